@@ -1,4 +1,4 @@
-// The rules of Obsidian's own review, and nothing taken away from them where the code is a plugin's.
+// The rules of Obsidian's own review, complete for the plugin's code.
 import { defineConfig, globalIgnores } from "eslint/config";
 import obsidianmd from "eslint-plugin-obsidianmd";
 
@@ -15,7 +15,7 @@ export default defineConfig([
     },
   },
   {
-    // The chat view runs in a browser too, where Obsidian's helpers and its globals are not.
+    // The chat view also runs in a browser, which has neither Obsidian's helpers nor its globals.
     files: ["src/view/**/*.ts", "src/page/**/*.ts"],
     rules: {
       "obsidianmd/prefer-create-el": "off",
@@ -23,7 +23,7 @@ export default defineConfig([
     },
   },
   {
-    // The stand-in for Obsidian is the other side of what a plugin may do.
+    // The stand-in for Obsidian implements the API that a plugin may use.
     files: ["e2e/obsidian/**"],
     rules: {
       "@typescript-eslint/no-implied-eval": "off",
@@ -34,7 +34,7 @@ export default defineConfig([
     },
   },
   {
-    // What runs under Node: the tests and the tools.
+    // Code that runs in Node: the tests and the tools.
     files: ["test/**", "e2e/**", "scripts/**", "*.mjs", "*.mts", "src/**/*.test.ts"],
     rules: {
       "import/no-nodejs-modules": "off",

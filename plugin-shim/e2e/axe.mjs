@@ -1,4 +1,4 @@
-// What axe-core finds on a page.
+// Runs axe-core on a page.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 

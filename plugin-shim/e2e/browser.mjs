@@ -1,4 +1,4 @@
-// Headless Chromium, with a profile of its own that knows nothing and calls nobody.
+// Headless Chromium with an empty profile and without connections to other machines.
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { chromium } from "playwright-core";

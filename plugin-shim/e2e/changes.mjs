@@ -1,10 +1,10 @@
-// What the agent changes: agreed to, seen, taken back.
+// The agent's changes: approved, displayed, undone.
 import assert from "node:assert/strict";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 const NOTE = "Garden/Compost.md";
 
-/** A turn's changes stand in one card, with counts and diffs, and are undone and redone there. */
+/** A turn's changes are in one card, with counts and diffs; the card undoes and redoes them. */
 export async function changes_are_shown_and_undone(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -22,7 +22,7 @@ export async function changes_are_shown_and_undone(set) {
   await card.getByText("2 changes").waitFor();
   await card.locator(".vs-added").first().waitFor();
   await until("count", () => card.locator(".vs-row").count(), (count) => count === 2);
-  // It stands at the end of its turn.
+  // The card is at the end of its turn.
   assert.equal(await tab.locator(".vs-entry").last().evaluate((one) => one.classList.contains("vs-changes")), true);
   await card.getByRole("button", { name: `Diff of ${NOTE}` }).click();
   await until("words", () => card.locator(".vs-diff").innerText(), (text) => /Water it well/.test(text));
@@ -55,7 +55,7 @@ export async function changes_are_shown_and_undone(set) {
   await stage.strike();
 }
 
-/** An undo that would lose what somebody wrote since is refused, says so, and goes on when it is meant. */
+/** An undo that would lose later changes is refused with the reason, and can be confirmed. */
 export async function an_undo_that_would_lose_something_asks(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -86,7 +86,7 @@ export async function an_undo_that_would_lose_something_asks(set) {
   await stage.strike();
 }
 
-/** A question names everything that loads by itself, and shows on demand what it does not show at first. */
+/** An approval names all active content, and shows on demand the changes that are not shown at first. */
 export async function all_of_a_question_can_be_seen(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -105,7 +105,7 @@ export async function all_of_a_question_can_be_seen(set) {
   const all = card.getByRole("button", { name: /^Show all \(\d+ lines more\)$/ });
   await all.click();
   await all.waitFor({ state: "detached" });
-  // The diff view draws the first lines, and the others when they are asked for.
+  // The diff view draws the first lines, and the others on demand.
   for (const more = card.getByRole("button", { name: /^Show \d+ more lines$/ }); (await more.count()) > 0; ) await more.first().click();
   const last = await card.locator(".vs-diff-line .vs-diff-text").last().innerText();
   assert.equal(last, evil.replace("\u202e", "\\u{202e}"));
@@ -118,7 +118,10 @@ export async function all_of_a_question_can_be_seen(set) {
   await stage.strike();
 }
 
-/** What needs a person is asked in a card with its diff; an answer elsewhere takes the card away. */
+/**
+ * A change that needs approval is shown in a card with its diff; an answer in another client removes the
+ * card.
+ */
 export async function an_agreement_is_asked_for(set) {
   const stage = await Stage.set(set);
   await stage.daemon.command("mode", "ask");
@@ -141,7 +144,7 @@ export async function an_agreement_is_asked_for(set) {
   assert.match(await stage.daemon.read("Inbox.md"), /# Inbox of Ana/);
 
   stage.model.next(write("# Nothing"), (turn) => turn.text("Then not."));
-  // The heading that is looked for is still there as the beginning of the line.
+  // The heading that the edit replaces is still in the note, as the beginning of the line.
   await say(tab, "Empty it");
   await tab.locator(".vs-approval").waitFor();
   await other.locator(".vs-approval").getByLabel("Why not (optional)").fill("only the old ones");

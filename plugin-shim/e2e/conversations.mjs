@@ -5,7 +5,7 @@ import path from "node:path";
 import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
-/** A message is written otherwise; what came after stays as a branch that can be looked at. */
+/** A message is edited; the following items stay as a branch that can be displayed. */
 export async function a_message_is_edited_and_forks(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -36,7 +36,7 @@ export async function a_message_is_edited_and_forks(set) {
   await tab.locator(".vs-list").getByText("Apples it is.").waitFor();
   assert.equal(await tab.locator(".vs-input").isDisabled(), false);
 
-  // The last answer once more.
+  // Another answer to the same message.
   stage.model.next((turn) => turn.text("Apples, said otherwise."));
   const answer = tab.locator(".vs-agent").last();
   await answer.hover();
@@ -95,7 +95,7 @@ export async function conversations_are_listed(set) {
   await stage.strike();
 }
 
-/** Another model is chosen, and the next message goes to it. */
+/** Another model is chosen and receives the next message. */
 export async function a_model_is_chosen(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 600 });
@@ -112,7 +112,7 @@ export async function a_model_is_chosen(set) {
   await stage.strike();
 }
 
-/** Without a model the empty view shows the way to one: a key is checked and kept, and a model chosen. */
+/** Without a model the empty view shows the setup: a key is checked and stored, and a model chosen. */
 export async function a_model_is_set_up(set) {
   const stage = await Stage.set({ ...set, chain: "" });
   const tab = await stage.open({ width: 500 });
@@ -134,7 +134,7 @@ export async function a_model_is_set_up(set) {
   await tab.locator(".vs-model-name").getByText("two").waitFor();
   await setup.waitFor({ state: "detached" });
   await tab.locator(".vs-empty-hint").waitFor();
-  // It is there behind a question that nobody could answer, too.
+  // The setup is also shown after a question that no model could answer.
   await stage.daemon.command("config", "set", "models.chain", "[]");
   await setup.waitFor();
   await say(tab, "Hello");

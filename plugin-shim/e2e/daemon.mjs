@@ -1,4 +1,4 @@
-// The real daemon on a copy of the sample vault, in folders of its own.
+// The real daemon on a copy of the sample vault, in separate folders.
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -10,10 +10,12 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** How long the daemon may take to be ready, in milliseconds. */
+/** The timeout of the daemon's start in milliseconds. */
 const PATIENCE = 30_000;
 
-/** Has a model looked for where nothing listens, and a vendor's key checked by the test's own server. */
+/**
+ * Looks for local models at a port without a listener, and checks a vendor's key with the test's own server.
+ */
 function nothingElse({ port }) {
   const nobody = ["ollama", "lmstudio", "llamacpp", "vllm"].map((name) => `[models.providers.${name}]\nbase_url = "http://127.0.0.1:9/v1"\n`);
   return `${nobody.join("")}[models.providers.openai]\nbase_url = "http://127.0.0.1:${port}/v1"\n`;
@@ -23,19 +25,19 @@ export class Daemon {
   #child;
   output = "";
 
-  /** A vault, settings and a state folder; nothing runs yet. */
+  /** Prepares a vault, settings and a state folder; starts nothing. */
   static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"', folder = "vault" }) {
     const daemon = new Daemon();
-    // In memory where there is such a folder: what is tried here is the view, not the disk.
+    // In memory if possible: these tests are about the view, not the disk.
     const base = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
     daemon.home = await mkdtemp(path.join(base, "steward-e2e-"));
     daemon.program = program;
     daemon.vault = path.join(daemon.home, folder);
     await cp(sample, daemon.vault, { recursive: true });
-    // Where people have them: a confined daemon changes no settings that lie elsewhere.
+    // The usual folder: a confined daemon cannot change settings elsewhere.
     const settings = path.join(daemon.home, "config", "vault-steward");
     await mkdir(settings, { recursive: true });
-    // Where a shell looks for it, under the name that people type.
+    // In the PATH of a shell, under the usual name.
     await mkdir(path.join(daemon.home, "bin"));
     await symlink(program, path.join(daemon.home, "bin", "steward"));
     daemon.settings = path.join(settings, "config.toml");
@@ -73,24 +75,24 @@ port = ${smarthole ?? 9}
       XDG_CONFIG_HOME: path.join(this.home, "config"),
       STEWARD_CONFIG: this.settings,
       NO_COLOR: "1",
-      // Ollama is looked for on a port on which nothing listens.
+      // Ollama is expected at a port without a listener.
       OLLAMA_HOST: "127.0.0.1:9",
     };
   }
 
-  /** What a command of the program prints. */
+  /** The output of a command of the program. */
   async command(...args) {
     const { stdout } = await run(this.program, [...args, "--vault", this.vault], { env: this.#environment });
     return stdout.trim();
   }
 
-  /** What a shell prints for a command as it is typed; it is run in the person's home. */
+  /** The output of a shell for a typed command, run in the person's home. */
   async typed(command) {
     const { stdout } = await run("sh", ["-c", command], { env: this.#environment, cwd: this.home });
     return stdout.trim();
   }
 
-  /** Starts it, on the port it had before where it had one; or by a command as it is typed. */
+  /** Starts the daemon, on its previous port if it had one; or with a typed command. */
   async start(typed) {
     const options = { env: this.#environment, cwd: this.home, stdio: ["ignore", "pipe", "pipe"] };
     const args = ["serve", "--vault", this.vault, "--port", String(this.port ?? 0)];
@@ -116,7 +118,7 @@ port = ${smarthole ?? 9}
     this.token = await this.command("token");
   }
 
-  /** Ends it: as a user would, or by force. */
+  /** Stops the daemon: as a user would, or by force. */
   async stop(signal = "SIGTERM") {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -126,7 +128,7 @@ port = ${smarthole ?? 9}
     await ended;
   }
 
-  /** Says something by HTTP and waits for the answer, as a script does. */
+  /** Sends a message by HTTP and waits for the answer, as a script does. */
   post(text) {
     const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
     const options = { host: "127.0.0.1", port: this.port, path: "/v1/sessions/current/messages", method: "POST", headers };

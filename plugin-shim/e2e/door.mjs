@@ -1,22 +1,22 @@
-// A door before the daemon: it hands the page and the socket through, and can be slammed shut in the
-// middle of an answer, as a network would. It has the daemon's port on another address of this machine,
-// to which the browser is led instead (`browser.mjs`): the daemon proves itself for its own port, so a
-// door at another one would be refused.
+// A proxy before the daemon: it forwards the page and the socket, and a test can cut it in the middle of an
+// answer, as a network failure would. It has the daemon's port at another local address, to which the browser
+// is redirected (`browser.mjs`): the daemon proves itself for its own port, so a proxy at another port would
+// be refused.
 import http from "node:http";
 import net from "node:net";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";
 
-/** Where doors are. */
+/** The proxies' address. */
 const BEFORE = "127.0.0.2";
-/** Has the browser go there for every port that a daemon behind a door may have. */
+/** The browser's host rule for all ports that a daemon behind a proxy may have. */
 export const LEAD = `MAP 127.0.0.1:27??? ${BEFORE}`;
 
-/** Those that were given out: a daemon that has not begun yet does not hold its port. */
+/** Ports in use: a daemon that has not started yet does not hold its port. */
 const given = new Set();
 
-/** A port for a daemon and the door before it. */
+/** A port for a daemon and its proxy. */
 export async function doorPort() {
   const isFree = (port, host) =>
     new Promise((resolve) => {
@@ -52,7 +52,7 @@ export class Door {
     return door;
   }
 
-  /** An address that opens the page once. */
+  /** A one-time address of the page. */
   async address() {
     const own = `http://127.0.0.1:${this.port}/`;
     const inner = await this.#inner("GET", "/", {});
@@ -89,7 +89,7 @@ export class Door {
     } catch {
       return response.destroy();
     }
-    // A page that was built since the daemon was, for whoever works on the view.
+    // For developers of the view: a page that was built after the daemon.
     const newer = process.env.STEWARD_PAGE;
     if (newer && inner.status === 200 && /^\/(view\.(js|css)|chunk\.js|cards\.js)$/.test(request.url)) {
       inner.body = await readFile(path.join(newer, request.url));
@@ -100,7 +100,7 @@ export class Door {
     response.end(inner.body);
   }
 
-  /** The tests' own page, which is there whether or not the daemon is. */
+  /** The tests' own page, which is available without the daemon, too. */
   async #own(file, response) {
     const page = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="harness.css"><script src="harness.js" defer></script><body>';
     const text = file === "harness.html" ? page : await readFile(path.join(this.#harness, file));
@@ -112,7 +112,7 @@ export class Door {
     return `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:${this.port}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
   }
 
-  /** The headers as the daemon is to see them: it answers to its own name only. */
+  /** The headers that the daemon receives: it accepts only its own host name. */
   #headers(given, origin) {
     const headers = { ...given, host: `127.0.0.1:${this.#daemon.port}` };
     if (given.origin !== undefined) headers.origin = origin ?? `http://127.0.0.1:${this.#daemon.port}`;
@@ -125,7 +125,7 @@ export class Door {
     const both = [client, inner];
     const end = () => both.forEach((one) => (one.destroy(), this.#sockets.delete(one)));
     both.forEach((one) => (this.#sockets.add(one), one.on("error", end).on("close", end)));
-    // The daemon's own page says where it is from; the tests' page says what it is told to.
+    // The daemon's own page has its real origin; the tests' page gets a configured one.
     const isPage = String(request.headers["sec-websocket-protocol"]).includes("vault.ticket.page-");
     const headers = Object.entries(this.#headers(request.headers, isPage ? null : this.origin)).map(([name, value]) => `${name}: ${value}\r\n`);
     inner.write(`GET ${request.url} HTTP/1.1\r\n${headers.join("")}\r\n`);
@@ -134,7 +134,7 @@ export class Door {
     inner.pipe(client);
   }
 
-  /** Breaks every connection, and takes none until `open`. */
+  /** Closes every connection, and refuses new ones until `open`. */
   slam() {
     this.isOpen = false;
     this.#sockets.forEach((socket) => socket.destroy());
@@ -151,7 +151,7 @@ export class Door {
   }
 }
 
-/** A server that nobody may ask anything: what a hostile answer would load from. */
+/** A server that must not receive any request: hostile answers refer to it. */
 export class Canary {
   asked = [];
   #server;

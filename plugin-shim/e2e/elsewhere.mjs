@@ -1,9 +1,9 @@
-// What is done elsewhere is seen here: by voice, in another tab, on the command line, in the settings.
+// Changes elsewhere are visible here: by voice, in another tab, on the command line, in the settings.
 import { SmartHole } from "./smarthole.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 import { gate } from "./model.mjs";
 
-/** What is spoken while another message is worked on is seen at once, and then in the timeline. */
+/** A voice message that arrives during another turn is visible at once, and then in the timeline. */
 export async function what_is_spoken_waits_in_sight(set) {
   const smarthole = await SmartHole.start();
   const stage = await Stage.set({ ...set, smarthole: smarthole.port });
@@ -38,7 +38,7 @@ export async function what_is_spoken_waits_in_sight(set) {
   smarthole.stop();
 }
 
-/** The model in the settings file and the title that another tab gives are shown as they are. */
+/** The model in the settings file and a title from another tab are displayed. */
 export async function model_and_title_follow(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();

@@ -1,4 +1,4 @@
-// The view in a page of the tests' own: it can be taken away, and be there before its daemon.
+// The view in the tests' own page: a test can unmount it, or mount it before its daemon runs.
 import { Activity } from "../src/activity";
 import { BrowserHost } from "../src/page/browser-host";
 import { createConnection } from "../src/connection";
@@ -19,7 +19,7 @@ const connection = createConnection({
 const activity = new Activity(connection);
 const host = new BrowserHost(document, () => connection);
 
-/** Mounts the view and answers how many milliseconds pass until it is painted. */
+/** Mounts the view and returns the milliseconds until it is painted. */
 async function mount(): Promise<number> {
   const before = performance.now();
   const root = element(document, "main", { class: "page-chat" });
@@ -27,7 +27,7 @@ async function mount(): Promise<number> {
   let chat = mountChat(root, connection, activity, host);
   connection.start();
   Object.assign(window, {
-    /** Another view takes its place, as when Obsidian moves one to another window. */
+    /** Another view replaces it, as when Obsidian moves one to another window. */
     move() {
       const kept = chat.unmount();
       chat = mountChat(root, connection, activity, host);
@@ -39,7 +39,7 @@ async function mount(): Promise<number> {
       root.remove();
     },
   });
-  // The task behind the frame runs when the frame is painted.
+  // The task after the frame runs when the frame is painted.
   await new Promise((resolve) => window.requestAnimationFrame(() => window.setTimeout(resolve, 0)));
   return performance.now() - before;
 }

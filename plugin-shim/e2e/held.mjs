@@ -1,13 +1,12 @@
-// How long a page's main thread is held by what it is asked to do.
+// Measures how long an action blocks a page's main thread.
 import assert from "node:assert/strict";
 
-/** The longest that the main thread may be held, in milliseconds. */
+/** The maximum time in milliseconds for which the main thread may be blocked. */
 export const HELD = 50;
 
 /**
- * The tasks of the page's main thread: how long each took by the clock, and how long of that it
- * worked, in milliseconds. On a machine that does other things too the first says more than the
- * page's own doing.
+ * The tasks of the page's main thread, with their wall time and CPU time in milliseconds. On a busy machine
+ * the wall time includes other programs' work.
  */
 function mainTasks(trace) {
   const name = ({ pid, tid }) => `${pid}/${tid}`;
@@ -24,10 +23,9 @@ function isTask(event) {
 }
 
 /**
- * Has something done, and tells what it asked of the main thread: the longest that a task worked; how
- * many tasks the page itself heard of as long; and the longest of these by the clock. One that had to
- * wait for a processor for a tenth of its time or more is judged by its work alone: nothing here waits
- * for anything else in the middle of a task, so another program had the processor.
+ * Measures an action: the longest CPU time of a task, the number of long tasks that the page itself observed,
+ * and the longest of these by wall time. A task that waited for a processor for at least a tenth of its time
+ * is judged by its CPU time alone: no task waits for anything else, so another program had the processor.
  */
 export async function held(set, tab, act) {
   await tab.evaluate(() => window.__tasks.splice(0));

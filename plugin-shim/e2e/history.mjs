@@ -1,4 +1,4 @@
-// The time machine: what changed, who did it, and how everything was.
+// The time machine: the changes, their authors, and earlier states.
 import assert from "node:assert/strict";
 import { faults } from "./axe.mjs";
 import { Desk } from "./obsidian/desk.mjs";
@@ -14,7 +14,7 @@ async function machine(tab) {
 
 const change = (stage, from, to) => stage.daemon.command("call", "edit_file", "--path", NOTE, "--old-text", from, "--new-text", to);
 
-/** A mistake of the agent's is found among later changes, and taken back alone. */
+/** A wrong change of the agent is found among later changes and undone separately. */
 export async function a_mistake_is_found_and_taken_back_alone(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 1000 });
@@ -53,7 +53,7 @@ export async function a_mistake_is_found_and_taken_back_alone(set) {
   await stage.strike();
 }
 
-/** The list keeps to a note, to who acted and to a tool; all of it with the keyboard alone. */
+/** The list is filtered by note, actor and tool, with the keyboard alone. */
 export async function the_time_machine_is_gone_through_by_keyboard(set) {
   const stage = await Stage.set(set);
   await change(stage, "Turn at Christmas.", "Turn at Easter.");
@@ -87,7 +87,7 @@ export async function the_time_machine_is_gone_through_by_keyboard(set) {
   await stage.strike();
 }
 
-/** What was changed outside is said where it stands; a note that is gone is read among all files of then. */
+/** Changes by other programs are marked; a deleted note is read in the list of all files at that time. */
 export async function the_vault_of_an_earlier_time_is_looked_at(set) {
   const stage = await Stage.set(set);
   await stage.daemon.command("new", "Gone", "not for long");
@@ -115,14 +115,14 @@ export async function the_vault_of_an_earlier_time_is_looked_at(set) {
 
 const LONG = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
 
-/** A note of thirty lines of which a second change set wrote two anew. */
+/** A note of thirty lines in which a second change set rewrote two. */
 async function twoHunks(stage) {
   const write = (lines) => stage.daemon.command("call", "write_file", "--path", "Long.md", "--content", `${lines.join("\n")}\n`);
   await write(LONG);
   await write(LONG.map((line, at) => (at === 2 || at === 26 ? `${line}, wrong` : line)));
 }
 
-/** One hunk of a change is put back alone, and that is undone; what was written since stays. */
+/** One hunk of a change is undone separately, and that undo is undone; later changes stay. */
 export async function a_hunk_is_put_back_alone(set) {
   const stage = await Stage.set(set);
   await twoHunks(stage);
@@ -142,11 +142,11 @@ export async function a_hunk_is_put_back_alone(set) {
   await undo.waitFor();
   await tab.emulateMedia({ colorScheme: "dark" });
   await picture(tab, "time-hunk-back-dark");
-  // It is a change as any other: the last one of the list.
+  // The undo is a regular change set: the newest of the list.
   await until("count", () => tab.locator(".vs-river-row").count(), (count) => count === 3);
   await undo.click();
   await until("text", () => stage.daemon.read("Long.md"), (text) => text.startsWith("mine\n") && text.match(/, wrong$/gm)?.length === 2);
-  // Lines that somebody has written otherwise since are left alone.
+  // Lines that another program has rewritten since are not touched.
   await stage.daemon.write("Long.md", (await stage.daemon.read("Long.md")).replace("line 27, wrong", "line 27, mine"));
   await back.last().click();
   await detail.getByText("These lines have changed since.").waitFor();
@@ -155,7 +155,7 @@ export async function a_hunk_is_put_back_alone(set) {
   await stage.strike();
 }
 
-/** In a tab of its own it is let in as the page is, and stays there when it is loaded again. */
+/** In its own tab it has the page's credentials, and keeps them after a reload. */
 export async function the_time_machine_has_a_tab_of_its_own(set) {
   const stage = await Stage.set(set);
   await twoHunks(stage);
@@ -171,7 +171,7 @@ export async function the_time_machine_has_a_tab_of_its_own(set) {
   await own.reload();
   await until("count", () => rows.count(), (count) => count === 2);
   await own.setViewportSize({ width: 1000, height: 760 });
-  // A day of the calendar, by the keyboard.
+  // A day of the calendar, by keyboard.
   const day = own.getByRole("group", { name: /^Activity, last 26 weeks: 2 turns$/ }).getByRole("button");
   await until("count", () => day.count(), (count) => count === 1);
   await day.focus();
@@ -190,7 +190,7 @@ export async function the_time_machine_has_a_tab_of_its_own(set) {
   const [wide, all] = await own.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   assert.ok(wide <= all, "nothing sticks out");
   await picture(own, "time-tab-narrow-dark");
-  // Escape leaves what is chosen, and nothing of the tab.
+  // Escape clears the selection, and closes nothing.
   await own.keyboard.press("Escape");
   await own.locator(".vs-machine").waitFor();
   await stage.close(tab);
@@ -212,7 +212,7 @@ export async function the_time_machine_is_a_tab_in_obsidian(set) {
   await tab.evaluate(() => window.standIn.setDark(true));
   await picture(tab, "obsidian-time-dark");
   await open();
-  // The menu of the chat leads to the same tab.
+  // The menu of the chat opens the same tab.
   await tab.locator(".mod-right-split").getByRole("button", { name: "More", exact: true }).click();
   await tab.getByRole("menuitem", { name: "Time machine" }).click();
   const leaves = () => tab.evaluate(() => window.standIn.app.workspace.getLeavesOfType("vault-steward-time-machine").length);

@@ -1,11 +1,11 @@
-// What an empty conversation begins with.
+// The home: the content of an empty conversation.
 import assert from "node:assert/strict";
 import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
 const anew = (tab) => tab.getByRole("button", { name: "New conversation", exact: true }).click();
 
-/** What waits is found from an empty conversation; what is wrong with the vault is mended there. */
+/** Pending items are reachable from an empty conversation; problems of the vault are fixed there. */
 export async function the_home_shows_what_waits_and_mends_the_vault(set) {
   const stage = await Stage.set(set);
   await stage.daemon.write("A typo.md", "See [[Compst|the heap]] now.\n");

@@ -1,5 +1,5 @@
-// A new user's way, as near to the real thing as can be had without Obsidian itself: the plugin as the
-// program installs it, the program as it is typed in a terminal, a copy of a real vault.
+// A new user's first steps, as realistic as possible without Obsidian itself: the plugin as the program
+// installs it, the commands typed in a terminal, a copy of a real vault.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -29,7 +29,7 @@ export async function a_new_user_gets_there(set) {
   await desk.strike();
 }
 
-/** What may be met on the way: no model yet, a token that somebody made anew. */
+/** Problems on the way: no model yet, a renewed token. */
 export async function a_new_user_is_told_what_is_wrong(set) {
   const desk = await Desk.set({ ...set, chain: "" });
   await desk.install();
@@ -62,7 +62,7 @@ export async function a_new_user_is_told_what_is_wrong(set) {
   await status(tab, /^Steward: not running$/);
   await desk.daemon.write(desk.data, kept);
   await status(tab, /^Steward: connected/);
-  // Closed with its sidebar shut, the chat is not even made at the next start, and is when it is looked for.
+  // Closed with a collapsed sidebar, the chat is not created at the next start, but when it is opened.
   await tab.evaluate(() => window.standIn.app.workspace.rightSplit.collapse());
   await desk.quit();
   const again = await desk.open();
@@ -75,7 +75,7 @@ export async function a_new_user_is_told_what_is_wrong(set) {
   await desk.strike();
 }
 
-/** The plugin is put there by the program and switched on by the person, and says what to do next. */
+/** The program installs the plugin, the person enables it, and it shows the next step. */
 async function install(desk, tab) {
   const printed = await desk.install();
   assert.match(printed, /Community plugins/);
@@ -90,14 +90,14 @@ async function install(desk, tab) {
   assert.deepEqual(await desk.tab.evaluate(() => [...window.standIn.unknownIcons]), []);
 }
 
-/** The two commands that the view shows are all that is needed: typed as they stand. */
+/** The two displayed commands are sufficient, typed as they are. */
 async function startAndPair(desk, tab) {
   const commands = await until("commands", () => tab.locator(".vs-panel .vs-command code").allInnerTexts(), (texts) => texts.length === 2);
   assert.deepEqual(commands, [`steward serve --vault ${desk.folder}`, `steward pair --vault ${desk.folder}`]);
   await desk.daemon.start(commands[0]);
   const link = (await desk.daemon.typed(commands[1])).split("\n").at(-1);
   assert.match(link, /^obsidian:\/\/vault-steward\?/);
-  // Any page could open such a link: nothing is paired before the person says so.
+  // Any page could open such a link: nothing is paired before the person confirms.
   await tab.evaluate((url) => window.standIn.openLink(url), link);
   const question = tab.locator(".modal");
   await until("words", () => question.innerText(), (text) => text.includes(`127.0.0.1:${desk.port}`));
@@ -117,7 +117,7 @@ async function startAndPair(desk, tab) {
   await both(tab, "obsidian-empty");
 }
 
-/** A change is watched, asked about, agreed to, seen in the vault, and taken back to the last byte. */
+/** A change is followed, approved, visible in the vault, and undone byte for byte. */
 async function askAndAgree(desk, tab) {
   await desk.daemon.command("mode", "ask");
   const before = await desk.daemon.read(NOTE);
@@ -162,12 +162,12 @@ async function askAndAgree(desk, tab) {
   // Obsidian notices, and shows it in the note that is open.
   await until("note", shown, (text) => text === after);
   await both(tab, "obsidian-changed");
-  // What was said can be selected, though Obsidian lets nothing be.
+  // Messages can be selected, though Obsidian disables selection.
   for (const said of [".vs-user-text", ".vs-agent strong"]) {
     await tab.locator(said).click({ clickCount: 3, position: { x: 4, y: 8 } });
     assert.match(await tab.evaluate(() => window.getSelection().toString()), /water/);
   }
-  // The link in the answer leads to the note.
+  // The link in the answer opens the note.
   await tab.locator(".nav-file-title", { hasText: /^Inbox$/ }).click();
   await active(tab, "Inbox.md");
   await tab.locator(".vs-agent .internal-link").click();
@@ -180,7 +180,7 @@ async function askAndAgree(desk, tab) {
   await until("heading", () => tab.evaluate(heading), (text) => text === "# Compost");
 
   await tab.locator(".vs-changes").getByRole("button", { name: "Undo all of these changes" }).click();
-  // Every change is asked about, this one too; in words for a person.
+  // Every change needs approval, this one too; the question is in words for a person.
   const question = tab.locator(".modal");
   await until("words", () => question.innerText(), (text) => /^Undo this\?/.test(text.replace(/^×\s*/, "")) && !/--yes/.test(text));
   await picture(tab, "obsidian-undo-light");
@@ -190,7 +190,7 @@ async function askAndAgree(desk, tab) {
   await until("note", shown, (text) => text === before);
 }
 
-/** What is spoken to SmartHole, once it is switched on in the settings, stands in the same timeline. */
+/** A voice message from SmartHole, once enabled in the settings, is in the same timeline. */
 async function speak(desk, tab) {
   await openTab(tab);
   const hear = tab.getByRole("switch", { name: "Receive voice messages from SmartHole" });
@@ -211,10 +211,10 @@ async function speak(desk, tab) {
   await both(tab, "obsidian-voice");
 }
 
-/** What only Obsidian can do, asked of it by the steward and by the person's own programs. */
+/** Operations that only Obsidian has, requested by the steward and by the person's own programs. */
 async function openElsewhere(desk, tab) {
   const asked = async (params) => (await desk.call("_vault/host/request", params)).result;
-  // The line and the selection of the note that is in front.
+  // The line and the selection of the active note.
   await tab.evaluate(() => {
     const { app } = window.standIn;
     app.workspace.getMostRecentLeaf().view.editor.setSelection({ line: 2, ch: 0 }, { line: 2, ch: 5 });
@@ -222,7 +222,7 @@ async function openElsewhere(desk, tab) {
   const { note } = await asked({ operation: "active_note" });
   assert.equal(note.path, NOTE);
   assert.deepEqual([note.line, note.selection.startLine], [3, 3]);
-  // The model opens a note at a line by its tool.
+  // The model opens a note at a line with its tool.
   desk.model.next(
     (turn) => turn.call("open_note", { path: "Garden/Plot 27", line: 5 }),
     (turn) => turn.text("It is open."),
@@ -232,7 +232,7 @@ async function openElsewhere(desk, tab) {
   await done(tab);
   await active(tab, "Garden/Plot 27.md");
   await until("line", async () => (await asked({ operation: "active_note" })).note.line, (line) => line === 5);
-  // The vault says `.trash`, and that links follow.
+  // The vault's settings use `.trash`, and update links.
   await desk.daemon.write("Garden/Old list.md", "one\n");
   await until("file", () => tab.evaluate(() => window.standIn.app.vault.getFileByPath("Garden/Old list.md") !== null));
   assert.deepEqual((await asked({ operation: "trash", path: "Garden/Old list.md" })).done, true);
@@ -248,7 +248,7 @@ async function openElsewhere(desk, tab) {
   await until("notice", () => desk.notices(), (notices) => notices.includes("The frost comes"));
 }
 
-/** In a window of its own the chat works as before: another document, other constructors. */
+/** In its own window the chat works as before: another document, other constructors. */
 async function inAnotherWindow(desk, tab) {
   await tab.getByRole("button", { name: "New conversation", exact: true }).click();
   await until("empty", () => tab.locator(".vs-user").count(), (count) => count === 0);
@@ -258,7 +258,7 @@ async function inAnotherWindow(desk, tab) {
   const other = await opened;
   await other.setViewportSize({ width: 520, height: 760 });
   assert.equal(await tab.locator(".vs-chat").count(), 0);
-  // What was shown and what was written came along.
+  // The content and the draft moved along.
   await until("words", () => other.locator(".vs-input").inputValue(), (text) => text === "Are you ");
   await other.locator(".vs-title-text").getByText("New conversation").waitFor();
   await other.locator(".vs-title").click();
@@ -278,7 +278,7 @@ async function inAnotherWindow(desk, tab) {
   await other.getByRole("button", { name: /Choose the model/ }).click();
   await other.locator(".vs-menu").waitFor();
   await both(other, "obsidian-window", tab);
-  // The note in front is the one in the main window, and goes with a message on request.
+  // The active note is the one in the main window, and is attached to a message on request.
   const { note } = (await desk.call("_vault/host/request", { operation: "active_note" })).result;
   assert.deepEqual([note.path, note.line], ["Garden/Plot 27.md", 5]);
   // A click beside the menu, in this document, closes it.
@@ -290,7 +290,7 @@ async function inAnotherWindow(desk, tab) {
   await other.locator(".vs-title").click();
   await other.locator(".vs-conversations, .vs-list-panel").first().waitFor();
   await other.keyboard.press("Escape");
-  // A click in the status bar, back in the main window, brings the window to the front.
+  // A click in the status bar of the main window brings the chat's window to the front.
   await tab.locator(".status-bar-item").click();
   assert.equal(await other.evaluate(() => document.querySelectorAll(".vs-chat").length), 1);
   await other.close();
@@ -299,7 +299,7 @@ async function inAnotherWindow(desk, tab) {
   await tab.locator(".mod-right-split .vs-user").nth(3).waitFor();
 }
 
-/** The settings are the daemon's: read from it, written to it, wrong ones told at the field. */
+/** The settings are the daemon's: read from it, written to it, with errors at the field. */
 async function settings(desk, tab) {
   await openTab(tab);
   const body = tab.locator(".vertical-tab-content");
@@ -321,7 +321,7 @@ async function settings(desk, tab) {
   await body.getByLabel("Model", { exact: true }).selectOption("scripted/two");
   await until("model", async () => JSON.stringify((await desk.call("_vault/models", {})).result.chain[0]), (name) => name === '"scripted/two"');
   await both(tab, "obsidian-settings-more");
-  // Forgotten, and paired again by the link where somebody pastes it: token and address.
+  // Unpaired, and paired again with a pasted link: token and address.
   await body.getByRole("button", { name: "Forget" }).click();
   await status(tab, /^Steward: not paired$/);
   await body.getByLabel("Address").fill("27179");
@@ -337,7 +337,7 @@ async function settings(desk, tab) {
   await tab.keyboard.press("Escape");
 }
 
-/** With the sidebar closed a question is told in a message, and a click leads to it. */
+/** With a collapsed sidebar a question is shown in a notice, and a click opens it. */
 async function calledFromElsewhere(desk, tab) {
   await desk.daemon.command("mode", "ask");
   await tab.evaluate(() => window.standIn.app.workspace.rightSplit.collapse());
@@ -356,7 +356,7 @@ async function calledFromElsewhere(desk, tab) {
   await tab.locator(".vs-agent").getByText("Then not.").waitFor();
   await done(tab);
   assert.match(await desk.daemon.read(NOTE), /Turn at Christmas/);
-  // Stopped by the command, which can be run while something is at work and not otherwise.
+  // The command stops the turn; it is available only while a turn runs.
   const never = gate();
   desk.model.next(async (turn) => {
     turn.text("This takes long…");
@@ -371,7 +371,7 @@ async function calledFromElsewhere(desk, tab) {
   await done(tab);
 }
 
-/** Switched off, the plugin leaves nothing; then everything is closed. */
+/** Disabled, the plugin leaves nothing; then everything is closed. */
 async function closeEverything(desk, tab, before) {
   const off = async () => {
     await tab.evaluate((id) => window.standIn.app._plugins.disable(id), ID);
@@ -379,7 +379,7 @@ async function closeEverything(desk, tab, before) {
   };
   await off();
   await tab.locator(".mod-right-split").getByText("Plugin no longer active").first().waitFor();
-  // Messages go by themselves, and the notes that were opened meanwhile are Obsidian's own.
+  // Notices expire, and the notes that were opened meanwhile are Obsidian's own.
   const clean = await until("rest", () => desk.held(), ({ timers }) => timers === 0);
   assert.deepEqual({ ...clean, subscriptions: before.subscriptions }, before);
   for (let round = 0; round < 3; round++) {
@@ -400,7 +400,7 @@ async function closeEverything(desk, tab, before) {
   await desk.daemon.stop();
 }
 
-/** Opened again, all is there: pairing, view, conversation and title; and the daemon when it comes. */
+/** Reopened, everything is there: pairing, view, conversation and title; and the daemon after its start. */
 async function findItAsItWas(desk) {
   const tab = await desk.open({ dark: true });
   const view = tab.locator(".mod-right-split .vs-chat");
@@ -428,7 +428,7 @@ async function findItAsItWas(desk) {
   await desk.quit();
 }
 
-/** As the system does when somebody opens the link that `steward pair` prints. */
+/** As the system does when a person opens the link that `steward pair` prints. */
 async function pairByLink(desk, tab) {
   const link = (await desk.daemon.command("pair")).split("\n").at(-1);
   await tab.evaluate((url) => window.standIn.openLink(url), link);
@@ -439,7 +439,7 @@ async function pairByLink(desk, tab) {
 async function openTab(tab) {
   await tab.evaluate(() => window.standIn.openSettings());
   await tab.locator(".vertical-tab-nav-item", { hasText: "Vault Steward" }).click();
-  // A row can be used once the daemon has said what holds; until then Obsidian's switches take no click.
+  // A row is usable after the daemon has sent the value; before, Obsidian's toggles ignore clicks.
   await tab.locator(".vertical-tab-content [aria-label='Receive voice messages from SmartHole']:not(.is-disabled)").waitFor();
 }
 
@@ -451,7 +451,7 @@ function active(tab, file) {
   return until("active note", () => tab.evaluate(() => window.standIn.app.workspace.getActiveFile()?.path), (path) => path === file);
 }
 
-/** A picture in each theme. */
+/** A screenshot in each theme. */
 async function both(page, name, main = page) {
   for (const notice of await page.locator(".notice").all()) await notice.click().catch(() => undefined);
   await picture(page, `${name}-light`);

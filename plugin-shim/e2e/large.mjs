@@ -1,16 +1,16 @@
-// How it holds up: long answers, long histories, quick beginnings, and nothing left behind.
+// Performance: long answers, long histories, fast starts, and no leaks.
 import assert from "node:assert/strict";
 import { HELD, held, words } from "./held.mjs";
 import { gate } from "./model.mjs";
 import { PATIENCE, Stage, done, picture, say, until } from "./stage.mjs";
 
 const LINES = 10_000;
-/** Answers that are opened again, too. */
+/** Answers that are also reopened. */
 const AGAIN = ["paragraphs", "list", "table"];
-/** How often one answer is drawn at most. */
+/** The maximum number of drawings of one answer. */
 const RUNS = 3;
 
-/** Has an answer of one kind drawn, and tells how it held the main thread. */
+/** Draws an answer of one kind, and measures how long it blocks the main thread. */
 async function drawLong(set, stage, kind, line) {
   const tab = await stage.open({ width: 500 });
   await tab.getByRole("button", { name: "New conversation", exact: true }).click();
@@ -30,7 +30,7 @@ async function drawLong(set, stage, kind, line) {
   assert.ok(segments > 60, `${kind} is drawn in pieces`);
   await stage.close(tab);
   if (!AGAIN.includes(kind)) return found;
-  // Once more, as history: all of it comes at once.
+  // Again, as history: the complete text arrives at once.
   const again = await stage.open({ at: "about:blank", width: 500 });
   const address = await stage.door.address();
   const opened = await held(set, again, async () => {
@@ -43,8 +43,8 @@ async function drawLong(set, stage, kind, line) {
 }
 
 /**
- * Waits until all of the answer is drawn, its end and what lies before it. It is looked for in the
- * page, at the one place: to have its whole text read would be a task of its own.
+ * Waits until the complete answer is drawn, its end and the rest. The check looks at one element: reading the
+ * whole text would be a long task itself.
  */
 function shown(tab) {
   return tab.evaluate(
@@ -63,7 +63,7 @@ function shown(tab) {
   );
 }
 
-/** Answers of 10,000 lines, of every kind that grows: none holds the main thread. */
+/** Answers of 10,000 lines, of every kind that grows: none blocks the main thread. */
 export async function a_long_answer_never_freezes(set) {
   const stage = await Stage.set(set);
   const kinds = {
@@ -74,7 +74,7 @@ export async function a_long_answer_never_freezes(set) {
     one_paragraph: (at) => `Line ${at} of a paragraph that does not end, with _words_.\n`,
   };
   for (const [kind, line] of Object.entries(kinds)) {
-    // Another program on the machine can only make it longer, so the least of a few is nearest the truth.
+    // Another program on the machine can only make it longer, so the minimum is nearest the truth.
     let worked = Infinity;
     let byClock = Infinity;
     for (let run = 0; run < RUNS && Math.max(worked, byClock) > HELD; run++) {
@@ -88,7 +88,7 @@ export async function a_long_answer_never_freezes(set) {
   await stage.strike();
 }
 
-/** A history of 5,000 messages opens at its end, pages in on the way up, and stays bounded. */
+/** A history of 5,000 messages opens at its end, loads pages on the way up, and its size stays bounded. */
 export async function a_long_history_is_paged(set) {
   const stage = await Stage.set(set);
   const turns = 25;
@@ -101,7 +101,7 @@ export async function a_long_history_is_paged(set) {
     );
   }
   const begun = Date.now();
-  // The last of them with the view there: four times as many entries as it keeps.
+  // The last turns with the view open: four times as many entries as it retains.
   const seen = 5;
   let tab = null;
   for (let turn = 0; turn < turns; turn++) {
@@ -109,10 +109,10 @@ export async function a_long_history_is_paged(set) {
     await stage.daemon.post(`Turn ${turn}`);
   }
   console.log(`        5,000 messages were made in ${Date.now() - begun} ms`);
-  // The view was there, and let go of the oldest.
+  // The open view dropped the oldest entries.
   await tab.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
   const live = await tab.locator(".vs-entry").count();
-  // Whole turns are kept, and one of these has four hundred entries.
+  // Whole turns are retained, and one of these has four hundred entries.
   assert.ok(live <= 1_000, `${live} entries`);
   await stage.close(tab);
 
@@ -150,7 +150,7 @@ export async function a_long_history_is_paged(set) {
   assert.ok(most <= 1_000, `${most} entries at once`);
   assert.ok(after.nodes <= 40_000, `${after.nodes} nodes`);
   assert.ok(after.heap <= 32, `${after.heap} MB`);
-  // What became of a call may stand in another piece of the history than the call.
+  // The result of a call may be in another page of the history than the call.
   await until("no call at work", () => fresh.locator(".vs-call.is-running").count(), (count) => count === 0);
   await fresh.locator(".vs-jump").click();
   await fresh.locator(".vs-list").getByText(`Turn ${turns - 1} is over.`).waitFor();
@@ -159,21 +159,22 @@ export async function a_long_history_is_paged(set) {
   await stage.strike();
 }
 
-/** How often the wheel is turned, and how many pixels each time: about a screen and a half. */
+/** The number of wheel turns, and the pixels of each: about a screen and a half. */
 const TURNS = 80;
 const STEP = 1_100;
-/** Milliseconds of a frame, and the part of the frames that may take longer. */
+/** Milliseconds of a frame, and the fraction of frames that may take longer. */
 const FRAME = 1_000 / 60;
 const LATE = 0.1;
 /**
- * How much longer than the browser's own the view's frames may take on a machine that is too slow for the
- * bounds. How many are late says nothing there: both lie around the bound, and a little puts one above it.
+ * The maximum ratio of the view's frame times to the browser's own, on a machine that is too slow for the
+ * absolute limits. The number of late frames is no measure there: both are near the limit, and a small
+ * difference exceeds it.
  */
 const BEYOND = 1.5;
 
 /**
- * Scrolls a long history from its end, and beside it the same elements with nothing behind them: how long
- * the browser itself needs for its frames, on this machine and now, is seen on these.
+ * Scrolls a long history from its end, and a copy of the same elements without the view: the copy shows how
+ * long the browser itself needs for its frames, on this machine and now.
  */
 async function scrolled(set, stage, last) {
   const tab = await stage.open();
@@ -195,7 +196,7 @@ async function scrolled(set, stage, last) {
   return { view, still };
 }
 
-/** Turns the wheel towards the beginning, a step in each frame or two, and tells how smooth that was. */
+/** Turns the wheel towards the beginning, one step per frame or two, and measures the frame times. */
 async function turned(set, tab, what) {
   await tab.locator(".vs-scroll").hover();
   let frames = [];
@@ -225,7 +226,7 @@ async function turned(set, tab, what) {
   frames.sort((one, other) => one - other);
   const at = (part) => frames[Math.floor(frames.length * part)] ?? 0;
   const dropped = frames.reduce((sum, frame) => sum + Math.max(0, Math.round(frame / FRAME) - 1), 0);
-  // Of the frames in which there was most to do: the first that may not take longer.
+  // Among the frames with the most work: the first that must not take longer.
   const slow = found.works[Math.floor(frames.length * LATE)] ?? 0;
   console.log(`        ${what}: ${frames.length} frames, ${dropped} dropped; the middle one after ${at(0.5).toFixed(0)} ms, of a hundred the slowest after ${at(0.99).toFixed(0)} ms; of ten the slowest worked ${slow.toFixed(1)} ms`);
   console.log(`        ${words(found)}`);
@@ -244,7 +245,7 @@ function fromEnd(tab) {
   return tab.locator(".vs-scroll").evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight);
 }
 
-/** What a page holds once what it has let go of is swept up: nodes, and megabytes of its scripts'. */
+/** The memory of a page after a garbage collection: nodes, and megabytes of its scripts. */
 async function memory(tab) {
   const session = await tab.context().newCDPSession(tab);
   await session.send("Performance.enable");
@@ -255,7 +256,7 @@ async function memory(tab) {
   return { nodes: of("Nodes"), heap: Math.round(of("JSHeapUsedSize") / 1e5) / 10 };
 }
 
-/** The view is painted at once, a piece of an answer within a frame, and nothing stays behind. */
+/** The view is painted at once, a piece of an answer within a frame, and nothing leaks. */
 export async function it_is_quick_and_leaves_nothing(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ at: stage.harness() });
@@ -271,7 +272,7 @@ export async function it_is_quick_and_leaves_nothing(set) {
       await done(tab);
     }
     await tab.locator(".vs-changes .vs-added").first().waitFor();
-    // Menus, lists and half a sentence are open when it goes.
+    // It is unmounted with open menus, lists and half a sentence.
     await tab.locator(".vs-title").click();
     await tab.locator(".vs-session").waitFor();
     if (round % 2 === 1) {
@@ -283,7 +284,7 @@ export async function it_is_quick_and_leaves_nothing(set) {
     assert.equal(await tab.locator(".vs-chat, .page-chat").count(), 0);
   }
   console.log(`        painted after ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
-  // Another program at work can only make it longer, so the least is nearest the truth.
+  // Another program can only make it longer, so the minimum is nearest the truth.
   assert.ok(Math.min(...times) < 100, `${times}`);
 
   await tab.evaluate(() => window.mount());
@@ -296,7 +297,7 @@ export async function it_is_quick_and_leaves_nothing(set) {
   });
   await say(tab, "In pieces");
   await tab.locator(".vs-list").getByText("One.").waitFor();
-  // From the arrival of a piece at the socket to its words in the page: frames are counted.
+  // From the arrival of a piece at the socket to its words in the page, in frames.
   await tab.evaluate(() => {
     window.__waited = new Promise((resolve) => {
       let count = null;
@@ -343,7 +344,7 @@ export async function it_looks_right_everywhere(set) {
   for (const [name, size] of Object.entries({ "narrow-dark": { width: 240, height: 720, dark: true }, "sidebar-light": { width: 380, height: 760 }, "sidebar-dark": { width: 380, height: 760, dark: true } })) {
     const one = await stage.open(size);
     await one.locator(".vs-changes .vs-added").first().waitFor();
-    // The view hides what sticks out, so each of its parts is asked.
+    // The view hides overflow, so each of its parts is checked.
     const wide = await one.evaluate(() =>
       [".vs-chat", ".vs-header", ".vs-body", ".vs-list", ".vs-content", ".vs-composer"].map((part) => {
         const found = document.querySelector(part);

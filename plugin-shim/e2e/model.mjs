@@ -1,5 +1,5 @@
-// A language model's server under the test's control: it speaks OpenAI's chat completions, streams what
-// it is told, when it is told, and remembers what it was asked.
+// A model server under the test's control: it speaks OpenAI's chat completions, streams scripted answers, and
+// records the requests.
 import http from "node:http";
 
 export class Model {
@@ -7,7 +7,7 @@ export class Model {
   #scripts = [];
   #server;
 
-  /** Starts it on a free port of this machine. */
+  /** Starts the server on a free local port. */
   static async start() {
     const model = new Model();
     model.#server = http.createServer((request, response) => void model.#answer(request, response));
@@ -16,7 +16,7 @@ export class Model {
     return model;
   }
 
-  /** Has the next requests answered by these, one each: `async (turn, request) => …`. */
+  /** Scripts for the next requests, one each: `async (turn, request) => …`. */
   next(...scripts) {
     this.#scripts.push(...scripts);
   }
@@ -52,7 +52,7 @@ export class Model {
   }
 }
 
-/** One answer of the model's. */
+/** One answer of the model. */
 class Turn {
   #response;
   #calls = 0;
@@ -62,7 +62,7 @@ class Turn {
     this.#response = response;
   }
 
-  /** Has the server answer that it cannot. */
+  /** Answers with a server error. */
   fail() {
     this.#isOver = true;
     this.#response.writeHead(400, { "content-type": "application/json" });
@@ -98,7 +98,7 @@ class Turn {
   }
 }
 
-/** A moment that a script waits for until the test lets it go on. */
+/** A promise that a script awaits until the test opens the gate. */
 export function gate() {
   const made = {};
   made.opened = new Promise((resolve) => {

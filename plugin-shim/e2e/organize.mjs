@@ -1,11 +1,14 @@
-// Plans and jobs: looked at, applied in part, taken back.
+// Plans and jobs: reviewed, partly applied, undone.
 import assert from "node:assert/strict";
 import { appendFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
-/** Notes on vegetables go to a folder of their own, an old note to the trash; one of them, whose path is taken, stays. */
+/**
+ * Notes on vegetables go to their own folder, an old note to the trash; one of them stays, since its path is
+ * taken.
+ */
 const ITEMS = [
   { path: "Garden/Plants/Tomato.md", to: "Kitchen/Vegetables/Tomato.md", tag: ["kitchen"] },
   { path: "Garden/Plants/Broad bean.md", to: "Kitchen/Vegetables/Broad beans.md", set: { status: "filed" } },
@@ -13,7 +16,9 @@ const ITEMS = [
   { path: "Old poem.md", trash: true },
 ];
 
-/** A plan stands in a card; what is ticked in it is applied, links follow, and the job is taken back as a whole. */
+/**
+ * A plan is in a card; its selected items are applied, links are updated, and the job is undone as a whole.
+ */
 export async function a_plan_is_looked_at_applied_and_undone(set) {
   const stage = await Stage.set(set);
   await stage.daemon.command("mode", "ask");
@@ -32,7 +37,7 @@ export async function a_plan_is_looked_at_applied_and_undone(set) {
   const all = await apply.innerText();
   await picture(tab, "plan-light");
 
-  // By keyboard alone, from the box to the button.
+  // By keyboard alone, from the checkbox to the button.
   await card.getByRole("checkbox", { name: "Old poem.md", exact: true }).focus();
   await tab.keyboard.press("Space");
   await until("count", () => apply.innerText(), (text) => text === `Apply ${Number(all.split(" ")[1]) - 1}`);
@@ -45,7 +50,7 @@ export async function a_plan_is_looked_at_applied_and_undone(set) {
   await stage.daemon.read("Old poem.md");
   await picture(tab, "job-done-light");
 
-  // It stands there still when the conversation is loaded anew.
+  // It is still there after a reload of the conversation.
   await stage.close(tab);
   const narrow = await stage.open({ width: 300, dark: true });
   const again = narrow.locator(".vs-card");
@@ -61,7 +66,7 @@ export async function a_plan_is_looked_at_applied_and_undone(set) {
   await stage.strike();
 }
 
-/** A large plan shows ten of each folder; one that is dropped cannot be applied any more. */
+/** A large plan shows ten items of each folder; a dropped plan can no longer be applied. */
 export async function a_large_plan_is_dropped(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ dark: true });
@@ -89,7 +94,10 @@ export async function a_large_plan_is_dropped(set) {
   await stage.strike();
 }
 
-/** Where the agent applies a plan, the question shows all of it in an outline, and the job stands at the agent's call. */
+/**
+ * When the agent applies a plan, the approval shows an outline of all of it, and the job is at the agent's
+ * call.
+ */
 export async function the_agent_applies_a_plan_when_it_may(set) {
   const stage = await Stage.set(set);
   await stage.daemon.command("mode", "ask");
@@ -136,7 +144,7 @@ rules:
   await stage.strike();
 }
 
-/** A job whose daemon is killed between two pieces is interrupted, gone on with and taken back. */
+/** A job whose daemon is killed between two batches is interrupted, resumed and undone. */
 export async function a_killed_job_is_resumed_and_undone(set) {
   const NOTES = 200;
   const stage = await Stage.set(set);
@@ -177,7 +185,7 @@ export async function a_killed_job_is_resumed_and_undone(set) {
   await stage.strike();
 }
 
-/** Suggested names are chosen in a card, become a plan, and are applied there; links follow. */
+/** Suggested names are chosen in a card, become a plan, and are applied there; links are updated. */
 export async function suggested_names_become_a_plan(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ dark: true });
@@ -209,7 +217,10 @@ export async function suggested_names_become_a_plan(set) {
   await stage.strike();
 }
 
-/** A rule that a model drafted is shown with what it means, is corrected, kept in a note, and enabled and disabled by the person alone. */
+/**
+ * A rule that a model drafted is shown with its meaning, corrected, saved in a note, and enabled and disabled
+ * only by the person.
+ */
 export async function a_drafted_rule_is_understood_corrected_kept_and_enabled(set) {
   const stage = await Stage.set(set);
   const { daemon, model } = stage;
@@ -239,7 +250,7 @@ rules:
   await picture(tab, "rule-light");
   assert.deepEqual(await faults(tab, "rule"), []);
 
-  // What is to be otherwise is said in the conversation.
+  // The person describes the correction in the conversation.
   await first.getByRole("button", { name: "Correct…" }).click();
   assert.equal(await tab.locator(".vs-input").inputValue(), "Change the rules of plan 1: ");
   model.next((turn) => turn.call("plan_changes", { rules: rules("Meetings/Old"), plan: 1 }), (turn) => turn.text("Corrected."));
@@ -252,13 +263,13 @@ rules:
   await card.getByText(/Meetings\/Old/).first().waitFor();
   assert.ok(model.requests.some((request) => JSON.stringify(request.messages).includes("Change the rules of plan 1: into Meetings/Old")));
 
-  // Kept by name, it can be enabled; what the person is asked says which folders it may touch.
+  // Saved under its name, it can be enabled; the confirmation names the folders that it may touch.
   const file = card.getByLabel("File for the rules");
   assert.equal(await file.inputValue(), "Rules/Old meetings.md");
   await card.getByRole("button", { name: "Keep the rules in a file" }).click();
   await card.getByText("Kept in Rules/Old meetings.md").waitFor();
   assert.match(await daemon.read("Rules/Old meetings.md"), /^```rules\nversion: 1\n[^]*```\n$/);
-  const state = card.getByLabel("How Old meetings runs by itself");
+  const state = card.getByLabel("Automatic runs of Old meetings");
   assert.equal(await state.inputValue(), "off");
   const listed = async () => JSON.parse(await daemon.command("organize", "rules", "list", "--json")).rules;
   await state.selectOption("automatic");
@@ -273,10 +284,10 @@ rules:
   await picture(tab, "rule-enabled-light");
   await stage.close(tab);
 
-  // As it stands later, in the dark and in little room.
+  // The card as it is later, in the dark theme and a narrow view.
   const narrow = await stage.open({ width: 300, dark: true });
   const again = narrow.getByRole("group", { name: "Rules of plan 1" }).last();
-  const later = again.getByLabel("How Old meetings runs by itself");
+  const later = again.getByLabel("Automatic runs of Old meetings");
   await until("asking", () => later.inputValue(), (value) => value === "ask");
   await again.getByText("Kept in Rules/Old meetings.md").waitFor();
   assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= 300));

@@ -1,4 +1,4 @@
-// Tabs, the mode as a chip, a line that says what goes on, and the mode in which changes are only proposed.
+// Tabs, the mode as a chip, the line of current activity, and the mode in which changes are only proposed.
 import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { faults } from "./axe.mjs";
@@ -13,7 +13,9 @@ async function choose(tab, name) {
   await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === name);
 }
 
-/** In the mode Plan nothing changes until one button applies everything as it was shown; one undo takes it back. */
+/**
+ * In the mode Plan nothing changes until one button applies all proposals as shown; one undo reverts them.
+ */
 export async function proposals_are_judged_and_applied_together(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 800 });
@@ -47,7 +49,7 @@ export async function proposals_are_judged_and_applied_together(set) {
   await picture(tab, "proposals-dark");
   assert.deepEqual(await faults(tab, "proposals, dark"), []);
   await tab.emulateMedia({ colorScheme: "light" });
-  // It is still there when the page is loaded again.
+  // They are still there after a reload of the page.
   await tab.reload();
   await card.getByRole("button", { name: "Apply all" }).click();
   await card.waitFor({ state: "detached" });
@@ -57,7 +59,7 @@ export async function proposals_are_judged_and_applied_together(set) {
   await tab.locator(".vs-changes").getByRole("button", { name: "Undo all of these changes" }).click();
   await tab.locator(".vs-changes").getByText(/^Undone/).waitFor();
   assert.equal(await stage.daemon.read(NOTE), before);
-  // The model hears of it.
+  // The model is informed.
   stage.model.next((turn) => turn.text("Fine."));
   await say(tab, "Thanks");
   await tab.locator(".vs-list").getByText("Fine.").waitFor();
@@ -66,7 +68,7 @@ export async function proposals_are_judged_and_applied_together(set) {
   await stage.strike();
 }
 
-/** Where a note has changed since, nothing of the proposal is applied, and it is said why. */
+/** If a note has changed since, none of the proposals is applied, and the reason is shown. */
 export async function proposals_that_no_longer_fit_change_nothing(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -93,7 +95,7 @@ export async function proposals_that_no_longer_fit_change_nothing(set) {
   await stage.strike();
 }
 
-/** While the agent works, a line says what it does, on which note and for how long. */
+/** While the agent works, a line shows its action, the note and the duration. */
 export async function a_line_says_what_goes_on(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -116,7 +118,9 @@ export async function a_line_says_what_goes_on(set) {
   await stage.strike();
 }
 
-/** Each tab has its conversation, its mode and what is written in it; a click in the list goes to the tab that has it. */
+/**
+ * Each tab has its own conversation, mode and draft; a click in the list opens the tab of the conversation.
+ */
 export async function tabs_keep_what_is_theirs(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 600 });
@@ -147,7 +151,7 @@ export async function tabs_keep_what_is_theirs(set) {
   await tab.locator(".vs-list").getByText("Hello to you.").waitFor();
   assert.equal(await input.inputValue(), "half a thought");
   await until("mode", () => tab.locator(".vs-mode").innerText(), (text) => text === "Plan");
-  // What goes on in the other is seen on its tab.
+  // The other tab shows its conversation's activity.
   await tab.locator(".vs-tabs li").nth(1).locator(".vs-dot.is-working").waitFor();
   on.open();
   await tab.locator(".vs-tabs .vs-dot.is-working").waitFor({ state: "detached" });

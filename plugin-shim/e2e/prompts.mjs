@@ -1,4 +1,5 @@
-// Prompts of one's own: examples that are shown before they are added, and used by `/name`, a command and a menu.
+// The person's own prompts: examples that are previewed before they are added, and used by `/name`, a command
+// and a menu.
 import assert from "node:assert/strict";
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
@@ -47,7 +48,7 @@ export async function examples_are_shown_and_added_and_used(set) {
   await tab.locator(".vs-list").getByText("It was a wet week.").waitFor();
   await done(tab);
 
-  // What it cannot do without is asked for, and what was typed stays.
+  // The missing argument is requested, and the typed text stays.
   await input.pressSequentially("/trans");
   await option(tab).getByText("/translate LANGUAGE").waitFor();
   await input.press("Enter");
@@ -58,14 +59,16 @@ export async function examples_are_shown_and_added_and_used(set) {
   assert.equal(await input.inputValue(), "/translate German");
   assert.equal(await tab.locator(".vs-user").count(), 1);
   await input.fill("");
-  // One undo takes the last example back.
+  // One undo removes the last example.
   await stage.daemon.command("undo");
   assert.equal((await prompts(stage)).length, 5);
   await stage.close(tab);
   await stage.strike();
 }
 
-/** In Obsidian a prompt is a command and stands in the menus; it is put where the person writes, and they send it. */
+/**
+ * In Obsidian a prompt is a command and a menu item; it is put into the input field, and the person sends it.
+ */
 export async function prompts_are_commands_of_obsidian(set) {
   const desk = await Desk.set(set);
   await mkdir(path.join(desk.daemon.vault, "Prompts"));
@@ -90,7 +93,7 @@ export async function prompts_are_commands_of_obsidian(set) {
     editor.setSelection({ line: 0, ch: 0 }, { line: 0, ch: 9 });
     return editor.getSelection();
   });
-  // A click of Chromium's own would take the selection away.
+  // A click by Chromium would clear the selection.
   await editor.evaluate((field) => {
     field.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true, clientX: 300, clientY: 200 }));
   });
@@ -118,7 +121,10 @@ export async function prompts_are_commands_of_obsidian(set) {
   await desk.strike();
 }
 
-/** A selection is edited by an instruction: the diff is seen first, kept or discarded, and undone like every change. */
+/**
+ * A selection is edited by an instruction: the diff is shown first, accepted or discarded, and undone like
+ * every change.
+ */
 export async function a_selection_is_edited_in_place(set) {
   const desk = await Desk.set(set);
   const tab = await desk.openPaired();

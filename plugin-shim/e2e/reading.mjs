@@ -1,9 +1,9 @@
-// What an answer, a change and a note look like when somebody reads them.
+// The display of answers, changes and notes.
 import assert from "node:assert/strict";
 import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
-/** The card of a deleted folder names its files; a permanent delete is called one. */
+/** The card of a deleted folder names its files; a permanent deletion is labelled as one. */
 export async function a_deleted_folder_names_its_files(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 600 });
@@ -37,7 +37,10 @@ fn main() { let a = "text"; } // done
 \`\`\`
 `;
 
-/** Without Obsidian a link shows the note in the page; code has colours, callouts have icons, the meter has a bar. */
+/**
+ * Without Obsidian a link shows the note in the page; code has colours, callouts have icons, the meter has a
+ * bar.
+ */
 export async function a_note_is_read_in_the_page(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 900 });
@@ -54,7 +57,7 @@ export async function a_note_is_read_in_the_page(set) {
   await note.getByRole("heading", { name: "Compost", level: 2 }).waitFor();
   await until("text", () => note.locator(".vs-markdown").innerText(), (text) => /Turn/.test(text));
   await picture(tab, "note-preview-light");
-  // Its own links lead on, and the page has the focus again behind it.
+  // Its own links work, and closing it returns the focus to the page.
   await note.getByRole("link", { name: "slugs" }).click();
   await until("next note", () => note.locator("h2").allInnerTexts(), (all) => all.join() === "Slugs");
   await tab.keyboard.press("Escape");
@@ -63,7 +66,10 @@ export async function a_note_is_read_in_the_page(set) {
   await stage.strike();
 }
 
-/** What a search found is a list that says why; the links of an answer are checked; the list of conversations finds notes. */
+/**
+ * Search results are a list with reasons; the links of an answer are checked; the list of conversations finds
+ * notes.
+ */
 export async function notes_are_found(set) {
   for (const dark of [false, true]) {
     const stage = await Stage.set(set);
@@ -83,7 +89,7 @@ export async function notes_are_found(set) {
     await until("unresolved", () => tab.locator(".vs-agent .is-unresolved").allInnerTexts(), (all) => all.join() === "No such note");
     await picture(tab, `found-${theme}`);
     assert.deepEqual(await faults(tab, `found ${theme}`), []);
-    // Drawn again where the conversation is opened later.
+    // Drawn again when the conversation is opened later.
     await tab.getByRole("button", { name: "New conversation", exact: true }).click();
     await list.waitFor({ state: "detached" });
     await tab.locator(".vs-title").click();

@@ -1,5 +1,5 @@
-// The whole, tried in headless Chromium against the real daemon: `STEWARD_PROGRAM=… npm run e2e`.
-// Names of tests as arguments run those alone.
+// End-to-end tests in headless Chromium with the real daemon: `STEWARD_PROGRAM=… npm run e2e`. Arguments
+// select tests by name.
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import os from "node:os";
@@ -24,7 +24,7 @@ if (missing.length > 0) {
 }
 
 const harness = await mkdtemp(path.join(os.tmpdir(), "steward-harness-"));
-/** Milliseconds after which a test counts as hung: what it waits for has bounds of its own. */
+/** The timeout of a test in milliseconds: its own waits have shorter ones. */
 const LONGEST = 300_000;
 
 function inTime(running) {
@@ -46,25 +46,25 @@ await esbuild.build({
   logLevel: "warning",
 });
 await cp(path.join(page, "view.css"), path.join(harness, "harness.css"));
-/** A page whose process ended: Chromium's doing where it does not happen again. */
+/** The page's process ended: Chromium's fault unless it happens again. */
 const CRASH = /\b(Target|Page) crashed\b|browser has been closed/;
-/** How often a test is begun at most where a page crashes. */
+/** The maximum number of attempts of a test after a crash of the page. */
 const STARTS = 2;
 
-/** How many tests run beside each other, each in a browser of its own: most of the time they wait. */
+/** The number of parallel tests, each in its own browser: most of the time they wait. */
 const LANES = Math.min(2, os.availableParallelism());
 
 const begun = Date.now();
 let failed = 0;
 
-/** Runs one test, and tells what it failed of. */
+/** Runs one test, and returns its failure. */
 async function tried(lane, name, test) {
   try {
     await inTime(test({ ...set, browser: lane.browser }));
     return null;
   } catch (error) {
     await strikeAll(name, lane.browser);
-    // What it left in the browser, a trace that is being recorded for one, is not for the next.
+    // The next test must not get this browser's remains, such as a running trace.
     await lane.browser.close().catch(() => undefined);
     lane.browser = await launch();
     return String(error.stack ?? error);

@@ -1,4 +1,4 @@
-// A stand-in for SmartHole: it takes a registration, hands messages on, and shows notifications.
+// A stand-in for SmartHole: it accepts a registration, delivers messages, and records notifications.
 import { WebSocketServer } from "ws";
 
 export class SmartHole {
@@ -35,7 +35,7 @@ export class SmartHole {
     return this.#clients.size > 0;
   }
 
-  /** Says something, as a person does to a microphone. */
+  /** Sends a voice message. */
   say(id, text) {
     const payload = { id, text, timestamp: new Date().toISOString(), metadata: { inputMethod: "voice", directRouted: true } };
     for (const socket of this.#clients) socket.send(JSON.stringify({ type: "message", payload }));

@@ -1,4 +1,4 @@
-// What a test of the whole has: a daemon, a model, a door, a browser and a page.
+// The environment of an end-to-end test: a daemon, a model, a proxy, a browser and a page.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
@@ -8,10 +8,10 @@ import { Model } from "./model.mjs";
 
 const HERE = import.meta.dirname;
 const SCREENSHOTS = path.join(HERE, "screenshots");
-/** How long anything may take to be seen, in milliseconds. */
+/** The timeout in milliseconds for anything to become visible. */
 export const PATIENCE = 15_000;
 
-/** Scripts that count what a page holds, put into it before its own. */
+/** Scripts that count a page's resources, injected before its own. */
 export const COUNTERS = `(() => {
   const held = { listeners: 0, timers: new Set(), intervals: new Set(), frames: new Set(), observers: new Set(), sockets: new Set() };
   const add = EventTarget.prototype.addEventListener, remove = EventTarget.prototype.removeEventListener;
@@ -60,10 +60,10 @@ export const COUNTERS = `(() => {
   window.__tasks = tasks;
 })();`;
 
-/** What stands and has to be taken away where a test fails: each has `browser`, `contexts` and `strike`. */
+/** Environments to clean up if a test fails: each has `browser`, `contexts` and `strike`. */
 export const stages = new Set();
 
-/** Takes away what a test that failed has left in its browser. */
+/** Cleans up after a failed test in its browser. */
 export async function strikeAll(name, browser) {
   for (const stage of stages) {
     if (stage.browser !== browser) continue;
@@ -78,7 +78,7 @@ export async function strikeAll(name, browser) {
 export class Stage {
   contexts = new Set();
 
-  /** Everything, on a vault and with a daemon of its own. */
+  /** Starts everything, with a vault and a daemon of its own. */
   static async set({ program, browser, sample, harness, smarthole, chain }) {
     const stage = new Stage();
     stages.add(stage);
@@ -91,7 +91,7 @@ export class Stage {
     return stage;
   }
 
-  /** A tab with the page, connected. */
+  /** Opens a tab with the page, connected. */
   async open({ width = 420, height = 760, dark = false, at = null } = {}) {
     const context = await this.browser.newContext({
       viewport: { width, height },
@@ -135,19 +135,19 @@ export class Stage {
   }
 }
 
-/** Writes a message and sends it. */
+/** Types a message and sends it. */
 export async function say(tab, text) {
   await tab.locator(".vs-input").fill(text);
   await tab.locator(".vs-input").press("Enter");
 }
 
-/** Waits until nothing is at work. */
+/** Waits until no turn runs. */
 export async function done(tab) {
   await tab.locator(".vs-work").waitFor({ state: "hidden" });
   await tab.locator(".vs-user.is-pending").waitFor({ state: "detached" });
 }
 
-/** Waits until `get` gives what `is` wants. */
+/** Waits until `get` returns a value that `is` accepts. */
 export async function until(what, get, is = Boolean) {
   const end = Date.now() + PATIENCE;
   for (;;) {
@@ -158,7 +158,7 @@ export async function until(what, get, is = Boolean) {
   }
 }
 
-/** A picture of the page, for people to look at. */
+/** A screenshot of the page, for people to look at. */
 export async function picture(tab, name) {
   await mkdir(SCREENSHOTS, { recursive: true });
   await tab.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), animations: "disabled" });

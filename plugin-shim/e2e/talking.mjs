@@ -1,10 +1,10 @@
-// Saying something, and what comes back.
+// Messages and answers.
 import assert from "node:assert/strict";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 import { SmartHole } from "./smarthole.mjs";
 import { gate } from "./model.mjs";
 
-/** An answer comes piece by piece, as Markdown, with thinking folded away. */
+/** An answer arrives in pieces, as Markdown, with its thoughts folded. */
 export async function an_answer_streams(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -35,14 +35,14 @@ export async function an_answer_streams(set) {
   await tab.locator(".vs-thought summary").click();
   await until("words", () => tab.locator(".vs-thought-text").innerText(), (text) => text === "Perhaps the compost needs turning.");
   assert.equal(await tab.locator(".vs-input").evaluate((field) => field === field.ownerDocument.activeElement), false);
-  // Who hears the view is told the whole answer, once.
+  // A screen reader gets the whole answer, once.
   await until("words", () => tab.locator("[aria-live=polite]").innerText(), (text) => /What the heap needs/.test(text));
   await picture(tab, "answer-light");
   await stage.close(tab);
 
   const dark = await stage.open({ dark: true });
   await dark.locator(".vs-agent ol").waitFor();
-  // What was kept is shown as it was: thinking, and the whole text.
+  // The stored conversation looks as before: thoughts, and the whole text.
   await until("count", () => dark.locator(".vs-thought").count(), (count) => count === 1);
   await until("count", () => dark.locator(".vs-user").count(), (count) => count === 1);
   await picture(dark, "answer-dark");
@@ -50,7 +50,7 @@ export async function an_answer_streams(set) {
   await stage.strike();
 }
 
-/** What Obsidian's Markdown has beyond GitHub's is shown as in a note. */
+/** Obsidian's extensions of GitHub's Markdown look as in a note. */
 export async function what_obsidian_knows_is_drawn(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ height: 900 });
@@ -84,7 +84,7 @@ export async function what_obsidian_knows_is_drawn(set) {
   assert.match(await tab.locator(".vs-agent").innerText(), /It costs \$5 to \$10\./);
   assert.equal(await tab.locator(".vs-agent :is(mark, del, .vs-comment)").count(), 3);
   assert.equal(await tab.locator(".vs-agent .task-list-item .task-list-item ol li").innerText(), "ten of them");
-  // A footnote's number leads to it, by the keyboard too.
+  // A footnote's number links to it, by keyboard too.
   await tab.getByRole("link", { name: "Footnote 1" }).press("Enter");
   assert.match(await tab.evaluate(() => document.activeElement.textContent), /About ten hours/);
   await picture(tab, "obsidian-light");
@@ -96,7 +96,7 @@ export async function what_obsidian_knows_is_drawn(set) {
   await stage.strike();
 }
 
-/** A question stands out and waits; the next message answers it. */
+/** A question is highlighted and waits; the next message answers it. */
 export async function a_question_is_answered(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -119,7 +119,7 @@ export async function a_question_is_answered(set) {
   await stage.strike();
 }
 
-/** What is said while a turn is at work waits, is shown as waiting, and is heard at the next round. */
+/** A message sent during a turn waits, is shown as waiting, and is delivered in the next round. */
 export async function a_message_waits_and_a_turn_stops(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -155,7 +155,7 @@ export async function a_message_waits_and_a_turn_stops(set) {
   await done(tab);
   never.open();
   await stage.close(tab);
-  // Whoever opens the view later is told so at its place, too.
+  // A view that is opened later shows that at its place, too.
   const later = await stage.open();
   await later.locator(".vs-notice").getByText("stopped").waitFor();
   const kinds = await later.locator(".vs-entry").evaluateAll((all) => all.slice(-2).map((one) => one.classList[1]));
@@ -164,7 +164,7 @@ export async function a_message_waits_and_a_turn_stops(set) {
   await stage.strike();
 }
 
-/** What is spoken stands in the same timeline as what is typed, with where it came from. */
+/** A voice message is in the same timeline as typed ones, with its source. */
 export async function a_voice_is_heard_in_the_same_timeline(set) {
   const smarthole = await SmartHole.start();
   const stage = await Stage.set({ ...set, smarthole: smarthole.port });
@@ -210,7 +210,7 @@ export async function the_composer_completes_tags_and_commands(set) {
   await input.press("Enter");
   await tab.locator(".vs-empty").waitFor();
   assert.equal(await input.inputValue(), "");
-  // What is no command is a message.
+  // Text that is not a command is a message.
   await say(tab, "/home is full");
   await tab.locator(".vs-user-text").getByText("/home is full").waitFor();
   await done(tab);
@@ -218,7 +218,7 @@ export async function the_composer_completes_tags_and_commands(set) {
   await stage.strike();
 }
 
-/** `@` names a note, files are dragged in, and Enter is left alone while an input method composes. */
+/** `@` names a note, files are dropped, and Enter belongs to an active input method. */
 export async function the_composer_names_notes(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -270,13 +270,13 @@ export async function the_composer_names_notes(set) {
   await done(tab);
   const heard = JSON.stringify(stage.model.requests.at(-1).messages);
   assert.match(heard, /Plot 27\.md/);
-  // The model of these tests sees none, and is told that there is one.
+  // The tests' model has no vision, and receives a note that there is an image.
   assert.match(heard, /\(with a picture\)\\n\[an image, which this model cannot see\]/);
   await stage.close(tab);
   await stage.strike();
 }
 
-/** All of it is reached by the keyboard alone, has a name, and says nothing twice. */
+/** Everything is reachable by keyboard alone, has an accessible name, and is announced only once. */
 export async function the_keyboard_reaches_all(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -291,7 +291,7 @@ export async function the_keyboard_reaches_all(set) {
   );
   await say(tab, "Show me");
   await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Working/.test(text));
-  // What is said anew only because it was drawn anew would be a change here.
+  // A repeated announcement of a redrawn text would be a change here.
   await tab.locator(".vs-state").evaluate((state) => {
     window.__said = 0;
     new MutationObserver(() => (window.__said += 1)).observe(state, { childList: true, characterData: true, subtree: true });
@@ -320,7 +320,7 @@ export async function the_keyboard_reaches_all(set) {
   const places = order.map((name) => names.indexOf(name));
   assert.deepEqual(places, places.toSorted((one, other) => one - other), names.join(", "));
   assert.ok(!places.includes(-1), names.join(", "));
-  // A table of many pieces is stopped at once.
+  // A table of many pieces has one tab stop.
   assert.equal(names.filter((name) => name === "Table").length, 1);
   const session = await tab.context().newCDPSession(tab);
   const { nodes } = await session.send("Accessibility.getFullAXTree");
@@ -331,7 +331,7 @@ export async function the_keyboard_reaches_all(set) {
   await stage.strike();
 }
 
-/** What a query found is a table with links to the notes, sorted by the heading that is clicked. */
+/** A query's result is a table with links to the notes, sorted by the clicked heading. */
 export async function what_a_query_found_is_a_table(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 560 });

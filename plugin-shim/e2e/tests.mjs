@@ -1,4 +1,4 @@
-// What is tried, by name.
+// All end-to-end tests, by name.
 import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
 import * as elsewhere from "./elsewhere.mjs";
@@ -16,7 +16,7 @@ import * as trouble from "./trouble.mjs";
 import * as truth from "./truth.mjs";
 import * as turns from "./turns.mjs";
 
-/** Those that look at the clock: they have the machine to themselves. */
+/** Tests that measure time: they run alone on the machine. */
 export const timed = new Set(Object.keys({ ...large, ...turns }));
 
 export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...proposing, ...prompts, ...journey, ...large, ...turns };

@@ -1,11 +1,11 @@
-// What goes wrong: the connection, the daemon, the model, and answers that mean harm.
+// Failures: of the connection, the daemon, the model, and hostile answers.
 import assert from "node:assert/strict";
 import { Canary } from "./door.mjs";
 import { Desk } from "./obsidian/desk.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 import { gate } from "./model.mjs";
 
-/** The connection breaks in the middle of an answer: nothing is lost and nothing stands twice. */
+/** The connection breaks in the middle of an answer: nothing is lost or duplicated. */
 export async function the_connection_breaks_in_an_answer(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -33,7 +33,7 @@ export async function the_connection_breaks_in_an_answer(set) {
   await until("count", () => tab.locator(".vs-user").count(), (count) => count === 1);
   assert.equal(await tab.locator(".vs-panel").isVisible(), false);
 
-  // What is written while nobody listens is sent when somebody does, once.
+  // A message written while disconnected is sent after the reconnection, once.
   stage.door.slam();
   await tab.locator(".vs-panel.is-line").waitFor();
   await say(tab, "Are you there?");
@@ -47,7 +47,7 @@ export async function the_connection_breaks_in_an_answer(set) {
   await stage.strike();
 }
 
-/** The daemon is killed and comes again: the view finds it, and what was said. */
+/** The daemon is killed and restarted: the view reconnects and shows the conversation. */
 export async function the_daemon_comes_and_goes(set) {
   const stage = await Stage.set(set);
   const page = await stage.open();
@@ -71,7 +71,7 @@ export async function the_daemon_comes_and_goes(set) {
   await until("words", () => tab.locator(".vs-state").innerText(), (text) => /Done/.test(text));
   await stage.close(tab);
 
-  // The page that the daemon serves goes on too, and so it does when it is loaded anew while that runs.
+  // The daemon's own page reconnects, too, and survives a reload while the daemon runs.
   await page.locator(".vs-panel").waitFor({ state: "hidden" });
   await until("words", () => page.locator(".vs-user-text").allInnerTexts(), (texts) => JSON.stringify(texts) === JSON.stringify(["Hello", "Still there?"]));
   const kept = () => page.evaluate(() => Object.values(window.sessionStorage).join());
@@ -85,7 +85,7 @@ export async function the_daemon_comes_and_goes(set) {
   await page.locator(".vs-panel").waitFor({ state: "hidden" });
   const address = page.url();
   if (address.includes("#")) throw new Error(`the address has more than it should: ${address}`);
-  // What the tab keeps ends with the daemon: loaded anew only after a restart, it has to be opened again.
+  // The tab's stored value ends with the daemon: a reload after a restart needs a new code.
   await until("what it keeps of this run", kept, (text) => /-run\./.test(text) && text !== before);
   await page.goto("about:blank");
   await stage.daemon.stop("SIGKILL");
@@ -95,7 +95,7 @@ export async function the_daemon_comes_and_goes(set) {
   await until("words", () => page.locator(".vs-panel").innerText(), (text) => /steward open/.test(text));
   await stage.close(page);
 
-  // A restart in the middle of a turn leaves nothing that works for ever.
+  // A restart in the middle of a turn leaves no entry that appears to run forever.
   const other = await stage.open({ at: stage.harness() });
   await other.evaluate(() => window.mount());
   const never = gate();
@@ -116,7 +116,10 @@ export async function the_daemon_comes_and_goes(set) {
   await stage.strike();
 }
 
-/** A view that is opened while the connection is broken: what was said is there with the next one, and what waits is sent once. */
+/**
+ * A view opened while disconnected shows the conversation after the reconnection, and sends waiting messages
+ * once.
+ */
 export async function a_view_is_opened_while_the_connection_is_broken(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ at: stage.harness() });
@@ -125,14 +128,14 @@ export async function a_view_is_opened_while_the_connection_is_broken(set) {
   await say(tab, "Hello");
   await tab.locator(".vs-list").getByText("Before the break.").waitFor();
   await done(tab);
-  // Of what is beyond the edge of the window no text is laid out.
+  // Text outside of the window is not laid out.
   const words = (of, wanted) => until("words", () => of.locator(".vs-user-text").allTextContents(), (texts) => texts.join() === wanted);
 
   stage.door.slam();
   await tab.locator(".vs-panel.is-line").waitFor();
   await say(tab, "Are you there?");
   await tab.locator(".vs-user.is-pending").waitFor();
-  // In its place, beside it on the same connection, and where there never was one.
+  // In place of it, beside it on the same connection, and in a page without an earlier view.
   await tab.evaluate(() => window.move());
   await tab.evaluate(() => window.mount());
   const late = await stage.open({ at: stage.harness() });
@@ -156,7 +159,7 @@ export async function a_view_is_opened_while_the_connection_is_broken(set) {
     await one.locator(".vs-list").getByText("Before the break.").waitFor();
     await words(one, "Hello,Are you there?");
   }
-  // It breaks once more before the answer is there: what was heard is not said again.
+  // It disconnects again before the answer: the received message is not sent again.
   stage.door.slam();
   await views[0].locator(".vs-panel.is-line").waitFor();
   on.open();
@@ -173,7 +176,7 @@ export async function a_view_is_opened_while_the_connection_is_broken(set) {
   await stage.strike();
 }
 
-/** What waits for the daemon when Obsidian quits is there afterwards, and is heard once. */
+/** Messages that wait when Obsidian quits are there afterwards, and delivered once. */
 export async function what_waits_outlives_obsidian(set) {
   const desk = await Desk.set(set);
   let tab = await desk.openPaired();
@@ -191,7 +194,7 @@ export async function what_waits_outlives_obsidian(set) {
   await desk.daemon.start();
   tab = await desk.open();
   const failed = tab.locator(".vs-user.is-failed");
-  await failed.getByText("Not known to have arrived before Obsidian quit").waitFor();
+  await failed.getByText("May not have arrived before Obsidian quit").waitFor();
   await words("Hello,Are you there?");
   await picture(tab, "unsent-light");
   assert.equal(desk.model.requests.length, 1);
@@ -212,7 +215,7 @@ export async function what_waits_outlives_obsidian(set) {
   await desk.strike();
 }
 
-/** Where no daemon runs the view says how to start it, and connects by itself. */
+/** Without a daemon the view shows how to start it, and connects automatically. */
 export async function a_view_waits_for_the_daemon(set) {
   const stage = await Stage.set(set);
   const at = stage.harness();
@@ -244,7 +247,7 @@ export async function a_view_waits_for_the_daemon(set) {
   await stage.strike();
 }
 
-/** The model fails: the turn ends, says why, and can be tried again. */
+/** The model fails: the turn ends with the reason, and can be retried. */
 export async function a_model_that_fails_is_told(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -263,7 +266,7 @@ export async function a_model_that_fails_is_told(set) {
   await stage.strike();
 }
 
-/** An answer full of traps: what it would load is at `at`, and what it would run leaves `__harm`. */
+/** A hostile answer: its resources are at `at`, and its scripts would set `__harm`. */
 function traps(at) {
   return `
 ![picture](${at}/image.png) ![[${at}/embed.png]] ![ref][r]
@@ -299,7 +302,7 @@ $$
 `;
 }
 
-/** What MathJax does harm of. */
+/** Harmful formulas for MathJax. */
 const FORMULAS = [
   String.raw`\mmlToken{mi}[style="background-image:url(AT/token.png)"]{x}`,
   String.raw`\mmlToken{mi}[href="javascript:window.__harm=13"]{formula}`,
@@ -314,7 +317,7 @@ const FORMULAS = [
   String.raw`\DeclareMathOperator{\sin}{evil}`,
 ];
 
-/** Nothing of it is in the page but words. */
+/** The page contains only the answer's text. */
 async function nothingButWords(tab) {
   const inside = await tab.locator(".vs-list").evaluate((list) => {
     const drawn = [...list.querySelectorAll(".vs-formula, .vs-formula-block")].flatMap((one) => [...one.querySelectorAll("[style]")]);
@@ -328,7 +331,7 @@ async function nothingButWords(tab) {
   }
 }
 
-/** An answer full of traps loads nothing, runs nothing, and opens only what is clicked. */
+/** A hostile answer loads nothing, runs nothing, and opens only clicked links. */
 export async function a_hostile_answer_does_nothing(set) {
   const stage = await Stage.set(set);
   const canary = await Canary.start();
@@ -343,17 +346,17 @@ export async function a_hostile_answer_does_nothing(set) {
   await say(tab, `<img src="${at}/mine.png" onerror="window.__harm=12">`);
   await done(tab);
   await tab.locator(".vs-thought summary").click();
-  // Everything that could be loaded would be by now: the page itself has been drawn and laid out.
+  // Any load would have started by now: the page was drawn and laid out.
   await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 600)));
   assert.equal(await tab.evaluate(() => window.__harm), undefined);
   assert.deepEqual(canary.asked, []);
   assert.deepEqual(asked.filter((url) => url.includes(String(canary.port))), []);
   await nothingButWords(tab);
-  // Where a link leads stands beside it, whatever it says.
+  // A link's destination is beside it, whatever its text.
   const phish = tab.locator(".vs-agent .vs-link", { hasText: "https://bank.example" });
   await until("words", () => phish.innerText(), (text) => new RegExp(`127\\.0\\.0\\.1:${canary.port}`).test(text));
   await picture(tab, "hostile-light");
-  // Only a click opens it: here in a tab of its own, which asks the canary.
+  // Only a click opens it: here in a new tab, which requests the canary.
   const opened = tab.context().waitForEvent("page");
   await phish.click();
   await opened;
@@ -364,7 +367,7 @@ export async function a_hostile_answer_does_nothing(set) {
   await stage.strike();
 }
 
-/** Nor does it in Obsidian, where no policy holds a page back and formulas are drawn. */
+/** Nor does it in Obsidian, where no content security policy protects the page and formulas are drawn. */
 export async function a_hostile_answer_does_nothing_in_obsidian(set) {
   const desk = await Desk.set(set);
   const canary = await Canary.start();
@@ -377,7 +380,7 @@ export async function a_hostile_answer_does_nothing_in_obsidian(set) {
   await say(tab, `<img src="${at}/mine.png" onerror="window.__harm=12">`);
   await done(tab);
   await tab.locator(".vs-thought summary").click();
-  // Formulas are drawn, and one that is moved far away is not to be seen outside its place.
+  // Formulas are drawn, but a formula that is moved far away is not visible outside its place.
   const raised = String.raw`$\smash{\rlap{\raise{9em}{\text{Agree}}}}$`;
   desk.model.next((turn) => turn.text(`The wave is $\\sin x$. ${raised}`));
   await say(tab, "Draw it");
@@ -389,7 +392,7 @@ export async function a_hostile_answer_does_nothing_in_obsidian(set) {
   assert.deepEqual(canary.asked, []);
   await nothingButWords(tab);
   const written = await tab.locator(".vs-agent .vs-math").allInnerTexts();
-  // What is no colour colours nothing; all others stand there as they were written.
+  // Invalid colours have no effect; all other formulas are shown as TeX.
   assert.equal(written.length, FORMULAS.length);
   assert.equal(await formulas.first().innerText(), "sinx");
   const seen = await formulas.locator("mjx-rbox").evaluate((one) => {

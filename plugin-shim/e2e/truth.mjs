@@ -1,10 +1,13 @@
-// What the page says is so, wherever it says it, and everybody can read it.
+// The page's states are correct everywhere, and accessible.
 import assert from "node:assert/strict";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 import { faults } from "./axe.mjs";
 import { gate } from "./model.mjs";
 
-/** An approval says where it belongs after a reload and from another conversation, and so does all that shows the state. */
+/**
+ * An approval names its conversation after a reload and from another conversation, and so do all displays of
+ * the state.
+ */
 export async function an_approval_says_where_it_belongs(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 700 });
@@ -36,7 +39,7 @@ export async function an_approval_says_where_it_belongs(set) {
   await tab.locator(".vs-session").nth(1).waitFor();
   const dots = await tab.locator(".vs-session .vs-dot").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
   assert.deepEqual(dots, ["Waiting for you"]);
-  // From another conversation it is another's.
+  // In another conversation it is labelled as another one's.
   await tab.locator(".vs-session", { hasText: "Hello first" }).locator(".vs-session-open").click();
   await tab.locator(".vs-list").getByText("Hello to you.").waitFor();
   await until("place", () => tab.locator(".vs-approval-where").innerText(), (text) => /in another conversation: Tidy up/.test(text));
@@ -45,7 +48,7 @@ export async function an_approval_says_where_it_belongs(set) {
   await tab.locator(".vs-approval-where").getByRole("button", { name: "Show" }).click();
   await tab.locator(".vs-list").getByText("Tidy up").waitFor();
   await check();
-  // At 400 % it can still be read and answered.
+  // At 400 % zoom it can still be read and answered.
   await tab.setViewportSize({ width: 320, height: 256 });
   const reject = tab.locator(".vs-approval").getByRole("button", { name: "Reject", exact: true });
   await reject.scrollIntoViewIfNeeded();
@@ -63,7 +66,7 @@ export async function an_approval_says_where_it_belongs(set) {
   await stage.strike();
 }
 
-/** A failure is called one, and while the daemon is gone nothing goes on; what was on screen stays. */
+/** A failure is labelled as one, and without the daemon nothing appears to run; the content stays. */
 export async function what_failed_or_broke_off_is_called_so(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open();
@@ -109,7 +112,7 @@ export async function what_failed_or_broke_off_is_called_so(set) {
   await stage.strike();
 }
 
-/** axe-core finds nothing serious or critical, light and dark. */
+/** axe-core finds nothing serious or critical, in the light and the dark theme. */
 export async function everybody_can_read_it(set) {
   const stage = await Stage.set(set);
   const tab = await stage.open({ width: 600, height: 900 });

@@ -1,4 +1,4 @@
-// The time machine over a journal of ten thousand turns.
+// The time machine with a journal of ten thousand turns.
 import assert from "node:assert/strict";
 import { WebSocket } from "ws";
 import { HELD, held, words } from "./held.mjs";
@@ -6,15 +6,15 @@ import { Stage, picture, until } from "./stage.mjs";
 
 const TURNS = 10_000;
 const NOTES = 200;
-/** Calls that are in flight while the journal is made. */
+/** The number of parallel calls that create the journal. */
 const ABREAST = 8;
-/** Moments of notes that are looked at, and the longest that one may take, in milliseconds. */
+/** The number of requested note states, and the time limit of one in milliseconds. */
 const LOOKS = 300;
 const LONGEST = 100;
-/** Pixels that the wheel is turned by. */
+/** The pixels of a wheel turn. */
 const STEP = 2_000;
 
-/** A program of the person's: asks the daemon, several things at once. */
+/** A person's own program: sends several calls to the daemon at once. */
 async function program(daemon) {
   const socket = new WebSocket(`ws://127.0.0.1:${daemon.port}/v1`, { headers: { authorization: `Bearer ${daemon.token}` } });
   const waits = new Map();
@@ -40,7 +40,7 @@ async function program(daemon) {
 const name = (turn) => `Turns/Note ${turn % NOTES}.md`;
 const text = (turn) => `# Note\n\nWritten in turn ${turn}.\n${"The bed by the wall is dug, and beans stand where the peas were.\n".repeat(20)}`;
 
-/** Ten thousand turns are gone through without a hitch, and any note is shown as of any of them at once. */
+/** Ten thousand turns scroll smoothly, and any note's state at any of them is shown at once. */
 export async function ten_thousand_turns_are_gone_through(set) {
   const stage = await Stage.set(set);
   const own = await program(stage.daemon);
@@ -57,7 +57,7 @@ export async function ten_thousand_turns_are_gone_through(set) {
   const page = await own.call("_vault/timeline", { limit: 500 });
   assert.equal(page.days.reduce((sum, { count }) => sum + count, 0), TURNS);
 
-  /** Milliseconds that each of many looks takes: the middle one, the slowest of a hundred, the slowest. */
+  /** The milliseconds of many requests: the median, the 99th percentile, the maximum. */
   const timed = async (what, look, looks = LOOKS) => {
     const took = [];
     for (let at = 0; at < looks; at++) {
@@ -72,7 +72,7 @@ export async function ten_thousand_turns_are_gone_through(set) {
   };
   const first = page.sets.at(-1).id - (TURNS - page.sets.length);
   const looked = await timed("a note as of a turn", async (at) => {
-    // Over all of the journal in which every note is there, in an order of no use to any cache.
+    // Over the part of the journal in which every note exists, in an order that no cache helps.
     const changeSet = first + 2 * NOTES + ((at * 7_919) % (TURNS - 2 * NOTES));
     const note = await own.call("_vault/as_of", { path: `Turns/Note ${(at * 31) % NOTES}.md`, at: { changeSet } });
     assert.match(note.text, /Written in turn \d+\./);

@@ -1,9 +1,9 @@
-// Builds what the daemon carries into dist/, and says how large it is:
+// Builds the files that the daemon embeds into dist/, and prints their sizes:
 //   main.js, manifest.json, styles.css   the plugin
-//   page/                                the same view for a browser, as the daemon serves it: what it loads at
-//                                        first, cards.js and formulas.js
-// The result depends on the sources and the locked packages alone, so that CI can compare it byte by
-// byte with what is committed.
+//   page/                                the same view for a browser, which the daemon serves: the scripts of the
+//                                        first load, cards.js and formulas.js
+// The result depends only on the sources and the locked packages, so that CI can compare it byte by
+// byte with the committed files.
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -13,7 +13,7 @@ import * as esbuild from "esbuild";
 
 const root = path.resolve(import.meta.dirname, "..");
 const out = path.resolve(root, process.argv[2] ?? "dist");
-/** The most that the plugin's script and the scripts that the page loads at first may weigh, in bytes. */
+/** The size limits in bytes of the plugin's script, and of the scripts that the page loads at first. */
 const LARGEST = [
   { name: "the plugin", files: ["main.js"], bytes: 260 * 1024 },
   { name: "the page's first load", files: ["page/view.js", "page/chunk.js"], bytes: 180 * 1024 },

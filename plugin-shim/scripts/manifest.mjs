@@ -1,4 +1,4 @@
-// Compares manifest.json and what belongs to it with the directory's rules.
+// Compares manifest.json and its related files with the directory's rules.
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import process from "node:process";

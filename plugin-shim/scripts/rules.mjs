@@ -1,9 +1,9 @@
-// The community directory's rules for what a plugin says of itself. Values in, problems out.
+// The community directory's rules for a plugin's description of itself. Pure.
 
 const REQUIRED = ["id", "name", "version", "minAppVersion", "description", "author", "isDesktopOnly"];
 const OPTIONAL = ["authorUrl", "fundingUrl"];
 const NUMBER = /^\d+\.\d+\.\d+$/;
-/** What the README has to say, and the words by which that is found. */
+/** The disclosures that the README must contain, and the words that identify them. */
 const DISCLOSURES = {
   "what it connects to": /## .*network/i,
   "files outside the vault": /outside (of )?the vault/i,
@@ -11,7 +11,7 @@ const DISCLOSURES = {
 };
 
 /**
- * What is wrong; nothing where all is well.
+ * The problems; empty if there are none.
  * @param {{ manifest: Record<string, unknown>, versions: Record<string, string>, packageVersion: string, programVersion: string, readme: string }} about
  * @returns {string[]}
  */

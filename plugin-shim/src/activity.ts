@@ -1,5 +1,5 @@
-// What the steward is doing, over all conversations: the one place that knows which of them work and
-// which wait for the person. The chat, its list, the page's title and the status bar are drawn from it.
+// The agent's activity over all conversations: the one place that knows which conversations have a running
+// turn and which wait for the person. The chat, its list, the page's title and the status bar draw it.
 
 import type { Connection, Unsubscribe } from "./connection";
 import { Listeners } from "./listeners";
@@ -7,22 +7,22 @@ import { Proposals } from "./proposals";
 import type { RequestPermissionParams, RequestPermissionResult, SmartHoleState } from "./protocol";
 
 /**
- * How a conversation stands that is not at rest: at work; at work and waiting for an approval; or
- * waiting for an answer, with no turn at work.
+ * The activity of a conversation: a running turn; a running turn that waits for an approval; or a question of
+ * the agent after the turn has ended.
  */
 export type Activeness = "working" | "asking" | "waiting";
 
-/** An approval that the daemon asks a person for. */
+/** An approval that the daemon requests from a person. */
 export interface Approval {
   id: number;
   params: RequestPermissionParams;
-  /** With what the person says of it, such as why not. */
+  /** `words` are the person's comment, such as the reason of a refusal. */
   answer(optionId: string, words?: string): void;
 }
 
-/** Watches what the steward is doing from its making until `stop`. */
+/** Follows the agent's activity until `stop`. */
 export class Activity {
-  /** What waits for the person's approval, the oldest first, until it is answered here or elsewhere. */
+  /** The pending approvals, oldest first. */
   readonly approvals: readonly Approval[];
   /** What the agent proposed and nobody has decided on. */
   readonly proposals: Proposals;
@@ -33,7 +33,7 @@ export class Activity {
   readonly #ends: Unsubscribe[];
   readonly #standing = new Map<string, Activeness>();
   #smarthole: SmartHoleState | null = null;
-  /** What events told while the list was on its way, which is newer than the list. */
+  /** Events that arrived while the list was loading are newer than the list. */
   #newer: Set<string> | null = null;
   #loading = 0;
   #next = 1;
@@ -68,38 +68,38 @@ export class Activity {
     if (connection.state.kind === "connected") void this.#load();
   }
 
-  /** How a conversation stands; null where it is at rest, or is not known to the daemon. */
+  /** The activity of a conversation; null if it is idle or unknown to the daemon. */
   of(sessionId: string | null): Activeness | null {
     if (this.#approvals.some(({ params }) => params.sessionId === sessionId)) return "asking";
     return (sessionId !== null && this.#standing.get(sessionId)) || null;
   }
 
-  /** Conversations in which a turn is at work. */
+  /** The number of conversations with a running turn. */
   get working(): number {
     return this.#atWork().length;
   }
 
-  /** Whether a person is waited for: an approval, or the answer to a question. */
+  /** Whether the agent waits for a person: for an approval, or for the answer to a question. */
   get waiting(): boolean {
     return this.#approvals.length > 0 || [...this.#standing.values()].some((standing) => standing !== "working");
   }
 
-  /** The connection to SmartHole; null before it is known. */
+  /** The state of the connection to SmartHole; null before it is known. */
   get smarthole(): SmartHoleState | null {
     return this.#smarthole;
   }
 
-  /** Hears of every change. */
+  /** Calls the listener after every change. */
   onChange(heard: () => void): Unsubscribe {
     return this.#changed.add(heard);
   }
 
-  /** Hears what begins to wait for the person, in words for them. */
+  /** Calls the listener with a text for the person when the agent begins to wait for them. */
   onWaiting(heard: (what: string) => void): Unsubscribe {
     return this.#waits.add(heard);
   }
 
-  /** Stops every turn that is at work. */
+  /** Stops every running turn. */
   cancelAll(): void {
     for (const sessionId of this.#atWork()) this.#connection.notify("session/cancel", { sessionId });
   }
@@ -166,7 +166,7 @@ export class Activity {
         if (shown === "waiting_for_you") this.#standing.set(sessionId, "waiting");
       }
     } catch {
-      // The next snapshot loads it anew.
+      // The next snapshot loads it.
       this.#connection.missed();
     } finally {
       if (loading === this.#loading) {

@@ -1,15 +1,15 @@
-// The daemon's address. The daemon listens on this machine only, and no other address is accepted,
-// since the token must not leave the machine.
+// The daemon's address. The daemon listens only on this machine. No other address is accepted, since the
+// token must not leave the machine.
 
-/** The address of a daemon with the default settings. */
+/** The default address of a daemon. */
 export const DEFAULT_ADDRESS = "127.0.0.1:27180";
 
-/** Host and port of a daemon, or why a text is not an address. */
+/** Host and port of a daemon, or the reason why a text is not an address. */
 export type Endpoint = { host: string } | { problem: string };
 
 /**
- * Reads an address as people write it: `127.0.0.1:27180`, or the port alone. Every name of this machine
- * becomes 127.0.0.1, where the daemon listens: another program may have the same port on another address.
+ * Parses an address as a person types it: `127.0.0.1:27180`, or only the port. Every name of this machine
+ * becomes 127.0.0.1, where the daemon listens: another program may use the same port on another address.
  */
 export function endpoint(text: string): Endpoint {
   const trimmed = text.trim();

@@ -2,16 +2,16 @@
 
 import type { ErrorObject, Kind } from "./protocol";
 
-/** Why a call failed without an answer from the daemon. */
+/** The reason of a call that failed without an answer from the daemon. */
 export type LocalKind =
-  /** There was no connection when the call was made; nothing was sent. */
+  /** The call was made without a connection; nothing was sent. */
   | "not_connected"
-  /** The connection was lost before the answer came. The call may have taken effect. */
+  /** The connection was lost before the answer arrived. The call may have taken effect. */
   | "disconnected"
   /** The other side does not speak this protocol. */
   | "protocol";
 
-/** A failed call: the daemon's error, or that of the connection. */
+/** A failed call: the daemon's error, or an error of the connection. */
 export class CallError extends Error {
   override readonly name = "CallError";
 
@@ -19,13 +19,12 @@ export class CallError extends Error {
     message: string,
     /** The code of JSON-RPC; 0 without an answer. */
     readonly code: number,
-    /** The stable name of the error, for decisions. */
+    /** The stable name of the error, for code that handles it. */
     readonly kind: Kind | LocalKind,
-    /** Whether the same call may succeed later. */
     readonly retryable: boolean,
-    /** What the user can do about it. */
+    /** Advice for the user. */
     readonly hint?: string,
-    /** Data that belongs to the kind. */
+    /** Data that depends on the kind. */
     readonly detail?: unknown,
     /** Wait before the next attempt, in milliseconds. */
     readonly retryAfterMs?: number,
@@ -33,7 +32,7 @@ export class CallError extends Error {
     super(message);
   }
 
-  /** The error that the daemon answered with. */
+  /** Converts an error response of the daemon. */
   static fromAnswer(error: ErrorObject): CallError {
     // Another program at the address may not send `data`.
     const data: Partial<ErrorObject["data"]> | undefined = error.data;
@@ -41,7 +40,7 @@ export class CallError extends Error {
     return new CallError(error.message, error.code, kind, retryable, hint, detail, retryAfterMs);
   }
 
-  /** The text for the user: the message, with the hint if there is one. */
+  /** The text for the user: the message, and the hint if there is one. */
   get advice(): string {
     return this.hint === undefined ? this.message : `${this.message} (${this.hint})`;
   }

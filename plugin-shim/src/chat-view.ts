@@ -1,4 +1,4 @@
-// The chat as a view of Obsidian's. What it shows and does is `view/`; this opens and closes it.
+// The chat as an Obsidian view. `view/` holds its content; this file opens and closes it.
 
 import { ItemView, type App, type ViewStateResult, type WorkspaceLeaf } from "obsidian";
 import type { Activity } from "./activity";
@@ -6,10 +6,10 @@ import type { Connection, Unsubscribe } from "./connection";
 import type { ActiveNote, Host } from "./host";
 import { mountChat, type ChatHandle, type Kept, read, written } from "./view";
 
-/** The view's name in the workspace. */
+/** The view's type in the workspace. */
 export const CHAT_VIEW = "vault-steward-chat";
 
-/** The chat in a sidebar, a tab or a window of its own. */
+/** The chat in a sidebar, a tab or its own window. */
 export class ChatView extends ItemView {
   override icon = "messages-square";
   override navigation = false;
@@ -34,7 +34,10 @@ export class ChatView extends ItemView {
     return "Steward";
   }
 
-  /** What Obsidian keeps over its end: the conversation, what is written, and what was not sent, but for images. */
+  /**
+   * The state that Obsidian restores after a restart: the conversation, the draft, and unsent messages
+   * without their images.
+   */
   override getState(): Record<string, unknown> {
     return { ...super.getState(), ...(this.#chat && written(this.#chat.kept())) };
   }
@@ -49,7 +52,7 @@ export class ChatView extends ItemView {
     this.contentEl.addClass("vault-steward-chat");
     this.#mount();
     this.registerDomEvent(this.contentEl, "focusout", () => this.#save());
-    // In another window there is another document, and elements made by the old one stay behind.
+    // Another window has another document, so the view is built again.
     this.#watching = this.contentEl.onWindowMigrated(() => {
       const kept = this.#unmount();
       this.#mount();
@@ -63,7 +66,7 @@ export class ChatView extends ItemView {
     this.#unmount();
   }
 
-  /** Begins another conversation. */
+  /** Starts another conversation. */
   newConversation(): void {
     this.#chat?.newConversation();
     this.#chat?.focus();
@@ -79,7 +82,7 @@ export class ChatView extends ItemView {
     this.#chat?.prompt(name, about);
   }
 
-  /** Puts a note beside what is going to be said. */
+  /** Attaches a note to the draft. */
   ask(about: ActiveNote): void {
     this.#chat?.compose("", [about]);
     this.#chat?.focus();
@@ -102,18 +105,18 @@ export class ChatView extends ItemView {
   }
 }
 
-/** Whether the chat is to be seen: not in a sidebar that is closed, nor behind another tab. */
+/** Whether the chat is visible: not in a closed sidebar, nor behind another tab. */
 export function chatIsSeen(app: App): boolean {
   return app.workspace.getLeavesOfType(CHAT_VIEW).some(({ view }) => view.containerEl.isShown());
 }
 
-/** Brings the chat to the front, opening it in the right sidebar where it is not open yet. */
+/** Reveals the chat; opens it in the right sidebar if it is not open. */
 export async function openChat(app: App): Promise<ChatView | null> {
   const { workspace } = app;
   const leaf =
     workspace.getLeavesOfType(CHAT_VIEW)[0] ??
     (await workspace.ensureSideLeaf(CHAT_VIEW, "right", { active: true, reveal: true }));
-  // A leaf that was not looked at yet has no view; revealing it makes one.
+  // Obsidian creates a leaf's view when the leaf is first revealed.
   await workspace.revealLeaf(leaf);
   return leaf.view instanceof ChatView ? leaf.view : null;
 }

@@ -1,4 +1,4 @@
-// The plugin's commands. None has a default hotkey, as Obsidian's guidelines ask.
+// The plugin's commands. None has a default hotkey, as Obsidian's guidelines require.
 
 import type { App, Plugin } from "obsidian";
 import type { Activity } from "./activity";
@@ -96,7 +96,7 @@ export function addCommands(plugin: Plugin, options: CommandOptions): void {
   });
 }
 
-/** Undoes the last change set that is not undone yet, and shows the result. */
+/** Undoes the last change set that is not undone, and shows the result. */
 export async function undoLast(connection: Connection, host: Host): Promise<void> {
   try {
     let result = await undo(connection);

@@ -1,4 +1,4 @@
-// The contract of the connection to the daemon: one socket, typed calls, events that have no gaps.
+// The interface of the connection to the daemon: one socket, typed calls, and events without gaps.
 
 import { DaemonConnection } from "./daemon-connection";
 import type {
@@ -13,79 +13,77 @@ import type {
 
 export { CallError } from "./call-error";
 
-/** Ends what the function that returned it began. A second call does nothing. */
+/** Ends the subscription. A second call does nothing. */
 export type Unsubscribe = () => void;
 
-/** How the connection stands. */
+/** The state of the connection. */
 export interface ConnectionState {
   /**
    * - `off`: not started, or stopped
-   * - `connecting`: being made
-   * - `connected`: calls go through, events come
-   * - `absent`: nobody answers at the address
-   * - `refused`: somebody answers and it is no use: `detail` says why and what to do
+   * - `connecting`: an attempt is in progress
+   * - `connected`: calls and events pass
+   * - `absent`: no program answers at the address
+   * - `refused`: a program answers, but cannot be used: `detail` gives the reason and the remedy
    * - `unpaired`: there is no token yet
    */
   kind: "off" | "connecting" | "connected" | "absent" | "refused" | "unpaired";
-  /** Why, for people. */
+  /** The reason, as text for the user. */
   detail?: string;
-  /** When the next try is made, on the clock of `Date.now()`; left out where none is planned. */
+  /** The time of the next attempt, on the clock of `Date.now()`; undefined if none is planned. */
   retryAt?: number;
 }
 
-/** How a call is made. */
+/** The options of a call. */
 export interface CallOptions {
-  /** Gives the call up: the daemon is told, and the call fails with the kind `cancelled`. */
+  /** Cancels the call: the daemon is notified, and the call fails with the kind `cancelled`. */
   signal?: AbortSignal;
   /**
-   * Milliseconds until the call fails with the kind `timeout`. Left out: 30 seconds;
-   * `session/prompt` has no limit, since its answer comes when the turn is over. Every call fails
-   * when the connection ends.
+   * Milliseconds until the call fails with the kind `timeout`. Default: 30 seconds; none for
+   * `session/prompt`, since its answer arrives at the end of the turn. Every call fails when the connection
+   * ends.
    */
   timeoutMs?: number;
 }
 
-/** A connection to the daemon that mends itself. */
+/** A connection to the daemon that reconnects automatically. */
 export interface Connection {
-  /** How it stands. */
   readonly state: ConnectionState;
-  /** What the daemon said of itself on this connection; null while not connected. */
+  /** The daemon's answer to `initialize` on this connection; null while not connected. */
   readonly daemon: InitializeResult | null;
-  /** Connects, and connects again whenever the connection is lost. */
+  /** Connects, and reconnects whenever the connection is lost. */
   start(): void;
-  /** Ends it for good, until `start`. No timer and no socket is left; calls in flight fail. */
+  /** Ends the connection until the next `start`. Closes the socket and all timers; pending calls fail. */
   stop(): void;
-  /** Tries now what would be tried later; after a change of address or token too. */
+  /** Makes the planned attempt now; used after a change of address or token too. */
   retryNow(): void;
-  /** Hears every new state. */
+  /** Calls the listener with every new state. */
   onState(heard: (state: ConnectionState) => void): Unsubscribe;
-  /** Asks the daemon. Fails with a `CallError`, and with nothing else. */
+  /** Calls a method of the daemon. Rejects only with a `CallError`. */
   call<M extends keyof Methods>(
     method: M,
     params: Methods[M]["params"],
     options?: CallOptions,
   ): Promise<Methods[M]["result"]>;
-  /** Tells the daemon something that has no answer. Lost where there is no connection. */
+  /** Sends a notification to the daemon. It is lost without a connection. */
   notify<N extends keyof ClientNotifications>(name: N, params: ClientNotifications[N]): void;
-  /** Hears an event: each once, in order, over lost connections too. */
+  /** Subscribes to an event. Each event arrives once and in order, across reconnections too. */
   on<N extends keyof ServerNotifications>(
     name: N,
     heard: (params: ServerNotifications[N]) => void,
   ): Unsubscribe;
   /**
-   * Hears that what is shown has to be loaded anew: after the first connection, after a restart of
-   * the daemon, and where too much was missed. Called once `state` is `connected` and before the
-   * first event that follows, so whoever loads now misses nothing. Whoever begins to hear it while there
-   * is no connection hears it with the next one.
+   * Subscribes to reload requests: the client must reload its data after the first connection, after a
+   * restart of the daemon, and after too many missed events. The listener is called once `state` is
+   * `connected` and before the next event, so a client that loads at that moment misses nothing. A listener
+   * that is added without a connection is called after the next connection.
    */
   onSnapshot(heard: () => void): Unsubscribe;
-  /** What was to be loaded could not be: the next connection is followed by a snapshot. */
+  /** Reports that a reload failed: the next connection is followed by a reload request. */
   missed(): void;
   /**
-   * Serves a request of the daemon's. The signal aborts when the answer is no longer wanted: it was
-   * answered elsewhere, the connection is lost, or this was unsubscribed. Where several serve the
-   * same request the first answer counts. Questions to a person (`session/request_permission`) that
-   * come while nobody serves them wait for who does.
+   * Handles a request of the daemon. The signal aborts when the answer is no longer needed: another client
+   * answered, the connection is lost, or the handler was removed. If several handlers serve the same request,
+   * the first answer counts. Approval requests (`session/request_permission`) wait until a handler exists.
    */
   answer<R extends keyof ServerRequests>(
     name: R,
@@ -96,10 +94,10 @@ export interface Connection {
   ): Unsubscribe;
 }
 
-/** The part of a WebSocket that is used. */
+/** The used part of a WebSocket. */
 export type Socket = Pick<WebSocket, "onopen" | "onmessage" | "onclose" | "send" | "close">;
 
-/** Time, from outside, so that tests can set it. */
+/** An injected clock, so that tests can set the time. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
@@ -107,28 +105,28 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
-/** What a connection is made of. */
+/** The options of a connection. */
 export interface ConnectionOptions {
-  /** Host and port of the daemon: `127.0.0.1:27180`. Asked at every try. */
+  /** Host and port of the daemon: `127.0.0.1:27180`. Read before every attempt. */
   address(): string;
-  /** The token; null while the person has not paired. Asked at every try. */
+  /** The token; null before pairing. Read before every attempt. */
   token(): Promise<string | null>;
-  /** What this client can do; the nonce is the connection's own. */
+  /** The client's capabilities; the connection adds the nonce. */
   capabilities: Omit<ClientVaultMeta, "nonce">;
   /** Name and version of this client, for the daemon's log. */
   clientInfo: Implementation;
   /**
-   * Asks an address of the daemon's by HTTP, whatever the status of the answer is; fails where nobody
-   * answers. A page may not read the answer, Obsidian's `requestUrl` may.
+   * Sends an HTTP GET to the daemon. Resolves with any status; rejects if no program answers. A page may not
+   * read the response, but Obsidian's `requestUrl` may.
    */
   get(url: string): PromiseLike<{ status: number; text: string }>;
-  /** Makes a socket; left out, a WebSocket. */
+  /** Creates a socket. Default: a WebSocket. */
   socket?: (url: string, protocols: string[]) => Socket;
-  /** Left out, the window's. */
+  /** Default: the window's clock. */
   clock?: Clock;
 }
 
-/** A connection, which is off until it is started. */
+/** Creates a connection in the state `off`. */
 export function createConnection(options: ConnectionOptions): Connection {
   return new DaemonConnection(options);
 }

@@ -1,4 +1,4 @@
-// Keeps one session to the daemon alive: connects again when it is lost, and hears what was missed.
+// Maintains one session with the daemon: reconnects when the session is lost, and requests missed events.
 
 import { endpoint } from "./address";
 import { CallError } from "./call-error";
@@ -30,26 +30,25 @@ import type {
 import { Serving, type Serve } from "./serving";
 import { NOT_THE_DAEMON, Session, type SessionEnd } from "./session";
 
-/** How long an answer may take where the call does not say otherwise. */
+/** The default timeout of a call. */
 const CALL_MS = 30_000;
-/** How long the daemon's proof may take. */
+/** The timeout of the daemon's proof. */
 const ASK_MS = 5_000;
-/** A browser cannot send a WebSocket ping and does not notice that the machine slept. */
+/** A browser cannot send a WebSocket ping, and does not notice that the machine slept. */
 const PING_MS = 25_000;
 const PING_ANSWER_MS = 10_000;
-/** Pauses before the next try where nobody answers: short, since it is this machine. */
+/** Pauses before the next attempt when no program answers: short, since the address is local. */
 const PAUSES_MS = [250, 500, 1_000, 2_000, 5_000] as const;
-/** Where somebody answers and refuses, which changes only when a person changes something. */
+/** Pauses after a refusal, which lasts until a person changes something. */
 const REFUSED_PAUSES_MS = [5_000, 15_000, 60_000] as const;
-/** A connection that stood so long was a good one: the next pause is the shortest. */
+/** After a connection that lasted this long, the pauses start again with the shortest. */
 const STOOD_MS = 5_000;
 
-/** Why it is refused. */
 const OTHER_TOKEN =
   "the daemon has another token: the token was changed, or another vault's daemon uses this port; pair again with `steward pair`";
 const BUSY = "the daemon refuses connections; it may have too many";
 
-/** The one implementation of `Connection`; see there. */
+/** The only implementation of `Connection`. */
 export class DaemonConnection implements Connection {
   readonly #options: ConnectionOptions;
   readonly #clock: Clock;
@@ -60,21 +59,21 @@ export class DaemonConnection implements Connection {
   #state: ConnectionState = { kind: "off" };
   #daemon: InitializeResult | null = null;
   #session: Session | null = null;
-  /** What is still on its way and belongs to an earlier number is dropped. */
+  /** Asynchronous results with an earlier number are dropped. */
   #attempt = 0;
   #failures = 0;
   #retry: unknown = null;
   #asking: unknown = null;
   #ping: unknown = null;
   #connectedAt = 0;
-  /** With what the session was made. */
+  /** The address and token of the current session. */
   #used = { address: "", token: "" };
-  /** Where the events stand; null before the first subscription. */
+  /** The position in the event stream; null before the first subscription. */
   #heard: { epoch: string; seq: number } | null = null;
   #subscribing = false;
-  /** Somebody has nothing yet to which what was missed could be added. */
+  /** A client could not load its data: it needs a reload instead of the missed events. */
   #isMissed = false;
-  /** What the daemon asked before what is shown could be loaded. */
+  /** Requests of the daemon that arrived before the clients could load their data. */
   #early: { id: RequestId; name: string; params: unknown }[] = [];
 
   constructor(options: ConnectionOptions) {
@@ -224,9 +223,9 @@ export class DaemonConnection implements Connection {
     const { status } = answer;
     if (status === 401) return this.#later("refused", OTHER_TOKEN);
     if (status === 429 || status === 503) return this.#later("refused", BUSY);
-    // Nothing that could be used was sent so far.
+    // No secret has been sent at this point.
     if (theirs.proof !== right) return this.#later("refused", NOT_THE_DAEMON);
-    // What is absent stays so until somebody answers, so that a retry does not flicker.
+    // The state stays `absent` until a program answers, so that a retry does not flicker.
     if (this.#state.kind !== "connecting" || this.#state.retryAt !== undefined) {
       this.#become({ kind: "connecting" });
     }
@@ -255,7 +254,7 @@ export class DaemonConnection implements Connection {
     });
   }
 
-  /** What is answered at an address; null where nobody answers. */
+  /** The response of an address; null if no program answers. */
   #ask(url: string): Promise<{ status: number; text: string } | null> {
     return new Promise((resolve) => {
       const timer = this.#clock.setTimeout(() => resolve(null), ASK_MS);
@@ -291,7 +290,7 @@ export class DaemonConnection implements Connection {
     else this.#early.push({ id, name, params });
   }
 
-  /** Hears the events from the last one on. `then` runs before any of them. */
+  /** Subscribes to events after the last received one. `then` runs before the first of them. */
   #subscribe(then: (result: SubscribeResult) => void): void {
     const params: SubscribeParams =
       this.#heard === null ? {} : { epoch: this.#heard.epoch, after: this.#heard.seq };
@@ -319,12 +318,12 @@ export class DaemonConnection implements Connection {
       return;
     }
     const seq = (params as { _meta?: Partial<EventMeta> } | undefined)?._meta?.vault?.seq ?? 0;
-    // 0 is a history that is told again, which has no place among the events.
+    // 0 marks replayed history, which has no position in the event stream.
     if (seq > 0 && !this.#takes(seq)) return;
     this.#events.get(name)?.tell(params);
   }
 
-  /** Whether an event is the next one. Where some are missing they are asked for. */
+  /** Whether an event is the next one. Requests the missing events if there is a gap. */
   #takes(seq: number): boolean {
     if (this.#subscribing || this.#heard === null) return false;
     if (seq === this.#heard.seq + 1) {
@@ -357,7 +356,7 @@ export class DaemonConnection implements Connection {
           this.#pingLater();
         },
         (error) => {
-          // Any answer shows that somebody is there; without one the connection is dead.
+          // Any answer shows that the connection works; without an answer it is dead.
           if (error.code === 0) session.end();
           else this.#pingLater();
         },
@@ -399,7 +398,7 @@ export class DaemonConnection implements Connection {
     void this.#try();
   }
 
-  /** Ends what is at work, without a word. */
+  /** Ends the current attempt or session without a state change. */
   #leave(): void {
     this.#attempt += 1;
     this.#clock.clearTimeout(this.#retry);
@@ -424,13 +423,13 @@ export class DaemonConnection implements Connection {
   }
 }
 
-/** The daemon's nonce and proof in what it answered. */
+/** The daemon's nonce and proof in a response. */
 function nonceIn(text: string): ChallengeAnswer {
   try {
     const { nonce, proof } = JSON.parse(text) as Partial<ChallengeAnswer>;
     if (typeof nonce === "string" && /^[\w-]+$/.test(nonce)) return { nonce, proof: String(proof) };
   } catch {
-    // Whoever says something else proves nothing.
+    // Any other response proves nothing.
   }
   return { nonce: "", proof: "" };
 }

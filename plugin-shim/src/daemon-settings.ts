@@ -16,7 +16,7 @@ import type {
 export interface Loaded {
   /** The path of the settings file. */
   file: string;
-  /** Why the current file is not in effect. */
+  /** The reason why the current file is not in effect. */
   problem?: ConfigProblem;
   /** By name. */
   settings: ReadonlyMap<string, Setting>;
@@ -26,7 +26,7 @@ export interface Loaded {
   models: ModelsResult | null;
 }
 
-/** The settings, loaded while there are subscribers. */
+/** The settings. They are loaded only while there are subscribers. */
 export class DaemonSettings {
   readonly #connection: Connection;
   readonly #listeners = new Listeners<void>();
@@ -39,17 +39,17 @@ export class DaemonSettings {
     this.#connection = connection;
   }
 
-  /** Null until they are loaded, and without a connection. */
+  /** Null before the first load, and without a connection. */
   get loaded(): Loaded | null {
     return this.#loaded;
   }
 
-  /** Why the last load failed. */
+  /** The reason why the last load failed. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Subscribes to changes, whoever makes them. The first subscriber loads the settings. */
+  /** Subscribes to changes by any client. The first subscriber loads the settings. */
   watch(listener: () => void): Unsubscribe {
     const end = this.#listeners.add(listener);
     if (this.#watching.length === 0) this.#begin();
@@ -66,19 +66,18 @@ export class DaemonSettings {
     return result;
   }
 
-  /** Sets the approval mode, in effect from the next call on. */
+  /** Sets the approval mode, which takes effect at the next call. */
   async setMode(mode: string): Promise<void> {
     await this.#connection.call("_vault/mode", { mode });
     await this.load();
   }
 
-  /** Puts a model first in the chain. The daemon accepts only models that it lists. */
+  /** Moves a model to the front of the chain. The daemon accepts only models that it lists. */
   async chooseModel(name: string): Promise<void> {
     await this.#connection.call("_vault/models", { choose: name });
     await this.load();
   }
 
-  /** Loads all of it from the daemon. */
   async load(): Promise<void> {
     const loading = ++this.#loading;
     const connection = this.#connection;

@@ -1,5 +1,5 @@
-// What the daemon asks of the program that has the vault open (`_vault/host/*`), and what that
-// program tells it without being asked: which note is in front, and whether it has the focus.
+// The daemon's requests to the program that has the vault open (`_vault/host/*`), and that program's own
+// notifications: the active note, and whether the window has the focus.
 
 import { Component, normalizePath, Notice, type App } from "obsidian";
 import { CallError, type Clock, type Connection } from "./connection";
@@ -15,10 +15,10 @@ import type {
   HostTrashResult,
 } from "./protocol";
 
-/** What is offered to the daemon. */
+/** The operations that are offered to the daemon. */
 export const HOST_OPERATIONS: HostOperation[] = ["active_note", "open", "notice", "trash", "rename"];
 
-/** So many operations are remembered, so that one that is asked for twice is done once. */
+/** The number of remembered operation ids. A repeated request is executed only once. */
 const REMEMBERED = 500;
 const LONGEST_NOTICE = 1_000;
 
@@ -27,13 +27,13 @@ interface Operation {
   deadlineMs: number;
 }
 
-/** Serves the daemon's wishes for as long as it is loaded. */
+/** Serves the daemon's host requests while it is loaded. */
 export class HostOperations extends Component {
   readonly #app: App;
   readonly #connection: Connection;
   readonly #clock: Pick<Clock, "now">;
   readonly #done = new Set<string>();
-  /** Changes of files are made one after another. */
+  /** File changes are made one after another. */
   #before: Promise<void> = Promise.resolve();
   #told: string | null = null;
 
@@ -134,8 +134,8 @@ export class HostOperations extends Component {
   }
 
   /**
-   * Whether Obsidian changes links without asking. Where it asks, `renameFile` does not return
-   * until somebody clicks, so it must not be called. The default is to ask.
+   * Whether Obsidian updates links without a question. If it asks, `renameFile` does not return until the
+   * user clicks, so it must not be called. Obsidian's default is to ask.
    */
   async #linksFollowUnasked(): Promise<boolean> {
     const { adapter, configDir } = this.#app.vault;
@@ -147,7 +147,7 @@ export class HostOperations extends Component {
     }
   }
 
-  /** Whether it is to be done: not where it was done before, nor where nobody waits any more. */
+  /** Whether the operation should be executed: not if it was executed before, nor after its deadline. */
   #begins({ opId, deadlineMs }: Operation): boolean {
     const epoch = this.#connection.daemon?.agentCapabilities._meta.vault.epoch ?? "";
     const name = `${epoch}/${opId}`;
@@ -159,7 +159,7 @@ export class HostOperations extends Component {
     return true;
   }
 
-  /** Does it once, after what was asked for before it, and not after its deadline. */
+  /** Executes the operation once, after the earlier ones, and not after its deadline. */
   async #inTurn(
     params: Operation,
     signal: AbortSignal,
@@ -183,7 +183,7 @@ export class HostOperations extends Component {
   }
 }
 
-/** What a change came to, or nothing any more: what hangs must not keep others waiting. */
+/** Waits for a change until its deadline, so that a change that hangs does not block the others. */
 function inTime(work: Promise<void>, milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const givenUp = (): void => {

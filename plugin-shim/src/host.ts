@@ -1,66 +1,65 @@
-// What the chat view asks of the program around it: Obsidian, or a browser. Everything that needs
-// Obsidian's API stands behind this, so that the view runs in both.
+// The interface between the chat view and its host program: Obsidian, or a browser. All uses of Obsidian's
+// API are behind it, so that the view runs in both.
 
 import type { Unsubscribe } from "./connection";
 
-/** The note in front of the person. */
+/** The active note. */
 export interface ActiveNote {
   /** Its path in the vault. */
   path: string;
-  /** The text that is selected in it; left out where nothing is. */
+  /** The selected text; undefined without a selection. */
   selection?: string;
 }
 
-/** Where to open a note. */
+/** The target of `openNote`. */
 export interface OpenOptions {
   /** The line to show, from 1. */
   line?: number;
-  /** The heading or block to show, with its `#`. */
+  /** The heading or block to show, including its `#`. */
   subpath?: string;
-  /** In a tab of its own; else where the last note was. */
+  /** Opens a new tab; otherwise the tab of the last note is used. */
   newLeaf?: boolean;
-  /** The person did not ask for it: only where a note is opened without covering anything. */
+  /** The person did not request it: opens the note only if it covers nothing. */
   unasked?: boolean;
 }
 
-/** The program around the view. */
+/** The program that hosts the view. */
 export interface Host {
-  /** Which one. */
   readonly kind: "obsidian" | "browser";
   /** Opens a note or another file of the vault. */
   openNote(path: string, options?: OpenOptions): void;
-  /** Opens the time machine in a tab of its own; left out where it is shown over the conversation. */
+  /** Opens the time machine in its own tab; undefined if the view shows it over the conversation. */
   openTimeMachine?(): void;
-  /** Opens an address outside the vault. Only a click of the person's may lead here. */
+  /** Opens an address outside the vault. May only be called after a click of the person. */
   openExternal(url: string): void;
-  /** The note in front of the person, or the last one that was; null where there is none. */
+  /** The active note, or the last active one; null if there is none. */
   activeNote(): ActiveNote | null;
-  /** Hears when another note comes to the front; null when none is left. */
+  /** Calls the listener when another note becomes active; with null when no note is left. */
   onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe;
   /** Shows a short message beside the view. */
   notice(text: string): void;
-  /** Shows a message on the desktop where the person looks at another program, if they allow that. */
+  /** Shows a desktop notification if the person looks at another program and has allowed notifications. */
   alert(text: string): void;
-  /** Whether the person can still be asked to allow that; left out where nobody has to be asked. */
+  /** Whether the person can still be asked for that permission; undefined if none is needed. */
   mayAskToAlert?(): boolean;
-  /** Asks them, by a click of theirs. */
+  /** Asks for that permission; must follow a click. */
   askToAlert?(): Promise<void>;
-  /** Asks the person; `action` is what the button of agreement says. */
+  /** Asks the person to confirm; `action` is the label of the confirming button. */
   confirm(text: string, action: string): Promise<boolean>;
-  /** Puts a text on the clipboard. */
+  /** Copies a text to the clipboard. */
   copy(text: string): Promise<void>;
   /**
-   * Where a link leads, seen from the note `from`: the file, and in it the heading or block, with its
-   * `#`, or nothing; null where it leads nowhere.
+   * The target of a link in the note `from`: the file, and the heading or block in it with its `#`, or an
+   * empty text; null if the link is unresolved.
    */
   resolveLink?(link: string, from: string): { path: string; subpath: string } | null;
-  /** Draws an icon, by its name among Lucide's, into an element. */
+  /** Draws a Lucide icon into an element. */
   icon(element: HTMLElement, name: string): void;
   /**
-   * Draws a formula of TeX; `block` where it stands on lines of its own. Left out where nothing can:
-   * then the TeX itself is shown.
+   * Draws a TeX formula; `block` is a display formula. Undefined if the host cannot draw formulas: the view
+   * shows the TeX then.
    */
   math?(tex: string, block: boolean): Promise<HTMLElement>;
-  /** A command of the program's for this vault, for the person to type in a terminal. */
+  /** A shell command for this vault, which the person runs in a terminal. */
   command(name: "serve" | "pair"): string;
 }

@@ -1,13 +1,13 @@
-// Who wants to hear of something.
+// A list of listeners.
 
 import type { Unsubscribe } from "./connection";
 
-/** Functions that hear of one thing. One that throws keeps no other from hearing. */
+/** Listeners of one event. A listener that throws does not prevent the others from being called. */
 export class Listeners<T> {
   readonly #heard = new Set<(value: T) => void>();
 
   add(heard: (value: T) => void): Unsubscribe {
-    // The same function may be added twice, and each is taken away by itself.
+    // The same function may be added twice; each registration is removed separately.
     const entry = (value: T): void => heard(value);
     this.#heard.add(entry);
     return () => void this.#heard.delete(entry);
@@ -15,7 +15,7 @@ export class Listeners<T> {
 
   tell(value: T): void {
     for (const heard of [...this.#heard]) {
-      // Taken away by one that was told before it.
+      // An earlier listener may have removed it.
       if (!this.#heard.has(heard)) continue;
       try {
         heard(value);

@@ -1,5 +1,5 @@
-// The plugin's life: what is made when it is loaded, and that all of it goes when it is unloaded.
-// The work is done by the daemon; what only Obsidian can do is in the files that this names.
+// The plugin's lifecycle: creates all parts when it is loaded, and removes them when it is unloaded. The
+// daemon does the work; the files imported here do what only Obsidian can do.
 
 import { Plugin, requestUrl } from "obsidian";
 import { Activity } from "./activity";
@@ -29,7 +29,7 @@ export default class VaultStewardPlugin extends Plugin {
       token: () => Promise.resolve(readToken(app)),
       capabilities: { approvals: true, host: HOST_OPERATIONS, minDaemon: "0.1.0" },
       clientInfo: { name: "obsidian", title: "Obsidian", version: this.manifest.version },
-      // Obsidian asks outside of any page, so no page's rules apply.
+      // Obsidian's requests are not subject to CORS.
       get: (url) => requestUrl({ url, throw: false }),
     });
     this.#connection = connection;
@@ -56,14 +56,14 @@ export default class VaultStewardPlugin extends Plugin {
     this.registerObsidianProtocolHandler("vault-steward", (data) => void pairing.follow(data, host));
     this.register(
       activity.onWaiting((what) => {
-        // Whoever has the chat before them sees it there.
+        // A visible chat shows the approval itself.
         if (!chatIsSeen(app)) host.notice(what);
         host.alert(what);
       }),
     );
 
     app.workspace.onLayoutReady(() => {
-      // Unless it was unloaded meanwhile.
+      // The plugin may have been unloaded meanwhile.
       if (this.#connection === connection) connection.start();
     });
   }

@@ -1,19 +1,19 @@
-// The notes as Obsidian has them open.
+// The notes that are open in Obsidian.
 
 import { MarkdownView, normalizePath, TFile, type App, type WorkspaceLeaf } from "obsidian";
 import { CallError } from "./call-error";
 import type { OpenOptions } from "./host";
 import type { ActiveNote } from "./protocol";
 
-/** Characters of a selection that are sent. */
+/** The maximum length of a selection that is sent. */
 const MOST_SELECTED = 100_000;
 
-/** The note in front of the person, or the last one that was, with what is selected in it. */
+/** The active note, or the last active one, with its selected text. */
 export function activeNote(app: App): ActiveNote | null {
   const view = noteView(app);
   const path = view?.file?.path ?? app.workspace.getActiveFile()?.path;
   if (path === undefined) return null;
-  // A note that is only being read has no cursor.
+  // A note in reading view has no cursor.
   if (view === null || view.getMode() !== "source") return { path };
   const { editor } = view;
   const note: ActiveNote = { path, line: editor.getCursor().line + 1 };
@@ -29,8 +29,8 @@ export function activeNote(app: App): ActiveNote | null {
 }
 
 /**
- * The view of that note. While the chat has the focus it is the last one in the main area or in another
- * window; where the chat itself is in a window, the last one in the main area.
+ * The view of the active note. While the chat has the focus: the last one in the main area or in another
+ * window; if the chat is in its own window, the last one in the main area.
  */
 function noteView({ workspace }: App): MarkdownView | null {
   const active = workspace.getActiveViewOfType(MarkdownView);
@@ -41,7 +41,7 @@ function noteView({ workspace }: App): MarkdownView | null {
   return null;
 }
 
-/** Opens a file, in its own tab if it is open already. Fails if Obsidian cannot find it. */
+/** Opens a file, in its own tab if it is open already. Throws if Obsidian cannot find it. */
 export async function openFile(app: App, path: string, options: OpenOptions = {}): Promise<void> {
   const file = app.vault.getAbstractFileByPath(normalizePath(path));
   if (!(file instanceof TFile)) throw unknownFile(path);
@@ -57,7 +57,7 @@ export async function openFile(app: App, path: string, options: OpenOptions = {}
   await workspace.revealLeaf(leaf);
 }
 
-/** Waits for a file that was written beside Obsidian, which takes it a moment to notice. */
+/** Waits for a file that another program wrote, until Obsidian notices it. */
 export function fileAppears(
   app: App,
   path: string,
@@ -89,7 +89,7 @@ export function fileAppears(
 function leafOf(app: App, path: string): WorkspaceLeaf | null {
   let found: WorkspaceLeaf | null = null;
   app.workspace.iterateAllLeaves((leaf) => {
-    // The state tells it of views that are not loaded yet, too.
+    // The view state also has the file of a view that is not loaded yet.
     if (leaf.getViewState().state?.file === path) found ??= leaf;
   });
   return found;

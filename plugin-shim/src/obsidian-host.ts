@@ -28,7 +28,7 @@ export class ObsidianHost implements Host {
 
   readonly #app: App;
   readonly #address: () => string;
-  /** `address` gives the daemon's address. */
+  /** `address` returns the daemon's address. */
   constructor(
     app: App,
     address: () => string,
@@ -78,7 +78,7 @@ export class ObsidianHost implements Host {
       setWords(modal.contentEl, text);
       modal.addButton((button) => button.setButtonText(action).setCta().onClick(() => resolve(true)));
       modal.addCancelButton();
-      // Runs however the dialog closes; after the button has resolved the promise it has no effect.
+      // Runs however the dialog closes; it has no effect after the button has resolved the promise.
       modal.setCloseCallback(() => resolve(false));
       modal.open();
     });

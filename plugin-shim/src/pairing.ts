@@ -25,7 +25,7 @@ export function storeToken(app: App, token: string): void {
   app.secretStorage.setSecret(SECRET, token);
 }
 
-/** Reads pasted text, the token or the whole link; or says why it is neither. */
+/** Parses pasted text: the token or the whole link; returns the problem if it is neither. */
 export function parseToken(text: string): PairingLink | { problem: string } {
   const trimmed = text.trim();
   if (/^obsidian:\/\/vault-steward\b/.test(trimmed)) {
@@ -33,14 +33,14 @@ export function parseToken(text: string): PairingLink | { problem: string } {
     return parseLink({ action: "", ...parameters });
   }
   if (trimmed === "") return { problem: "paste the link that `steward pair` prints" };
-  // The characters that the name of a WebSocket subprotocol may have.
+  // The characters that are allowed in the name of a WebSocket subprotocol.
   if (!/^[\w.~-]{16,256}$/.test(trimmed)) {
     return { problem: "this is neither a pairing link nor a token; paste the link that `steward pair` prints" };
   }
   return { token: trimmed };
 }
 
-/** Reads `obsidian://vault-steward?token=…&port=…`, or says what is wrong with it. */
+/** Parses `obsidian://vault-steward?token=…&port=…`; returns the problem if it is invalid. */
 export function parseLink(data: ObsidianProtocolData): PairingLink | { problem: string } {
   const parsed = parseToken(data.token ?? "");
   if ("problem" in parsed) return { problem: "the link has no valid token; make a new one with `steward pair`" };
@@ -58,7 +58,7 @@ export interface AddressBook {
   save(): Promise<void>;
 }
 
-/** Pairs this vault with a daemon, and unpairs it. */
+/** Pairs this vault with a daemon, and removes the pairing. */
 export class Pairing {
   readonly #app: App;
   readonly #book: AddressBook;
@@ -74,12 +74,11 @@ export class Pairing {
     this.#connection = connection;
   }
 
-  /** Whether a token is stored, right or wrong. */
+  /** Whether a token is stored, valid or not. */
   get paired(): boolean {
     return readToken(this.#app) !== null;
   }
 
-  /** The daemon's address. */
   get address(): string {
     return this.#book.address;
   }
@@ -106,8 +105,8 @@ export class Pairing {
   }
 
   /**
-   * Follows a link `obsidian://vault-steward?…`. Any web page can open such a link, and its author
-   * could then read and write this vault's conversations. So the user is always asked.
+   * Handles a link `obsidian://vault-steward?…`. Any web page can open such a link, and its author could then
+   * read and write this vault's conversations. So the user must always confirm.
    */
   async follow(data: ObsidianProtocolData, host: Pick<Host, "confirm" | "notice">): Promise<void> {
     const link = parseLink(data);

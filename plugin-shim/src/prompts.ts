@@ -1,4 +1,5 @@
-// The person's prompts as commands of Obsidian's and in its menus. A choice puts one where they write; it is theirs to send.
+// The person's prompts as Obsidian commands and menu items. They put a prompt into the input field; the
+// person sends it.
 
 import { Component, type App, type Menu, type Plugin } from "obsidian";
 import { openChat } from "./chat-view";
@@ -7,19 +8,19 @@ import type { ActiveNote, Host } from "./host";
 import { InlineEditModal } from "./inline-edit";
 import type { PromptInfo, PromptsResult } from "./protocol";
 
-/** Milliseconds for which nothing may change until the prompts are asked for again. */
+/** Milliseconds without changes before the prompts are requested again. */
 const QUIET = 500;
-/** Prompts in a menu. */
+/** The maximum number of prompts in a menu. */
 const MOST = 12;
 
-/** What this needs. */
+/** The parts of the plugin that the prompts use. */
 export interface PromptCommandsOptions {
   app: App;
   connection: Connection;
   host: Host;
 }
 
-/** The commands and the items of menus. */
+/** The commands and the menu items. */
 export class PromptCommands extends Component {
   readonly #plugin: Plugin;
   readonly #options: PromptCommandsOptions;
@@ -69,7 +70,7 @@ export class PromptCommands extends Component {
     this.#wait = window.setTimeout(() => {
       this.#options.connection.call("_vault/prompts", {}).then(
         (known) => this.#take(known),
-        // An older daemon has none; another connection asks again.
+        // An older daemon has no prompts; the next connection asks again.
         () => undefined,
       );
     }, QUIET);
@@ -97,7 +98,7 @@ export class PromptCommands extends Component {
     });
   }
 
-  /** Those that fit what is before the person. */
+  /** Adds the prompts that are applicable to the active note. */
   #offer(menu: Menu, about: ActiveNote): void {
     const { connection } = this.#options;
     if (connection.state.kind !== "connected") return;
@@ -112,7 +113,7 @@ export class PromptCommands extends Component {
   }
 }
 
-/** Whether there is what a prompt cannot do without. */
+/** Whether the note provides the variables that a prompt needs. */
 function fits(needs: string[], note: ActiveNote | null): boolean {
   if (needs.includes("selection")) return note?.selection !== undefined;
   return !needs.includes("note") || note !== null;

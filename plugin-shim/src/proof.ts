@@ -1,7 +1,7 @@
-// Proofs of who knows the token, without showing it: the daemon's, that it is the one that made the
-// token and not whoever took its port over, and this client's.
+// Proofs of knowledge of the token, without revealing it: the daemon's proof that it issued the token, unlike
+// another program that has taken over its port, and this client's proof.
 
-/** What a token is called, and what it signs with. */
+/** The name of a token, and its signing key. */
 export interface Key {
   name: string;
   key: string;
@@ -21,7 +21,7 @@ export async function sign(key: string, text: string): Promise<string> {
   return toHex(new Uint8Array(await subtle.sign("HMAC", made, encoder.encode(text))));
 }
 
-/** The key that a token is. That of a page has its name in it: `NAME.KEY`. */
+/** The key in a token. A page's token also contains its name: `NAME.KEY`. */
 export async function keyOf(token: string): Promise<Key> {
   const [name = "", key] = token.split(".");
   if (key !== undefined) return { name, key };
@@ -29,8 +29,8 @@ export async function keyOf(token: string): Promise<Key> {
 }
 
 /**
- * A proof that the key is known, good for one purpose, for the daemon at `host` as it was called
- * (`127.0.0.1:27180`), and for these nonces: whoever passes it on to another daemon has nothing.
+ * A proof of the key for one purpose, for the daemon at `host` as the client addressed it
+ * (`127.0.0.1:27180`), and for these nonces. Forwarded to another daemon, it is useless.
  */
 export function proof(
   key: string,

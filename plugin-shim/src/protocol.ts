@@ -1,5 +1,5 @@
 // Written by the daemon's own tests from src/protocol; do not edit.
-// After a change there: UPDATE_GENERATED=1 cargo test --test protocol
+// After a change of the protocol: UPDATE_GENERATED=1 cargo test --test protocol
 
 /** The version of the protocol that these types describe. */
 export const PROTOCOL_VERSION = 1;
@@ -7,9 +7,9 @@ export const PROTOCOL_VERSION = 1;
 /** A JSON Schema, as the tools carry them. */
 export type JsonSchema = Record<string, unknown>;
 
-/** The note that is open in front of the person. */
+/** The note that the person sees, or saw last. */
 export type ActiveNote = { path: string,
-/** Line number of the cursor, from 1; left out in reading view. */
+/** Line number of the cursor, from 1; undefined in reading view. */
 line?: number,
 /** The selected text. */
 selection?: Selection,
@@ -21,18 +21,18 @@ export type ActiveNoteChangedParams = {
   path: string | null,
 };
 
-/** Who made a change. */
+/** The author of a change. */
 export type Actor = "person" | "agent" | "voice" | "client" | "mcp" | "acp" | "rule";
 
-/** What the daemon can do. */
+/** The daemon's capabilities. */
 export type AgentCapabilities = {
-  /** Whether `session/load` is there. */
+  /** Whether the daemon supports `session/load`. */
   loadSession: boolean,
-  /** What a message may hold beside text. */
+  /** The supported parts of a message besides text. */
   promptCapabilities: PromptCapabilities,
-  /** Which kinds of MCP servers `session/new` may name. */
+  /** The kinds of MCP servers that `session/new` may name. */
   mcpCapabilities: McpCapabilities,
-  /** Which methods for conversations are there. */
+  /** The supported methods for conversations. */
   sessionCapabilities: SessionCapabilities, _meta: AgentMeta,
 };
 
@@ -50,23 +50,23 @@ export type AgentInfo = {
 export type AgentMeta = { vault: AgentVaultMeta,
 };
 
-/** What the daemon adds to ACP's handshake. */
+/** Members that the daemon adds to ACP's handshake. */
 export type AgentVaultMeta = {
   /** The name of the vault. */
   name: string,
-  /** This run of the daemon: events are numbered anew with each. */
+  /** The id of this run of the daemon: each run numbers its events from 1. */
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
-  /** What kind of caller the token makes of the client: `person`, `client`, `acp`, `mcp`, `voice`. */
+  /** The scope of the client's token: `person`, `client`, `acp`, `mcp`, `voice`. */
   scope: string,
   /** The oldest version of the plugin that the daemon works with; it refuses an older one. */
   minPlugin?: string,
   /** What the server takes. */
   limits: Limits,
   /**
-   * HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the token
-   * as key, in hex.
+   * HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the
+   * token as key, in hex.
    */
   proof?: string,
 };
@@ -75,7 +75,10 @@ export type AgentVaultMeta = {
 export type AnswerParams = { id: number,
 /** `allow_once`, `allow_always` if it is offered, or `reject_once`. */
 optionId: string,
-/** The person's comment, such as why not; the caller gets it with a refusal. */
+/**
+ * The person's comment, such as the reason of a refusal; the caller receives it with a
+ * refusal.
+ */
 words?: string,
 };
 
@@ -83,7 +86,10 @@ words?: string,
 export type AnswerResult = {
   /** The changes, for people. */
   title: string,
-  /** Whether its call waited for the answer; else the answer is stored until the call is repeated. */
+  /**
+   * Whether its call waited for the answer; otherwise the answer is stored until the call is
+   * repeated.
+   */
   waited: boolean,
 };
 
@@ -109,11 +115,14 @@ export type ApprovalsResult = {
   revoked: boolean,
 };
 
-/** What to show, and when. */
+/** The file or folder, and the moment. */
 export type AsOfParams = {
-  /** A note or another file, by its path or name at that moment or now; or a folder. Without it the vault. */
+  /**
+   * A note or another file, by its path or name at that moment or now; or a folder. By default
+   * the vault.
+   */
   path?: string, at?: At,
-  /** Of a folder: the first entry to return, from 1: `next` of the last answer. */
+  /** For a folder: the first entry to return, from 1: `next` of the last answer. */
   first?: number,
 };
 
@@ -125,17 +134,17 @@ export type AsOfResult = {
   changeSet?: number,
   /** The path at that moment; empty for the vault. */
   path: string, kind: EntryThen,
-  /** Where the file is now, unless it is gone. */
+  /** The file's path now; none if the file no longer exists. */
   now?: string,
-  /** Its text. */
+  /** The file's text. */
   text?: string,
-  /** Why there is no text. */
+  /** The reason why there is no text. */
   reason?: string,
-  /** The change set that left the file so. */
+  /** The change set that left the file in this state. */
   leftBy?: number,
-  /** Set if the state at that moment is not certain: somebody else changed the file, or may have. */
+  /** Set if the state at that moment is uncertain: another program changed the file, or may have. */
   unsure?: Unsure,
-  /** Of a folder: everything in it, by path; as many as fit. */
+  /** For a folder: its files and folders, by path; as many as fit. */
   entries?: Array<TreeEntryThen>,
   /** Number of all entries. */
   total?: number,
@@ -143,9 +152,12 @@ export type AsOfResult = {
   next?: number,
 };
 
-/** A moment: a time, or a change set. Without either the present. */
+/** A moment: a time, or a change set. By default the present. */
 export type At = {
-  /** An RFC 3339 time, or as a person says it: `2026-11-20 14:30`, `14:02`, `2h`, `yesterday`. */
+  /**
+   * An RFC 3339 time, or a time as a person writes it: `2026-11-20 14:30`, `14:02`, `2h`,
+   * `yesterday`.
+   */
   time?: string,
   /** Number of a change set: the moment after its last change. */
   changeSet?: number,
@@ -159,7 +171,7 @@ export type AuditParams = { tool?: string, caller?: string,
 decision?: string,
 /** At or after this time, in milliseconds since the Unix epoch. */
 since?: number,
-/** With a higher number than this. */
+/** Only calls with a higher number than this. */
 after?: number,
 /** Maximum number, up to 1000; 100 by default. */
 limit?: number,
@@ -175,7 +187,7 @@ export type AuditResult = {
 export type AuditedCall = { id: number,
 /** Local time of the call. */
 time: string,
-/** The caller's name for itself. */
+/** The caller's own name. */
 caller: string,
 /** The caller's scope. */
 scope: string, conversation: string | null, tool: string,
@@ -185,7 +197,7 @@ paths: Array<string>,
 decision: string,
 /** The layer that refused. */
 layer: string | null, reason: string | null,
-/** Who answered the approval request, if there was one. */
+/** The program that answered the approval request, if there was one. */
 answeredBy: string | null,
 /** `ok`, or the error kind; none while it waits for approval. */
 outcome: string | null,
@@ -203,7 +215,7 @@ export type AuthMethod = {
   id: string,
   /** Display name. */
   name: string,
-  /** What it does, for people. */
+  /** A description for people. */
   description: string,
   /** `terminal`: the client runs the agent's program with `args`. */
   type: string,
@@ -217,12 +229,12 @@ export type AuthenticateParams = {
   methodId: string,
 };
 
-/** It was. */
+/** The authentication method was completed. */
 export type AuthenticateResult = Record<symbol, never>;
 
-/** A branch: an edited message and what followed. */
+/** A branch: an edited message and the following items. */
 export type BranchInfo = { number: number,
-/** The branch it came from; none for the first. */
+/** The branch that it was forked from; none for the first. */
 parent: number | null,
 /** The first item of the parent that this branch does not have. */
 before: number | null,
@@ -236,23 +248,26 @@ items: number,
 export type CallMeta = { vault?: CallVaultMeta,
 };
 
-/** What only the calling program can say, never the model that wrote the arguments. */
+/** Options that only the calling program can set, never the model that wrote the arguments. */
 export type CallVaultMeta = {
   /** A person has approved the call. Only a person's own program may set it. */
   confirmed?: boolean,
   /**
-   * With `confirmed`: the `identity` of what the person was shown. If the call would change anything else
-   * by now, nothing is done and approval is requested again.
+   * With `confirmed`: the `identity` of the change that the person was shown. If the call would
+   * now make another change, nothing is done and approval is requested again.
    */
   agreed?: string,
   /** Only preview the call. */
   dryRun?: boolean,
   /**
-   * The turn it belongs to, any text of at most 100 characters. The changes of one turn of one
-   * connection make one change set and share the limits of a turn.
+   * The turn that the call belongs to, any text of at most 100 characters. The changes of one
+   * turn of one connection make one change set and share the limits of a turn.
    */
   turn?: string,
-  /** The conversation it belongs to, for `list_changes` and the audit; at most 100 characters. */
+  /**
+   * The conversation that the call belongs to, for `list_changes` and the audit; at most 100
+   * characters.
+   */
   conversation?: string,
 };
 
@@ -267,7 +282,7 @@ export type CancelParams = { requestId: RequestId,
 
 /** The answer to `GET /v1/challenge/NAME/NONCE`. */
 export type ChallengeAnswer = {
-  /** What the client signs to log in, once and within ten seconds. */
+  /** The nonce that the client signs to log in, once and within ten seconds. */
   nonce: string,
   /** The daemon's proof that it knows the token of that name: a signature of both nonces. */
   proof: string,
@@ -289,13 +304,13 @@ export type ChangeInfo = {
 export type ChangeSetInfo = {
   /** Its number, which `undo` takes. */
   id: number, title: string,
-  /** Local time at which it was begun. */
+  /** Local time of its start. */
   time: string,
   /** The program that requested it. */
   caller: string, conversation?: string,
   /** The agent's turn, as in `_meta.vault.turn` of its events. */
   turn?: string,
-  /** What it undid: a change set (`17`) or a change (`17.2`). */
+  /** The change set (`17`) or change (`17.2`) that it undid. */
   undoes?: string,
   /** Whether all its changes have been undone. */
   undone?: boolean,
@@ -323,15 +338,15 @@ from?: string, entry: EntryKind, _meta: EventMeta,
 export type ChangesParams = { changeSet: ChangeSetInfo, _meta: EventMeta,
 };
 
-/** Ways of setting up an agent. */
+/** Authentication methods of a client. */
 export type ClientAuth = {
-  /** It can run the agent's program in a terminal for its user. */
+  /** The client can run the agent's program in a terminal for its user. */
   terminal?: boolean,
 };
 
-/** What the client can do. */
+/** The client's capabilities. */
 export type ClientCapabilities = {
-  /** Which ways of setting up the agent it can go. */
+  /** The authentication methods that the client supports. */
   auth?: ClientAuth, _meta?: ClientMeta,
 };
 
@@ -339,7 +354,7 @@ export type ClientCapabilities = {
 export type ClientMeta = { vault?: ClientVaultMeta,
 };
 
-/** What a client of this protocol adds to ACP's handshake. */
+/** Members that a client of this protocol adds to ACP's handshake. */
 export type ClientVaultMeta = {
   /**
    * A random text that the server must sign with the token, at most 128 bytes: proves that the
@@ -347,16 +362,16 @@ export type ClientVaultMeta = {
    */
   nonce?: string,
   /**
-   * Whether the client can show a person what is asked (`session/request_permission`) and
-   * bring back their answer. Counts only with the token of a person's own program.
+   * Whether the client can show an approval request (`session/request_permission`) to a person
+   * and return the answer. Counts only with the token of a person's own program.
    */
   approvals?: boolean,
   /**
-   * What the client can do as the program that has the vault open (`_vault/host/*`). Counts only
-   * with the token of a person's own program.
+   * The host operations (`_vault/host/*`) that the client supports, as the program that has the
+   * vault open. Counts only with the token of a person's own program.
    */
   host?: Array<HostOperation>,
-  /** Whether it has the focus now; it tells changes by `_vault/host/focus`. */
+  /** Whether the client has the focus now; `_vault/host/focus` reports changes. */
   focused?: boolean,
   /** The oldest version of the daemon that the client works with; an older one refuses it. */
   minDaemon?: string,
@@ -364,7 +379,7 @@ export type ClientVaultMeta = {
 
 /** The typed text. */
 export type CompleteParams = {
-  /** Part of a name or path; empty for the files that were changed last. */
+  /** Part of a name or path; empty for the most recently changed files. */
   text: string,
   /** Maximum number, up to 100; 20 by default. */
   limit?: number,
@@ -386,7 +401,7 @@ folder: string, kind: CompletionKind,
 aliases?: Array<string>,
 };
 
-/** What a completion is. */
+/** The kind of a completion. */
 export type CompletionKind = "note" | "file" | "folder";
 
 /** An option of a conversation. */
@@ -401,7 +416,7 @@ export type ConfigOption = {
   type: string, currentValue: string, options: Array<ConfigValue>,
 };
 
-/** Why the settings file is invalid. */
+/** The reason why the settings file is invalid. */
 export type ConfigProblem = {
   /** The settings file. */
   file: string,
@@ -409,9 +424,9 @@ export type ConfigProblem = {
   line?: number,
   /** The column in characters, from 1. */
   column?: number,
-  /** What is wrong. */
+  /** The problem. */
   message: string,
-  /** What to do. */
+  /** Advice. */
   hint?: string,
 };
 
@@ -423,9 +438,9 @@ file: string,
 line?: number,
 /** The column in characters, from 1. */
 column?: number,
-/** What is wrong. */
+/** The problem. */
 message: string,
-/** What to do. */
+/** Advice. */
 hint?: string,
 };
 
@@ -445,13 +460,13 @@ name: string,
 description?: string,
 };
 
-/** How far the daemon is confined. */
+/** The confinement of the daemon. */
 export type Confinement = { state: ConfinementState,
-/** What is missing, or why it is not confined; a line each. */
+/** The missing restrictions, or the reason why the daemon is not confined; one per line. */
 lacks: Array<string>,
 };
 
-/** How far the daemon is confined. */
+/** The confinement of the daemon. */
 export type ConfinementState = "full" | "partial" | "off" | "not_possible";
 
 /** A part of a result. */
@@ -489,9 +504,9 @@ export type ConversationInfo = {
   lastActive: string,
   /** Local time. */
   ended?: string,
-  /** The mode that was chosen for it, where one was. */
+  /** The mode that was chosen for it, if any. */
   mode?: string,
-  /** The model that was chosen for it, where one was. */
+  /** The model that was chosen for it, if any. */
   model?: string,
   /** The agent that was chosen for it, where one was. */
   agent?: string,
@@ -499,7 +514,7 @@ export type ConversationInfo = {
   agentMode?: string,
   /** What ended it: `idle`, `unanswered`, `agent` or `person`. */
   endedBy?: string,
-  /** Why it ended, for people. */
+  /** The reason of its end, for people. */
   reason?: string,
   /** The live branch. */
   branch: number,
@@ -507,7 +522,7 @@ export type ConversationInfo = {
   items: number,
 };
 
-/** Which items to return. */
+/** The items to return. */
 export type ConversationParams = {
   /** By default the current conversation. */
   sessionId?: string,
@@ -518,8 +533,8 @@ export type ConversationParams = {
   /** Only items before this one. */
   before?: number,
   /**
-   * Only the last so many of these, up to 500, to show a long conversation from its end. For earlier
-   * ones set `before` to the first item of the answer.
+   * Only this many of the last items, up to 500, to show a long conversation from its end. For
+   * earlier items set `before` to the first item of the answer.
    */
   last?: number,
   /** Also return each item as `session/load` does, in `updates`. */
@@ -546,15 +561,15 @@ export type Cost = { amount: number,
 currency: string,
 };
 
-/** What to delete permanently. */
+/** The conversations to delete permanently. */
 export type DeleteConversationParams = { sessionId?: string,
-/** Instead: all ended conversations. */
+/** Alternatively: all ended conversations. */
 allEnded?: boolean,
 /** Only preview. */
 dryRun?: boolean,
 };
 
-/** What was, or would be, deleted. */
+/** The conversations that were, or would be, deleted. */
 export type DeleteConversationResult = {
   /** Number of conversations. */
   conversations: number,
@@ -568,17 +583,17 @@ export type DeleteConversationResult = {
 export type DescribedRule = { name: string,
 /** The hash of its meaning. */
 hash: string,
-/** What it means, as a sentence that is made from the rule. */
+/** Its meaning, as a sentence that is generated from the rule. */
 does: string,
 /** Its file: a path in the vault, or an absolute path; absent if it is not stored in one. */
 source?: string,
-/** Whether it says when it runs by itself, so that it can be enabled. */
+/** Whether it has a trigger, so that it can be enabled. */
 runs: boolean,
 /** `automatic`, `ask`, `stopped` or `changed`, if it is enabled with this meaning. */
 state?: string,
 /** The number of files that it matches now, regardless of earlier rules. */
 fits: number,
-/** The number of the plan's items that it took. */
+/** Number of the plan's items that it produced. */
 takes: number,
 /** The first five of these items. */
 examples: Array<RuleExample>,
@@ -588,42 +603,45 @@ near: Array<RuleExample>,
 
 /** A change. */
 export type DiffChange = {
-  /** Its id: `17.2`, which `undo` takes; of an approval request its number, from 1. */
+  /** Its id: `17.2`, which `undo` takes; in an approval request its number, from 1. */
   id: string,
   /**
-   * `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of an
-   * approval request as in `session/request_permission`.
+   * `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; in
+   * an approval request as in `session/request_permission`.
    */
   action: string,
   /** The path after the change. */
   path: string,
   /** The path before a move. */
   from?: string,
-  /** Unified diff of the text; left out if it has none. */
+  /** Unified diff of the text; undefined without a text. */
   diff?: string,
-  /** Why the diff is missing or incomplete. */
+  /** The reason why the diff is missing or incomplete. */
   reason?: string,
   /** Number of added lines. */
   added: number,
   /** Number of removed lines. */
   removed: number,
-  /** The files of a folder that was deleted, by their paths below it; the first 1,000. */
+  /** The files of a deleted folder, by their paths below it; the first 1,000. */
   files?: Array<string>,
-  /** How many files were in a folder that was deleted. */
+  /** Number of files in a deleted folder. */
   totalFiles?: number,
   /** The change set that undid it. */
   undoneBy?: number,
 };
 
-/** Which changes to return. */
+/** The changes to return. */
 export type DiffParams = {
   /** Number of the change set; or set `question` or `path`. */
   changeSet?: number,
   /** Number of a pending approval request in `_vault/approvals/pending`. */
   question?: number,
-  /** A note, by its path or name at the later moment: what changed in it between `from` and `to`. */
+  /**
+   * A note, by its path or name at the later moment: returns its changes between `from` and
+   * `to`.
+   */
   path?: string, from?: At,
-  /** Without it the present. */
+  /** By default the present. */
   to?: At,
   /** The first change to return, from 1: `next` of the last answer. */
   first?: number,
@@ -660,11 +678,11 @@ export type EnabledRuleInfo = { name: string,
 source: string,
 /** The hash of its meaning. */
 hash: string,
-/** A description, as a sentence. */
+/** Its meaning, as a sentence. */
 does: string,
-/** `automatic`, `ask`, `stopped`, or `changed` if its file differs from what was enabled. */
+/** `automatic`, `ask`, `stopped`, or `changed` if its file differs from the enabled version. */
 state: string,
-/** Why it does not run. */
+/** The reason why it does not run. */
 reason?: string,
 /** The folders that it may touch; `/` is the whole vault. */
 folders: Array<string>,
@@ -692,26 +710,26 @@ export type EndParams = {
 export type EndResult = {
   /** None if there is no current conversation. */
   sessionId: string | null,
-  /** Whether it had not ended before. */
+  /** Whether the request ended it; false if it had ended before. */
   ended: boolean,
 };
 
 /** The kind of a directory entry. */
 export type EntryKind = "file" | "folder" | "link" | "other";
 
-/** What an entry is. */
+/** The kind of an entry. */
 export type EntryThen = "file" | "folder" | "other";
 
 /** The `data` of an error. */
 export type ErrorData = { kind: Kind,
 /** Whether the same request may succeed later. */
 retryable: boolean,
-/** What to do next, for a person. */
+/** Advice for a person. */
 hint?: string,
 /** Details that depend on the kind. */
 detail?: JsonValue,
 /**
- * How long to wait before the next try, in milliseconds; with `overloaded` and
+ * The time to wait before the next attempt, in milliseconds; with `overloaded` and
  * `rate_limited`.
  */
 retryAfterMs?: number,
@@ -721,7 +739,7 @@ retryAfterMs?: number,
 export type ErrorObject = {
   /** The JSON-RPC code. */
   code: number,
-  /** What went wrong, in one line for people. */
+  /** The problem, in one line for people. */
   message: string, data: ErrorData,
 };
 
@@ -750,7 +768,7 @@ export type ExchangeBody = {
   code: string,
 };
 
-/** Which conversation to write to a note. */
+/** The conversation to write to a note. */
 export type ExportConversationParams = { sessionId: string,
 /**
  * Path of the note, which must not exist. By default a note in `Conversations`, named after the title and
@@ -765,15 +783,15 @@ export type ExportConversationResult = { path: string,
 changeSet: number,
 };
 
-/** Continues elsewhere: set `item` or `branch`. */
+/** Continues from an earlier message or on a branch: set `item` or `branch`. */
 export type ForkParams = { sessionId: string,
-/** A message of the person's: continue before it, on a new branch. */
+/** A message of the person: continue before it, on a new branch. */
 item?: number,
 /** A branch to continue. */
 branch?: number,
 };
 
-/** Where the conversation continues. */
+/** The point from which the conversation continues. */
 export type ForkResult = {
   /** The conversation, which is the current one now. */
   sessionId: string, branch: number,
@@ -792,7 +810,7 @@ export type HiddenParams = { _meta: EventMeta,
 /** Asks for the active note. */
 export type HostActiveNoteParams = {
   /**
-   * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+   * Id of the operation in this run of the daemon. A repeated operation is not executed again;
    * its answer is the current state.
    */
   opId: string,
@@ -806,7 +824,7 @@ export type HostActiveNoteResult = {
   note: ActiveNote | null,
 };
 
-/** The client's window got or lost the focus. */
+/** The client's window gained or lost the focus. */
 export type HostFocusParams = { focused: boolean,
 };
 
@@ -814,10 +832,10 @@ export type HostFocusParams = { focused: boolean,
 export type HostNoticeParams = {
   /** Plain text, at most 1,000 characters. */
   text: string,
-  /** How long the notice is shown; the program's default if left out. */
+  /** Duration of the notice; by default the program's. */
   seconds?: number,
   /**
-   * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+   * Id of the operation in this run of the daemon. A repeated operation is not executed again;
    * its answer is the current state.
    */
   opId: string,
@@ -834,7 +852,7 @@ export type HostOpenParams = { path: string,
 /** Line number to show, from 1. */
 line?: number,
 /**
- * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+ * Id of the operation in this run of the daemon. A repeated operation is not executed again;
  * its answer is the current state.
  */
 opId: string,
@@ -853,14 +871,14 @@ export type HostOpenResult = { path: string | null,
 export type HostOperation = "active_note" | "open" | "notice" | "trash" | "rename" | "unknown";
 
 /**
- * Renames a file or a folder and updates links. Requested only if Obsidian does so without asking its user
- * (`alwaysUpdateLinks`).
+ * Renames a file or a folder and updates links. Requested only if Obsidian does so without asking
+ * its user (`alwaysUpdateLinks`).
  */
 export type HostRenameParams = { path: string,
 /** The new path, which does not exist. */
 to: string,
 /**
- * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+ * Id of the operation in this run of the daemon. A repeated operation is not executed again;
  * its answer is the current state.
  */
 opId: string,
@@ -884,7 +902,7 @@ path: string,
 line?: number, } | { "operation": "notice",
 /** Plain text, at most 1,000 characters. */
 text: string,
-/** How long the notice is shown, up to 60 seconds. */
+/** Duration of the notice, up to 60 seconds. */
 seconds?: number, } | { "operation": "trash",
 /** The exact path. */
 path: string, } | { "operation": "rename",
@@ -900,13 +918,13 @@ export type HostRequestResult = {
   client: string,
   /** The active note, after `active_note` and `open`. */
   note?: ActiveNote,
-  /** Whether it was done, as verified on disk; after `trash` and `rename`. */
+  /** Whether the operation succeeded, as verified on disk; after `trash` and `rename`. */
   done?: boolean,
 };
 
 /** The client that has the vault open. */
 export type HostState = {
-  /** The client's name for itself. */
+  /** The client's own name. */
   client: string, operations: Array<HostOperation>,
   /** The active note, as the client reported. */
   activeNote?: string,
@@ -915,7 +933,7 @@ export type HostState = {
 /** Deletes a file or a folder with the user's settings in Obsidian. */
 export type HostTrashParams = { path: string,
 /**
- * Id of the operation in this run of the daemon. An operation that was done already is not done again;
+ * Id of the operation in this run of the daemon. A repeated operation is not executed again;
  * its answer is the current state.
  */
 opId: string,
@@ -929,11 +947,11 @@ export type HostTrashResult = {
   exists: boolean,
 };
 
-/** A program, as ACP and MCP describe one. */
+/** A program, in ACP's and MCP's form. */
 export type Implementation = {
-  /** Its name for programs. */
+  /** The name for programs. */
   name: string,
-  /** Its name for people. */
+  /** The name for people. */
   title?: string, version: string,
 };
 
@@ -943,9 +961,9 @@ export type InboxDiscardParams = { id: number,
 
 /** A filter of messages. */
 export type InboxListParams = {
-  /** Only this one. */
+  /** Only this message. */
   id?: number,
-  /** Also those that are done. */
+  /** Include messages that are done. */
   all?: boolean,
   /** Maximum number, the newest; 100 by default. */
   limit?: number,
@@ -973,9 +991,9 @@ export type InboxMessage = {
   reason: string,
   /** Whether it was typed. */
   typed: boolean,
-  /** Whether the person named the steward; else a router chose it. */
+  /** Whether the person named the steward; otherwise a router chose it. */
   direct: boolean,
-  /** Why the router chose the steward. */
+  /** The reason why the router chose the steward. */
   routingReason?: string,
   /** Its turn. */
   turn?: string,
@@ -1001,27 +1019,27 @@ export type InboxRetryParams = { id: number,
 /** The client's identity and capabilities. Members of ACP that this server does not need are ignored. */
 export type InitializeParams = {
   /**
-   * The protocol version the client wants: 1. The server answers with the version it speaks;
-   * a client that cannot speak that one closes.
+   * The protocol version that the client supports: 1. The server answers with its own version; a
+   * client that does not support it closes the connection.
    */
   protocolVersion: number,
   /** Name and version of the client, for the log. */
   clientInfo?: Implementation,
-  /** What the client can do. */
+  /** The client's capabilities. */
   clientCapabilities?: ClientCapabilities,
 };
 
-/** What the server says of itself. */
+/** The server's identity and capabilities. */
 export type InitializeResult = {
-  /** The version spoken from here on. */
+  /** The protocol version of this connection. */
   protocolVersion: number,
   /** The daemon. */
   agentInfo: Implementation,
-  /** What it can do. */
+  /** The daemon's capabilities. */
   agentCapabilities: AgentCapabilities,
   /**
-   * How a model can be set up, for an ACP client that can run a program in a terminal; else empty.
-   * Who may come in is decided before the upgrade.
+   * The ways to set up a model, for an ACP client that can run a program in a terminal;
+   * otherwise empty. Clients authenticate before the upgrade to the WebSocket.
    */
   authMethods: Array<AuthMethod>,
 };
@@ -1072,7 +1090,7 @@ export type JournalGcParams = {
   dryRun?: boolean,
 };
 
-/** What was, or would be, deleted. */
+/** The texts that were, or would be, deleted. */
 export type JournalGcResult = {
   /** Number of changes whose texts are beyond the limits. */
   changes: number,
@@ -1093,7 +1111,7 @@ export type JournalVerifyResult = {
   sound: number,
   /** Size on disk. */
   bytes: number,
-  /** Hashes of damaged texts, and what is wrong. */
+  /** Hashes of damaged texts, with the damage. */
   damaged: Array<string>,
   /** Hashes of missing texts that a change needs. */
   missing: Array<string>,
@@ -1106,69 +1124,69 @@ export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in
 /** The kind of an error, as a stable word. */
 export type Kind = "parse_error" | "invalid_request" | "batch_not_supported" | "invalid_id" | "missing_id" | "duplicate_id" | "not_initialized" | "already_initialized" | "unknown_method" | "invalid_params" | "unknown_tool" | "overloaded" | "rate_limited" | "cancelled" | "timeout" | "reply_too_large" | "failed" | "invalid_setting" | "not_permitted" | "forbidden" | "not_found" | "turn_running" | "unknown_session" | "model_failed" | "host_unavailable" | "auth_required" | "outdated" | "internal";
 
-/** What `search_notes` finds notes by. */
+/** The state of the indexes that `search_notes` uses. */
 export type KnowledgeState = {
-  /** Notes whose words were read; 0 before the first search. */
+  /** Number of notes in the word index; 0 before the first search. */
   notes: number,
-  /** The model of meaning; null if it is switched off. */
+  /** The embedding model; null if search by meaning is switched off. */
   model: string | null,
-  /** Whether what the notes mean is still to be read, from the first search on. */
+  /** Whether notes still have to be embedded, from the first search on. */
   meaningPending: boolean,
-  /** Chunks whose meaning was read. */
+  /** Number of embedded chunks. */
   chunks: number,
   /** PDFs whose text was read; null if the settings do not allow it. */
   pdfs: number | null,
 };
 
-/** What the server takes from one connection before it refuses. */
+/** The limits of a connection, beyond which the server refuses messages. */
 export type Limits = {
-  /** The largest message, in bytes. */
+  /** The maximum size of a message, in bytes. */
   maxMessageBytes: number,
-  /** The largest frame, in bytes; a larger message is sent as several frames. */
+  /** The maximum size of a frame, in bytes; a larger message is sent as several frames. */
   maxFrameBytes: number,
-  /** Requests that may be unanswered at a time. */
+  /** The maximum number of pending requests. */
   maxInFlight: number,
-  /** Messages a second, in the long run. */
+  /** The sustained limit of messages per second. */
   messagesPerSecond: number,
-  /** Messages at once, after a pause. */
+  /** The maximum number of messages in a burst, after a pause. */
   messageBurst: number,
-  /** How long one request may take, in seconds. */
+  /** The time limit of a request, in seconds. */
   requestSeconds: number,
 };
 
-/** A file that a rule with `once` took. */
+/** A file that a rule with `once` has processed. */
 export type MarkedFile = {
-  /** Where it is now. */
+  /** Its current path. */
   path: string,
-  /** The change set in which the rule took it. */
+  /** The change set in which the rule processed it. */
   changeSet: number,
 };
 
 /** A rule with `once`. */
 export type MarkedRule = {
-  /** Its name. */
+  /** The rule's name. */
   name: string,
-  /** Its file: a path in the vault, or an absolute one. */
+  /** Its file: a path in the vault, or an absolute path. */
   source: string,
-  /** The files, by path; without those that somebody took back. */
+  /** The files, by path; without those whose change was undone. */
   files: Array<MarkedFile>,
 };
 
-/** Which kinds of MCP servers may be named beside those over stdio. None of them is run. */
+/** The kinds of MCP servers that may be named besides those over stdio. None of them is run. */
 export type McpCapabilities = {
   /** Over HTTP. */
   http: boolean,
-  /** Over HTTP with the older kind of stream. */
+  /** Over HTTP with the older streaming transport. */
   sse: boolean,
 };
 
 /** Memory use in bytes, by part. A part's own figure does not include the allocator's overhead. */
 export type MemoryState = {
-  /** All memory of the process; null if the system does not tell. */
+  /** All memory of the process; null if the system does not report it. */
   total: number | null,
   /**
-   * Mapped files, such as the program's, which the system shares between processes and can evict; null
-   * if it does not tell.
+   * Mapped files, such as the program's, which the system shares between processes and can
+   * evict; null if the system does not report it.
    */
   program: number | null,
   /** The catalogue: path, size and times of each file. */
@@ -1179,15 +1197,15 @@ export type MemoryState = {
   textIndex: number,
   /** Texts of notes that are cached for searching. */
   residentText: number,
-  /** The words of all notes, for ranking; 0 before the first search. */
+  /** The word index of all notes, for ranking; 0 before the first search. */
   words: number,
-  /** What all notes mean, as vectors. */
+  /** The embeddings of all notes. */
   meaning: number,
-  /** The database's page cache, at most. */
+  /** The maximum size of the database's page cache. */
   store: number,
   /**
-   * Everything else: compiled patterns, stacks, requests in flight, and memory that the allocator
-   * keeps; null if it is not known.
+   * Everything else: compiled patterns, stacks, pending requests, and memory that the allocator
+   * keeps; null if it is unknown.
    */
   other: number | null,
 };
@@ -1195,7 +1213,7 @@ export type MemoryState = {
 /** A kind of message. */
 export type MessageKind = "answer" | "part" | "sent" | "question" | "void";
 
-/** A message is complete and stored, or what was shown of it is void. */
+/** A message is complete and stored, or its displayed part is void. */
 export type MessageParams = { sessionId: string,
 /** The id of the message's chunks. */
 messageId: string, kind: MessageKind,
@@ -1209,7 +1227,7 @@ _meta: SessionEventMeta,
 export type ModeChangedParams = { _meta: EventMeta,
 /** `ask`, `auto`, `plan` or `read-only`. */
 mode: string,
-/** Whether a person set it while the steward ran; else it is from the settings. */
+/** Whether a person set it while the steward ran; otherwise it is from the settings. */
 setLive: boolean,
 };
 
@@ -1219,15 +1237,15 @@ export type ModeInfo = {
   id: string,
   /** Display name. */
   name: string,
-  /** What it means, for people. */
+  /** A description for people. */
   description: string,
 };
 
 /** Gets or sets the mode. */
 export type ModeParams = {
   /**
-   * `ask`, `auto`, `plan` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
-   * not changed.
+   * `ask`, `auto`, `plan` or `read-only`; `settings` returns to the mode in the settings. By
+   * default the mode is not changed.
    */
   mode?: string,
 };
@@ -1236,7 +1254,7 @@ export type ModeParams = {
 export type ModeResult = {
   /** `ask`, `auto`, `plan` or `read-only`. */
   mode: string,
-  /** Whether a person set it while the steward ran; else it is from the settings. */
+  /** Whether a person set it while the steward ran; otherwise it is from the settings. */
   setLive: boolean,
 };
 
@@ -1244,7 +1262,7 @@ export type ModeResult = {
 export type ModeState = {
   /** The mode in effect. */
   currentModeId: string,
-  /** Those that allow no more than the vault's mode. */
+  /** The modes that allow no more than the vault's mode. */
   availableModes: Array<ModeInfo>,
 };
 
@@ -1256,7 +1274,7 @@ export type ModelInfo = {
   current: boolean,
   /** Whether it is in the chain. */
   chosen: boolean,
-  /** Whether everything it needs, such as a key, is configured. */
+  /** Whether everything that it needs, such as a key, is configured. */
   ready: boolean,
   /** Context window in tokens, if known. */
   window?: number,
@@ -1268,21 +1286,21 @@ export type ModelInfo = {
 export type ModelKeyParams = {
   /** The vendor: `anthropic`, `openai`, `gemini`, or one of the settings. */
   provider: string,
-  /** The key. It is sent to that vendor alone, and is in no answer, event or log. */
+  /** The key. It is sent only to that vendor, and is in no answer, event or log. */
   key: string,
 };
 
-/** What can be asked with the key. */
+/** The models that are available with the key. */
 export type ModelKeyResult = {
-  /** The vendor's models as `choose` of `_vault/models` takes them, those to begin with first. */
+  /** The vendor's models as `choose` of `_vault/models` takes them, recommended ones first. */
   models: Array<string>,
 };
 
 /** Lists models, and can choose one. */
 export type ModelsParams = {
   /**
-   * Put this model first in the chain, from the next turn on in all conversations. The others of the chain
-   * are used if it fails.
+   * Put this model first in the chain, from the next turn on in all conversations. The others of
+   * the chain are used if it fails.
    */
   choose?: string,
   /**
@@ -1296,7 +1314,7 @@ export type ModelsParams = {
 export type ModelsResult = {
   /** The models in use, in order: the setting `models.chain`. */
   chain: Array<string>,
-  /** First those of the chain, then others that could be in it. */
+  /** The models of the chain first, then others that could be in it. */
   models: Array<ModelInfo>,
   /** Problems with vendors, one line each. */
   problems: Array<string>,
@@ -1304,14 +1322,17 @@ export type ModelsResult = {
   agents?: Array<AgentInfo>,
 };
 
-/** Files that a model is to name. */
+/** The files to name. */
 export type NamesSuggestParams = {
   /**
-   * The files, by path or name; of a folder, the files directly in it whose names do not fit or say nothing. At most
-   * 100.
+   * The files, by path or name; for a folder, the files directly in it whose names break its
+   * convention or are meaningless. At most 100.
    */
   paths: Array<string>,
-  /** A pattern, a style or the id of a convention, as `suggest_names` takes it. By default as their folder names files. */
+  /**
+   * A pattern, a style or the id of a convention, as `suggest_names` takes it. By default the
+   * convention of their folder.
+   */
   convention?: string,
 };
 
@@ -1319,7 +1340,7 @@ export type NamesSuggestParams = {
 export type NamesSuggestResult = {
   /** The model; absent if no file needed one. */
   model?: string,
-  /** The files whose first characters the model got. */
+  /** The files whose first characters the model received. */
   sent: Array<string>,
   /** The names, as in the result of `suggest_names`. */
   names: JsonValue,
@@ -1327,7 +1348,7 @@ export type NamesSuggestResult = {
   text: string,
 };
 
-/** That a method is there. */
+/** Marks a supported method. */
 export type Offered = Record<symbol, never>;
 
 /** The rules to draft. */
@@ -1356,17 +1377,20 @@ export type OrganizeStopParams = {
   job: number,
 };
 
-/** A job that was asked to stop. */
+/** A job that received the request to stop. */
 export type OrganizeStopResult = {
   /** Its number. */
   job: number,
-  /** `cancelled`; `completed` where all was done before; `running` while it is still at the piece that it was at. */
+  /**
+   * `cancelled`; `completed` if all items were already done; `running` while the current batch
+   * is unfinished.
+   */
   state: string,
-  /** How many of its items are done. They stay. */
+  /** Number of items that are done. They stay. */
   done: number,
-  /** All its items. */
+  /** Number of all items. */
   total: number,
-  /** The change set of what is done. */
+  /** The change set of the items that are done. */
   changeSet?: number,
 };
 
@@ -1377,13 +1401,13 @@ export type PageCodeParams = Record<symbol, never>;
 export type PageCodeResult = {
   /** URL of the page with the code in the fragment, which browsers do not send. */
   url: string,
-  /** How long the code is valid, in seconds. It is valid once. */
+  /** The time for which the code is valid, in seconds. It can be used once. */
   seconds: number,
 };
 
 /** Lists the pending approval requests. */
 export type PendingParams = {
-  /** Only this one, with everything that a person is shown. */
+  /** Only this request, complete as a person sees it. */
   id?: number,
 };
 
@@ -1397,19 +1421,19 @@ export type PendingQuestion = {
   sessionId: string,
   /** The changes, for people. */
   title: string, tool: string,
-  /** The caller's name for itself. */
+  /** The caller's own name. */
   caller: string,
   /** The caller's scope. */
   scope: string,
-  /** Why approval is needed. */
+  /** The reasons why approval is needed. */
   reasons: Array<string>,
   /** Number of changes. */
   changes: number,
   /** Whether a connected program shows it; it waits as long as one does. */
   shown: boolean,
-  /** Whether its call still waits; else an approval is stored until the call is repeated. */
+  /** Whether its call still waits; otherwise an approval is stored until the call is repeated. */
   waits: boolean,
-  /** The whole request, if it was asked for by its number. */
+  /** The complete request, if it was selected by its number. */
   asked?: RequestPermissionParams,
 };
 
@@ -1425,7 +1449,10 @@ export type PermissionAnswerMeta = { vault: PermissionAnswerVaultMeta,
 
 /** A comment on the answer. */
 export type PermissionAnswerVaultMeta = {
-  /** The person's comment, such as why not; the caller gets it with a refusal. */
+  /**
+   * The person's comment, such as the reason of a refusal; the caller receives it with a
+   * refusal.
+   */
   words?: string,
 };
 
@@ -1437,13 +1464,13 @@ export type PermissionChange = {
   path: string,
   /** For a move, the source. */
   from: string | null,
-  /** Unified diff of the text; `more` says whether it is complete. */
+  /** Unified diff of the text; `more` tells whether it is complete. */
   diff: string,
   /** Number of added lines. */
   added: number,
   /** Number of removed lines. */
   removed: number,
-  /** Number of lines of the diff that are left out or cut: `_vault/diff` returns them. */
+  /** Number of lines of the diff that are missing: `_vault/diff` returns them. */
   more: number,
 };
 
@@ -1483,15 +1510,15 @@ export type PermissionOutcome = { "outcome": "cancelled" } | { "outcome": "selec
 export type PermissionToolCall = {
   /** Id of the call; the same for every client. */
   toolCallId: string,
-  /** What it does, for people. */
+  /** A description of the call, for people. */
   title: string,
   /** `edit`, `delete`, `move` or `other`. */
   kind: string,
   /** Always `pending`. */
   status: string,
-  /** The files it touches, as absolute paths. */
+  /** The files that the call changes, as absolute paths. */
   locations: Array<PermissionLocation>,
-  /** The texts before and after if they are short, else diffs. */
+  /** The texts before and after if they are short, otherwise diffs. */
   content: Array<PermissionContent>,
 };
 
@@ -1499,15 +1526,15 @@ export type PermissionToolCall = {
 export type PermissionVaultMeta = {
   /** Number of the request: `_vault/diff` returns all its texts, `_vault/approvals/answer` takes it. */
   question: number, tool: string,
-  /** The caller's name for itself. */
+  /** The caller's own name. */
   caller: string,
   /** The caller's scope. */
   scope: string,
-  /** Why approval is needed. */
+  /** The reasons why approval is needed. */
   reasons: Array<string>,
-  /** The changes; of a plan the first 50. */
+  /** The changes; for a plan the first 50. */
   changes: Array<PermissionChange>,
-  /** For a plan, a short outline of all of it. */
+  /** For a plan, a short outline of the whole plan. */
   outline?: string,
   /** The folder to which `allow_always` would apply. */
   folder: string | null,
@@ -1516,9 +1543,9 @@ export type PermissionVaultMeta = {
 /** No params. */
 export type PingParams = Record<symbol, never>;
 
-/** The last event, so that a client notices a gap after a sleep. */
+/** The last event, so that a client notices missed events after a sleep. */
 export type PingResult = {
-  /** This run of the daemon. */
+  /** The id of this run of the daemon. */
   epoch: string,
   /** The number of the last event so far. */
   seq: number,
@@ -1530,15 +1557,15 @@ export type PlanParams = { _meta: EventMeta,
 plan: number,
 /** The hash that `apply_plan` takes, so that exactly this plan is applied. */
 identity: string,
-/** Number of notes and attachments that it would change. */
+/** Number of notes and attachments that the plan would change. */
 items: number,
 /** The folders that it touches, sorted by name. */
 folders: Array<string>,
 };
 
-/** What a message may hold beside text. */
+/** The supported parts of a message besides text. */
 export type PromptCapabilities = {
-  /** Pictures. */
+  /** Images. */
   image: boolean,
   /** Sound. */
   audio: boolean,
@@ -1555,29 +1582,29 @@ mimeType: string,
 /** Base64. */
 data: string, } | { "type": "other" };
 
-/** A note that could be written into the folder. */
+/** An example note that can be added to the folder. */
 export type PromptExample = {
-  /** What would be typed behind the slash. */
+  /** The name that follows the slash. */
   name: string,
   /** The note's name. */
   title: string,
-  /** What it does. */
+  /** A description. */
   description: string,
-  /** The note that would be written. */
+  /** The path of the note that would be written. */
   path: string,
-  /** Its text. */
+  /** The file's text. */
   text: string,
 };
 
 /** The prompt to fill. */
 export type PromptGetParams = {
-  /** What was typed behind the slash. */
+  /** The name that follows the slash. */
   name: string,
-  /** What followed it. */
+  /** The text after the name. */
   arguments?: string,
-  /** The note that is meant. Left out: the one open in Obsidian. */
+  /** The note that the prompt is about. By default the note that is open in Obsidian. */
   note?: string,
-  /** What is selected in `note`. */
+  /** The selected text in `note`. */
   selection?: string,
 };
 
@@ -1585,21 +1612,21 @@ export type PromptGetParams = {
 export type PromptGetResult = {
   /** The message to send. */
   text: string,
-  /** The selected text that it speaks of, to be attached. */
+  /** The selected text that the prompt refers to, to be attached. */
   selection?: PromptSelection,
 };
 
 /** A note that is a prompt. */
 export type PromptInfo = {
-  /** What is typed behind the slash. */
+  /** The name that follows the slash. */
   name: string,
   /** The note's name. */
   title: string,
-  /** What it does. */
+  /** A description. */
   description: string, path: string,
-  /** What can follow its name, for people. */
+  /** The argument that can follow its name, for people. */
   hint?: string,
-  /** What it cannot do without: `arguments`, `note`, `selection`. */
+  /** The inputs that it needs: `arguments`, `note`, `selection`. */
   needs: Array<string>,
 };
 
@@ -1617,11 +1644,11 @@ export type PromptResultVaultMeta = { sessionId: string,
 turn: string,
 /** The turn's last message; empty if there is none. */
 answer: string,
-/** Whether that is a question that waits for an answer. */
+/** Whether the last message is a question that waits for an answer. */
 waiting: boolean,
 /**
- * No model was asked, since none is configured or usable: `answer` is the steward's own text on what to do.
- * Left out if false.
+ * No model was asked, since none is configured or usable: `answer` is the steward's own text
+ * with advice. Undefined if false.
  */
 noModel?: boolean,
 };
@@ -1635,8 +1662,8 @@ export type PromptSelection = {
 /** Our extensions of a message. */
 export type PromptVaultMeta = {
   /**
-   * A unique name of at most 100 characters. A message that is sent again under it, after a lost
-   * connection, is not delivered twice and gets the same answer.
+   * A unique id of at most 100 characters. A message that is sent again with the same id, after
+   * a lost connection, is not delivered twice and gets the same answer.
    */
   clientMessageId?: string,
   /** `chat`, `cli` or `voice`. Voice messages have fewer rights. */
@@ -1648,11 +1675,11 @@ export type PromptsParams = Record<symbol, never>;
 
 /** The person's prompts. */
 export type PromptsResult = {
-  /** The folder that the settings name; empty where they name none. */
+  /** The folder in the settings; empty if none is set. */
   folder: string,
   /** By path. */
   prompts: Array<PromptInfo>,
-  /** Notes that could be written into the folder: those that are not there yet. */
+  /** Example notes that are not in the folder yet. */
   examples: Array<PromptExample>,
 };
 
@@ -1672,21 +1699,21 @@ export type ProposalPart = {
 
 /** The proposals to apply. */
 export type ProposalsApplyParams = { sessionId: string,
-/** The turn that proposed them. Left out: the last one that proposed something. */
+/** The turn that made the proposals. By default the last turn with proposals. */
 turn?: string,
 /** Only these parts. Left out: all that is undecided. */
 only?: Array<ProposalPart>,
 };
 
-/** What was applied, in the order in which it was proposed. */
+/** The applied proposals, in their order. */
 export type ProposalsApplyResult = {
-  /** How many were applied. */
+  /** Number of applied proposals. */
   applied: number,
   /** How many were to be. */
   total: number,
-  /** The change set that they form: what `undo` takes. */
+  /** The change set that they form, which `undo` takes. */
   changeSet?: number,
-  /** Why the next one was not applied, and none after it. */
+  /** The reason why the next one and all after it were not applied. */
   failed?: string,
 };
 
@@ -1769,7 +1796,7 @@ export type RequestPermissionParams = {
 export type RequestPermissionResult = { outcome: PermissionOutcome, _meta?: PermissionAnswerMeta,
 };
 
-/** A file that a rule took, or nearly took. */
+/** A file that a rule matches, or nearly matches. */
 export type RuleExample = { path: string,
 /** Parts of the rule's condition with the values that they read. */
 parts: Array<string>,
@@ -1795,7 +1822,7 @@ export type RulesDescribeResult = {
 export type RulesDisableParams = { name: string,
 };
 
-/** What was disabled. */
+/** The rule that was disabled. */
 export type RulesDisableResult = { rule: EnabledRuleInfo,
 };
 
@@ -1806,11 +1833,11 @@ export type RulesEnableParams = {
    * `organize.rules`.
    */
   file: string,
-  /** Only rules of these names; by default all with a trigger. */
+  /** Only rules with these names; by default all with a trigger. */
   names?: Array<string>,
-  /** They may move files to the trash without asking. */
+  /** The rules may move files to the trash without asking. */
   withTrash?: boolean,
-  /** Their plans wait for a person's approval. */
+  /** The rules' plans wait for a person's approval. */
   ask?: boolean,
   /** Hashes of the rules that the person approved; if they differ, nothing is enabled. */
   agreed?: Array<string>,
@@ -1818,7 +1845,7 @@ export type RulesEnableParams = {
   dryRun?: boolean,
 };
 
-/** What was, or would be, enabled. */
+/** The rules that were, or would be, enabled. */
 export type RulesEnableResult = { rules: Array<EnabledRuleInfo>,
 };
 
@@ -1832,26 +1859,26 @@ export type RulesListParams = {
 export type RulesListResult = {
   /** In the order in which they were enabled. */
   rules: Array<EnabledRuleInfo>,
-  /** Why no rule runs by itself now: the settings, or the mode. */
+  /** The reason why no rule runs automatically now: the settings, or the mode. */
   held?: string,
 };
 
-/** Which files that rules with `once` took. */
+/** The files that rules with `once` have processed. */
 export type RulesMarksParams = {
   /**
    * A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
    * `organize.rules`.
    */
   file: string,
-  /** Only the rules of these names. */
+  /** Only the rules with these names. */
   names?: Array<string>,
   /** Only this file, by path or name. */
   path?: string,
-  /** Forget that the rules took these files, so that they take them again. */
+  /** Reset these files, so that the rules process them again. */
   forget?: boolean,
 };
 
-/** The files that rules with `once` took; with `forget` those that were forgotten. */
+/** The files that rules with `once` have processed; with `forget` those that were reset. */
 export type RulesMarksResult = {
   /** The rules that have `once`. */
   rules: Array<MarkedRule>,
@@ -1881,11 +1908,11 @@ export type Selection = {
   endLine: number,
 };
 
-/** Cancels the turn of a conversation, whoever began it. */
+/** Cancels the turn of a conversation, whichever client started it. */
 export type SessionCancelParams = { sessionId: string,
 };
 
-/** Methods for conversations that are there: an object stands for each. */
+/** The supported methods for conversations, with an object for each. */
 export type SessionCapabilities = {
   /** `session/list`. */
   list: Offered,
@@ -1926,8 +1953,8 @@ export type SessionEventMeta = { vault: SessionEventVaultMeta,
 /** The event's number and turn. */
 export type SessionEventVaultMeta = {
   /**
-   * Counted from 1 in each run of the daemon, without gaps. 0 in a replayed history, which consists of no
-   * events.
+   * Counted from 1 in each run of the daemon, without gaps. 0 in a replayed history, which is
+   * not part of the event stream.
    */
   seq: number, turn?: string,
 };
@@ -1936,7 +1963,7 @@ export type SessionEventVaultMeta = {
 export type SessionInfo = {
   /** The conversation's number. */
   sessionId: string,
-  /** The folder that its client named, else the vault's. */
+  /** The folder that its client named; otherwise the vault's. */
   cwd: string,
   /** None before it ends. */
   title?: string,
@@ -1950,7 +1977,10 @@ export type SessionListMeta = { vault?: SessionListVaultMeta,
 
 /** A filter of conversations. */
 export type SessionListParams = {
-  /** Only those of this folder: all for the vault's folder, for another those that were begun with it. */
+  /**
+   * Only conversations of this folder: all for the vault's folder; for another folder those that
+   * were started with it.
+   */
   cwd?: string,
   /** `nextCursor` of the last answer. */
   cursor?: string, _meta?: SessionListMeta,
@@ -1970,7 +2000,7 @@ export type SessionListVaultMeta = {
 
 /** Loads a conversation with its history. */
 export type SessionLoadParams = { sessionId: string,
-/** The folder to work in: the vault's root, or left out. */
+/** The folder to work in: the vault's root, or undefined. */
 cwd?: string,
 /** MCP servers to run: must be empty, since none are run for clients. */
 mcpServers?: Array<unknown>,
@@ -1984,18 +2014,21 @@ export type SessionLoadResult = { _meta: SessionMeta,
 export type SessionMeta = { vault: ConversationInfo,
 };
 
-/** Begins a conversation. */
+/** Starts a conversation. */
 export type SessionNewParams = {
   /**
-   * The client's working folder, absolute, or left out. The agent works in the vault: another folder is
-   * accepted from ACP clients only, and stored.
+   * The client's working folder: absolute, or undefined. The agent works in the vault: another
+   * folder is accepted from ACP clients only, and stored.
    */
   cwd?: string,
-  /** MCP servers to run. None are run for clients: they are ignored for ACP clients, else refused. */
+  /**
+   * MCP servers to run. None are run for clients: they are ignored for ACP clients, and refused
+   * for others.
+   */
   mcpServers?: Array<unknown>,
 };
 
-/** The conversation has begun. */
+/** The conversation has started. */
 export type SessionNewResult = {
   /** The conversation's number. */
   sessionId: string,
@@ -2007,7 +2040,7 @@ export type SessionPromptParams = {
   sessionId?: string, prompt: Array<PromptContent>, _meta?: PromptMeta,
 };
 
-/** The turn is over. */
+/** The turn has ended. */
 export type SessionPromptResult = { stopReason: StopReason, _meta: PromptResultMeta,
 };
 
@@ -2022,7 +2055,7 @@ mcpServers?: Array<unknown>,
 /** The state of a conversation's turn. */
 export type SessionState = "running" | "requires_action" | "idle";
 
-/** An update, of ACP's kinds. */
+/** An update, with ACP's kinds. */
 export type SessionUpdate = { "sessionUpdate": "user_message_chunk", content: Content,
 /** Id of the message. */
 messageId: string, _meta?: UserMessageMeta, } | { "sessionUpdate": "agent_message_chunk", content: Content,
@@ -2030,15 +2063,15 @@ messageId: string, _meta?: UserMessageMeta, } | { "sessionUpdate": "agent_messag
 messageId: string, } | { "sessionUpdate": "agent_thought_chunk", content: Content,
 /** Id of the thinking. */
 messageId: string, } | { "sessionUpdate": "tool_call", toolCallId: string,
-/** What it does, for people. */
+/** A description of the call, for people. */
 title: string,
 /** `read`, `edit`, `delete`, `move`, `search` or `other`. */
 kind: string, status: ToolCallStatus,
-/** The files that it names, as absolute paths. */
+/** The files that the call names, as absolute paths. */
 locations: Array<PermissionLocation>,
 /** The arguments. */
 rawInput: unknown, _meta: ToolCallMeta, } | { "sessionUpdate": "tool_call_update", toolCallId: string, status: ToolCallStatus,
-/** What it waits for, if it needs approval. */
+/** The approval that it waits for. */
 title?: string,
 /** The result, for people. */
 content?: Array<ToolCallContent>,
@@ -2100,7 +2133,7 @@ export type Setting = {
    * file, and the daemon must be able to write to the file.
    */
   settable: boolean,
-  /** What the setting is for. */
+  /** A description of the setting. */
   doc: string,
 };
 
@@ -2116,7 +2149,7 @@ export type SettingsGetResult = {
   file: string,
   /** Whether the file exists; it need not. */
   exists: boolean,
-  /** Why the file is invalid. */
+  /** The reason why the file is invalid. */
   problem?: ConfigProblem,
   /** The settings, sorted by name. */
   settings: Array<Setting>,
@@ -2144,7 +2177,7 @@ export type SettingsSetResult = {
 export type SettingsState = {
   /** The file's path; it need not exist. */
   file: string,
-  /** Why the file is invalid. */
+  /** The reason why the file is invalid. */
   problem?: ConfigProblem,
   /** Settings whose new value takes effect at the next start. */
   needsRestart: Array<string>,
@@ -2159,9 +2192,9 @@ export type SmartHoleParams = { smarthole: SmartHoleState, _meta: EventMeta,
 
 /** State of the connection to SmartHole. */
 export type SmartHoleState = { state: SmartHoleConnection,
-/** The steward's name there. */
+/** The steward's name in SmartHole. */
 name: string,
-/** Why it is in this state, and what to do; may be empty. */
+/** The reason of the state, and advice; may be empty. */
 reason: string,
 /** Number of messages that wait or are being processed. */
 waiting: number,
@@ -2175,9 +2208,9 @@ export type StateParams = { sessionId: string, state: SessionState,
 queued: number,
 /** Whether there is a question, which the next message answers. */
 waiting: boolean,
-/** Why the turn is over; none while it runs, or if it failed. */
+/** The reason of the turn's end; none while it runs, or if it failed. */
 stopReason?: StopReason,
-/** Why the turn failed, and what can be done about it. */
+/** The reason why the turn failed, and advice. */
 error?: string,
 /** The event's number, and the turn. */
 _meta: SessionEventMeta,
@@ -2192,35 +2225,35 @@ export type StatusResult = {
   version: string,
   /** The daemon's process id. */
   pid: number,
-  /** How long it has been running, in seconds. */
+  /** The time since its start, in seconds. */
   uptimeSeconds: number,
   /** Current connections, including this one. */
   connections: number,
-  /** This run of the daemon. */
+  /** The id of this run of the daemon. */
   epoch: string,
   /** The number of the last event so far. */
   seq: number, settings: SettingsState,
-  /** How far the operating system confines the daemon, should a bug be exploited. */
+  /** The confinement of the daemon by the operating system, in case a bug is exploited. */
   confinement: Confinement,
   /** The connection to SmartHole, which receives voice messages. */
   smarthole: SmartHoleState,
   /** The approval mode; null if it cannot be read: then nothing is changed. */
   mode: ModeResult | null,
-  /** The client that has the vault open, which is asked to open notes; null if none is connected. */
+  /** The client that has the vault open, which opens notes on request; null if none is connected. */
   host: HostState | null, memory: MemoryState,
-  /** What notes are found by; null for callers that may not see the whole vault. */
+  /** The state of the search in notes; null for callers that may not see the whole vault. */
   knowledge: KnowledgeState | null, vault: VaultState,
 };
 
-/** Why a turn is over, in ACP's words. */
+/** The reason of a turn's end, in ACP's terms. */
 export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
 /** The events that follow. */
 export type SubscribeMode = "live" | "replay" | "snapshot";
 
 /**
- * Where to start. Without members: from now on. With both: after event `after` of the run `epoch`, for a
- * client that lost its connection.
+ * The event to start after. Without members: only new events. With both: the events after event
+ * `after` of the run `epoch`, for a client that lost its connection.
  */
 export type SubscribeParams = {
   /** The run of the daemon in which `after` is counted. */
@@ -2250,17 +2283,20 @@ export type TimelineDay = {
   last: number,
 };
 
-/** Which change sets to list. All conditions must hold. */
+/** The change sets to list. All conditions must hold. */
 export type TimelineParams = {
-  /** Only those before this number: `next` of the last answer. */
+  /** Only change sets before this number: `next` of the last answer. */
   before?: number,
   /** Maximum number, up to 500; 100 by default. */
   limit?: number,
-  /** Only those that touched this note, under its earlier names too, or something in this folder. */
+  /**
+   * Only change sets that touched this note, under its earlier names too, or a file in this
+   * folder.
+   */
   path?: string,
-  /** Only those of this kind of actor. */
+  /** Only change sets of this kind of actor. */
   by?: Actor,
-  /** Only those that a call of this tool made. */
+  /** Only change sets that a call of this tool made. */
   tool?: string,
 };
 
@@ -2276,21 +2312,21 @@ export type TimelineResult = {
 
 /** A change set. */
 export type TimelineSet = { id: number,
-/** When it began, in UTC. */
+/** The time of its start, in UTC. */
 time: string, title: string, by: Actor,
-/** The program's name for itself. */
+/** The program's own name. */
 caller: string,
 /** The conversation that led to it. */
 sessionId?: string,
-/** What it took back: a change set (`17`) or one change (`17.2`). */
+/** The change set (`17`) or change (`17.2`) that it undid. */
 undoes?: string,
-/** Whether all of it is taken back. */
+/** Whether all of it is undone. */
 undone: boolean,
 /** Number of its changes. */
 total: number,
 /** The first files that it changed. */
 paths: Array<string>,
-/** The tools that made the changes, as far as the audit still knows. */
+/** The tools that made the changes, if the audit log still has them. */
 tools: Array<string>,
 };
 
@@ -2306,13 +2342,13 @@ inputSchema: JsonSchema,
 outputSchema: JsonSchema, annotations: ToolAnnotations,
 };
 
-/** MCP's hints about a tool. What is allowed is decided by the daemon. */
+/** MCP's hints about a tool. The daemon decides about permissions. */
 export type ToolAnnotations = {
-  /** Display name, where MCP expects it. */
+  /** Display name, at the place where MCP expects it. */
   title: string, readOnlyHint: boolean,
-  /** It may move or delete what exists, or change much at once. */
+  /** It may move or delete existing files, or change many at once. */
   destructiveHint: boolean,
-  /** A second call with the same arguments changes nothing more. */
+  /** A repeated call with the same arguments changes nothing more. */
   idempotentHint: boolean,
   /** It reaches beyond the vault: a tool of somebody else's server may. */
   openWorldHint: boolean,
@@ -2354,20 +2390,23 @@ export type ToolsListParams = Record<symbol, never>;
 export type ToolsListResult = { tools: Array<Tool>,
 };
 
-/** What to delete permanently from the trash. */
+/** The files to delete permanently from the trash. */
 export type TrashEmptyParams = {
   /**
-   * These files, as in `list_trash` or by the change that deleted them (`17.2`). Their texts are deleted
-   * from the journal, too. Empty: what is older than `olderThanDays`.
+   * These files, as in `list_trash` or by the change that deleted them (`17.2`). Their texts are
+   * deleted from the journal, too. Empty: the files that are older than `olderThanDays`.
    */
   items?: Array<string>,
-  /** Without `items`: what was deleted more than so many days ago. 30 by default. */
+  /**
+   * Without `items`: the files that were deleted more than this number of days ago. 30 by
+   * default.
+   */
   olderThanDays?: number,
   /** Only preview. */
   dryRun?: boolean,
 };
 
-/** What was, or would be, deleted. */
+/** The files that were, or would be, deleted. */
 export type TrashEmptyResult = {
   /** The files, as in `list_trash`. */
   items: Array<string>,
@@ -2375,7 +2414,7 @@ export type TrashEmptyResult = {
   bytes: number,
   /** Whether they were deleted. */
   removed: boolean,
-  /** What a person should know: texts that stay in the journal, since other changes need them. */
+  /** Information for a person: texts that stay in the journal, since other changes need them. */
   notes: Array<string>,
 };
 
@@ -2383,17 +2422,26 @@ export type TrashEmptyResult = {
 export type TreeEntryThen = {
   /** The path in the vault. */
   path: string, kind: EntryThen,
-  /** Whether somebody else made, changed or removed it since, so that it may have been otherwise. */
+  /**
+   * Whether another program created, changed or removed it since, so that its state then is
+   * uncertain.
+   */
   unsure?: boolean,
 };
 
-/** The span in which somebody else changed a file, or may have. */
+/** The period in which another program changed a file, or may have. */
 export type Unsure = {
   /** The sentence for a person. */
   said: string,
-  /** When the journal last knew the file, in local time; left out if it did not know it before. */
+  /**
+   * The last time before at which the journal recorded the file, in local time; none if it never
+   * did.
+   */
   from?: string,
-  /** When it knew the file again, in local time; left out if nobody can tell. */
+  /**
+   * The next time at which the journal recorded the file, in local time; none if that is
+   * unknown.
+   */
   to?: string,
 };
 
@@ -2421,9 +2469,9 @@ costMillionths: number,
 unpriced: number,
 };
 
-/** Which usage to return. */
+/** The usage to return. */
 export type UsageParams = {
-  /** The last so many days, including today; all by default. */
+  /** Only this number of days, including today; all by default. */
   days?: number,
   /** Only this conversation. */
   sessionId?: string,
@@ -2443,7 +2491,7 @@ export type UserMessageMeta = { vault: UserMessageVaultMeta,
 export type UserMessageVaultMeta = {
   /** `chat`, `cli`, `voice`. */
   source: string,
-  /** The client's name for the message. */
+  /** The client's id for the message. */
   clientMessageId?: string,
 };
 
@@ -2463,7 +2511,7 @@ export type VaultState = {
   conflicts: number,
   /** Duration of the last scan in milliseconds. */
   scannedMs: number, watching: Watching,
-  /** What a person should know, one line each. */
+  /** Information for a person, one line each. */
   warnings: Array<string>,
 };
 
@@ -2489,16 +2537,16 @@ plan?: WaitingPlan,
 export type Watching = { "mode": "events" } | { "mode": "polling",
 /** The interval in seconds. */
 seconds: number,
-/** Why the system's notifications are not used. */
+/** The reason why the system's notifications are not used. */
 reason: string, } | { "mode": "off" };
 
-/** Why a step failed. */
+/** The reason of a step's failure. */
 export type WorkflowFault = {
   /** A stable word. */
   code: string,
-  /** What went wrong. */
+  /** The problem. */
   message: string,
-  /** What to do about it. */
+  /** Advice. */
   hint?: string,
 };
 
@@ -2571,8 +2619,8 @@ export type WorkflowResumeParams = { run: number,
 /** A person has approved all changes beforehand. */
 confirmed?: boolean,
 /**
- * Answers by step: `ask`, or `ask[2]` for the third element of a list. For a change that waits for approval `yes`,
- * which is valid for exactly what was shown, or `no`.
+ * Answers by step: `ask`, or `ask[2]` for the third element of a list. For a change that waits
+ * for approval: `yes`, which is valid for exactly the change that was shown, or `no`.
  */
 answers?: { [key in string]: string },
 };
@@ -2583,7 +2631,7 @@ export type WorkflowRunParams = {
   text: string,
   /** The file name, for error messages. */
   source?: string,
-  /** By name. */
+  /** The inputs, by name. */
   inputs?: { [key in string]: JsonValue },
   /** Make changes. By default they are only previewed. */
   apply?: boolean,
@@ -2610,9 +2658,9 @@ input?: JsonValue,
 data?: JsonValue,
 /** The result, for people. */
 text?: string,
-/** Why it failed. */
+/** The reason of the failure. */
 error?: WorkflowFault,
-/** What a person must answer. */
+/** The question that a person must answer. */
 waits?: WorkflowWaits,
 };
 
@@ -2638,7 +2686,7 @@ export interface Methods {
   "_vault/settings/get": { params: SettingsGetParams; result: SettingsGetResult };
   /** Changes a setting in the settings file and keeps the file's comments. */
   "_vault/settings/set": { params: SettingsSetParams; result: SettingsSetResult };
-  /** Subscribes to events, from now on or from where a lost connection stopped. */
+  /** Subscribes to events: new ones, or those after the last event of a lost connection. */
   "_vault/subscribe": { params: SubscribeParams; result: SubscribeResult };
   /** Deletes files in the trash permanently. */
   "_vault/trash/empty": { params: TrashEmptyParams; result: TrashEmptyResult };
@@ -2660,7 +2708,7 @@ export interface Methods {
   "session/list": { params: SessionListParams; result: SessionListResult };
   /** Replays the history of a conversation and subscribes to it. */
   "session/load": { params: SessionLoadParams; result: SessionLoadResult };
-  /** Whether a model is set up, for clients that offered to do so. */
+  /** Whether a model is set up, for clients that offered to set one up. */
   "authenticate": { params: AuthenticateParams; result: AuthenticateResult };
   /** Resumes a conversation and subscribes to it, without its history. */
   "session/resume": { params: SessionResumeParams; result: SessionChoices };
@@ -2688,7 +2736,7 @@ export interface Methods {
   "_vault/export_conversation": { params: ExportConversationParams; result: ExportConversationResult };
   /** Diffs of a change set. */
   "_vault/diff": { params: DiffParams; result: DiffResult };
-  /** What changed the vault, turn by turn, and who did it. */
+  /** The changes of the vault, turn by turn, with their authors. */
   "_vault/timeline": { params: TimelineParams; result: TimelineResult };
   /** A note, or the list of all files, at an earlier moment. */
   "_vault/as_of": { params: AsOfParams; result: AsOfResult };
@@ -2710,13 +2758,13 @@ export interface Methods {
   "_vault/models/key": { params: ModelKeyParams; result: ModelKeyResult };
   /** Forwards a request to the program that has the vault open. */
   "_vault/host/request": { params: HostRequestParams; result: HostRequestResult };
-  /** A code that opens the daemon's chat page once. */
+  /** A one-time code that opens the daemon's chat page. */
   "_vault/page_code": { params: PageCodeParams; result: PageCodeResult };
   /** Usage and cost of models. */
   "_vault/usage": { params: UsageParams; result: UsageResult };
-  /** Begins a conversation with the agent. */
+  /** Starts a conversation with the agent. */
   "session/new": { params: SessionNewParams; result: SessionNewResult };
-  /** Sends a message to the agent; answered when the turn is over. */
+  /** Sends a message to the agent; answered at the end of the turn. */
   "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
   /** Voice messages and their state. */
   "_vault/inbox/list": { params: InboxListParams; result: InboxListResult };
@@ -2724,21 +2772,21 @@ export interface Methods {
   "_vault/inbox/retry": { params: InboxRetryParams; result: InboxResult };
   /** Discards a message. */
   "_vault/inbox/discard": { params: InboxDiscardParams; result: InboxResult };
-  /** Drafts rules from a sentence with a model, and plans what they would do. */
+  /** Drafts rules from a sentence with a model, and plans their changes. */
   "_vault/organize/draft": { params: OrganizeDraftParams; result: OrganizeDraftResult };
   /** Has a model suggest names for files. */
   "_vault/names/suggest": { params: NamesSuggestParams; result: NamesSuggestResult };
-  /** Stops a running job before its next piece, whoever began it. */
+  /** Stops a running job before its next batch, whichever client started it. */
   "_vault/organize/stop": { params: OrganizeStopParams; result: OrganizeStopResult };
-  /** The enabled rules, which run by themselves. */
+  /** The enabled rules, which run automatically. */
   "_vault/rules/list": { params: RulesListParams; result: RulesListResult };
-  /** Enables rules, so that they run by themselves. */
+  /** Enables rules, so that they run automatically. */
   "_vault/rules/enable": { params: RulesEnableParams; result: RulesEnableResult };
   /** Disables a rule. */
   "_vault/rules/disable": { params: RulesDisableParams; result: RulesDisableResult };
-  /** What the rules of a plan mean, and which files they take and nearly take. */
+  /** Describes the rules of a plan, and the files that they match and nearly match. */
   "_vault/rules/describe": { params: RulesDescribeParams; result: RulesDescribeResult };
-  /** The files that rules with `once` took; and has them forgotten. */
+  /** The files that rules with `once` have processed; can reset them. */
   "_vault/rules/marks": { params: RulesMarksParams; result: RulesMarksResult };
   /** Runs a workflow, or previews it. */
   "_vault/workflow/run": { params: WorkflowRunParams; result: WorkflowResult };
@@ -2752,11 +2800,11 @@ export interface Methods {
 
 /** What a client may send without an answer. */
 export interface ClientNotifications {
-  /** Cancels a request in flight. */
+  /** Cancels a pending request. */
   "$/cancel_request": CancelParams;
   /** Stops the turn of a conversation. */
   "session/cancel": SessionCancelParams;
-  /** The client's window got or lost the focus. */
+  /** The client's window gained or lost the focus. */
   "_vault/host/focus": HostFocusParams;
   /** The active note of the client changed. */
   "_vault/host/active_note_changed": ActiveNoteChangedParams;
@@ -2766,7 +2814,7 @@ export interface ClientNotifications {
 export interface ServerRequests {
   /** Asks a person to approve a call. */
   "session/request_permission": { params: RequestPermissionParams; result: RequestPermissionResult };
-  /** Asks which note is open. */
+  /** Asks for the active note. */
   "_vault/host/active_note": { params: HostActiveNoteParams; result: HostActiveNoteResult };
   /** Opens a note. */
   "_vault/host/open": { params: HostOpenParams; result: HostOpenResult };
@@ -2810,6 +2858,6 @@ export interface ServerNotifications {
   "_vault/hidden": HiddenParams;
   /** The state of a conversation. */
   "_vault/state": StateParams;
-  /** A request to the client needs no answer any more. */
+  /** A request to the client no longer needs an answer. */
   "$/cancel_request": CancelParams;
 }

@@ -1,38 +1,38 @@
-// What the daemon asks of this client, and who here answers it.
+// The daemon's requests to this client, and their handlers.
 
 import { CallError } from "./call-error";
 import type { Unsubscribe } from "./connection";
 import type { ErrorObject, RequestId } from "./protocol";
 
-/** Answers one request; the signal says that the answer is no longer wanted. */
+/** Handles one request; the signal aborts when the answer is no longer needed. */
 export type Serve = (params: unknown, signal: AbortSignal) => Promise<unknown>;
 
-/** What is sent back. */
+/** The response to a request. */
 export type Outcome = { result: unknown } | { error: ErrorObject };
 
-/** Questions to a person wait for somebody who shows them; all else is answered at once. */
+/** Approval requests wait for a handler; all other requests are answered at once. */
 const PATIENT = new Set(["session/request_permission"]);
 
 interface Open {
   id: RequestId;
   name: string;
   params: unknown;
-  /** Those at work on it. */
+  /** The handlers that are running. */
   serving: Map<Serve, AbortController>;
 }
 
-/** Requests of the daemon's, and those who serve them. */
+/** The pending requests of the daemon, and the handlers. */
 export class Serving {
   readonly #servers = new Map<string, Set<Serve>>();
   readonly #open = new Map<RequestId, Open>();
 
   readonly #send: (id: RequestId, outcome: Outcome) => void;
-  /** `send` brings an answer to the daemon; it is not called for what is no longer wanted. */
+  /** `send` sends a response to the daemon; it is not called for withdrawn requests. */
   constructor(send: (id: RequestId, outcome: Outcome) => void) {
     this.#send = send;
   }
 
-  /** Serves requests of that name, those that wait already included. */
+  /** Adds a handler for a method; it also receives the waiting requests. */
   add(name: string, serve: Serve): Unsubscribe {
     const entry: Serve = (params, signal) => serve(params, signal);
     const servers = this.#servers.get(name) ?? new Set();
@@ -52,9 +52,8 @@ export class Serving {
     };
   }
 
-  /** Takes a request. */
   request(id: RequestId, name: string, params: unknown): void {
-    // The daemon tells what waits once more to a client that came back.
+    // After a reconnection the daemon sends pending requests again.
     this.withdraw(id);
     const open: Open = { id, name, params, serving: new Map() };
     const servers = this.#servers.get(name);
@@ -67,13 +66,13 @@ export class Serving {
     for (const serve of [...servers]) this.#begin(open, serve);
   }
 
-  /** The answer is no longer wanted. */
+  /** Withdraws a request: its answer is no longer needed. */
   withdraw(id: RequestId): void {
     const open = this.#open.get(id);
     if (open !== undefined) this.#close(open, null);
   }
 
-  /** Nothing is wanted any more: the connection is lost. */
+  /** Withdraws all requests, since the connection is lost. */
   withdrawAll(): void {
     for (const open of [...this.#open.values()]) this.#close(open, null);
   }
@@ -84,7 +83,7 @@ export class Serving {
     open.serving.set(serve, controller);
     const counts = (): boolean =>
       !controller.signal.aborted && this.#open.get(open.id) === open;
-    // Also what throws before it promises anything is an answer.
+    // A synchronous exception is an answer, too.
     const served = async (): Promise<unknown> => serve(open.params, controller.signal);
     served().then(
       (result) => {
@@ -93,7 +92,7 @@ export class Serving {
       (error: unknown) => {
         if (!counts()) return;
         open.serving.delete(serve);
-        // Another one may still bring the person's answer.
+        // Another handler may still return the person's answer.
         if (!PATIENT.has(open.name)) this.#close(open, { error: failure(error) });
       },
     );

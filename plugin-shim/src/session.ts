@@ -1,5 +1,5 @@
-// One socket, from its opening to its end: the handshake, the calls in flight, what the daemon
-// sends. It ends once and is not used again; connecting anew is `connection.ts`.
+// One socket, from its opening to its end: the handshake, the pending calls, and the daemon's messages. A
+// session ends once and is not reused; `daemon-connection.ts` reconnects.
 
 import { CallError } from "./call-error";
 import type { Clock, ConnectionOptions, Socket } from "./connection";
@@ -12,45 +12,44 @@ import {
   type RequestId,
 } from "./protocol";
 
-/** How long opening the socket and each step of the handshake may take. */
+/** The timeout of opening the socket, and of each step of the handshake. */
 const HANDSHAKE_MS = 10_000;
-/** How much may come before the daemon has proved itself: questions that wait for a person. */
+/** The maximum number of messages before the daemon has proved itself: pending approval requests. */
 const MOST_HELD = 1_000;
 
 /** The message about a program that cannot prove that it knows the token. */
 export const NOT_THE_DAEMON =
   "the program at this address is not this vault's daemon: it could not prove that it knows the token, which was not sent to it. Check what runs there; `steward status` shows where the daemon listens";
 
-/** Why a session is over. */
+/** The end of a session. */
 export interface SessionEnd {
-  /** Whether the socket had opened: the daemon took the token. */
+  /** Whether the socket had opened: the daemon accepted the ticket. */
   opened: boolean;
   /**
-   * Why the other side is of no use, where that is so. `lasting`: nothing may be sent there again
-   * before the person has changed something.
+   * The reason if the other side cannot be used. `lasting`: nothing may be sent there again before the person
+   * has changed something.
    */
   refused?: { detail: string; lasting: boolean };
 }
 
-/** What a session tells. */
+/** The callbacks of a session. */
 export interface SessionEvents {
   /** The daemon has proved itself; calls may be made. */
   ready(result: InitializeResult): void;
-  /** Something happened. */
   notification(name: string, params: unknown): void;
-  /** The daemon asks something. */
+  /** The daemon sent a request. */
   request(id: RequestId, name: string, params: unknown): void;
-  /** It is over; nothing comes after this. Calls in flight have failed already. */
+  /** The session is over; no other callback follows. Pending calls have already failed. */
   ended(end: SessionEnd): void;
 }
 
-/** What a session is made of. */
+/** The options of a session. */
 export interface SessionOptions {
   /** Host and port. */
   host: string;
-  /** What lets in, once, in place of the token. */
+  /** The one-time ticket that authenticates the connection in place of the token. */
   ticket: string;
-  /** What the daemon proves itself with once more, on this connection. */
+  /** The key with which the daemon proves itself again on this connection. */
   key: string;
   nonce: string;
   clock: Clock;
@@ -83,11 +82,11 @@ export class Session {
   #last = 0;
   #opened = false;
   #over = false;
-  /** What came before the daemon has proved itself; null afterwards. */
+  /** Messages that arrived before the daemon has proved itself; null afterwards. */
   #held: Frame[] | null = [];
   #largest = Infinity;
 
-  /** Opens the socket and greets. Throws where the address cannot be opened at all. */
+  /** Opens the socket and starts the handshake. Throws if the address is invalid. */
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#socket = options.socket(`ws://${options.host}/v1`, ["vault.v1", `vault.ticket.${options.ticket}`]);
@@ -97,7 +96,7 @@ export class Session {
     this.#opening = options.clock.setTimeout(() => this.end(), HANDSHAKE_MS);
   }
 
-  /** Asks. One of the two is called, once; neither before this returns. */
+  /** Sends a request. Exactly one of the callbacks is called, once, and not before this returns. */
   request(
     method: string,
     params: unknown,
@@ -125,7 +124,7 @@ export class Session {
     return id;
   }
 
-  /** Gives a call up: the daemon is told, its answer will be dropped. */
+  /** Cancels a call: the daemon is notified, and its answer is dropped. */
   giveUp(id: RequestId, error: CallError): void {
     const waiting = this.#settle(id);
     if (waiting === undefined) return;
@@ -137,12 +136,12 @@ export class Session {
     this.#send(JSON.stringify({ jsonrpc: "2.0", method, params }));
   }
 
-  /** Answers a question of the daemon's. */
+  /** Answers a request of the daemon. */
   answer(id: RequestId, outcome: { result: unknown } | { error: ErrorObject }): void {
     this.#send(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
   }
 
-  /** Closes it; `ended` is told before this returns. */
+  /** Closes the session; `ended` is called before this returns. */
   end(refused?: SessionEnd["refused"]): void {
     this.#end(refused);
   }
@@ -245,7 +244,7 @@ export class Session {
   }
 
   #tooLarge(text: string): CallError | null {
-    // A character is three bytes at most, so that short texts need not be counted.
+    // A character is at most three bytes, so short texts need not be measured.
     if (3 * text.length <= this.#largest) return null;
     const bytes = new TextEncoder().encode(text).length;
     if (bytes <= this.#largest) return null;

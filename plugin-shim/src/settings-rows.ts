@@ -8,9 +8,8 @@ import type { JsonValue, Setting as DaemonSetting, SettingsSetResult } from "./p
 
 /** A setting and its field. */
 export interface Row {
-  /** The daemon's name for it. */
+  /** The setting's key in the daemon. */
   key: string;
-  /** Its label. */
   name: string;
   /** `number` takes whole numbers from 0 on. */
   kind: "text" | "lines" | "number" | "toggle";
@@ -23,7 +22,7 @@ interface Field {
   disable(disabled: boolean): void;
 }
 
-/** The row's definition, which Obsidian shows and searches. */
+/** The row's definition, which Obsidian displays and searches. */
 export function rowDefinition(row: Row, daemon: DaemonSettings): SettingDefinition {
   return { name: row.name, aliases: [row.key], render: (setting) => renderRow(setting, row, daemon) };
 }
@@ -36,7 +35,7 @@ export function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): (
     daemon.set(row.key, value).then(
       (result) => report(overridden(result)),
       (error: unknown) => {
-        // Typed text stays, to be corrected; a toggle goes back to the daemon's value.
+        // Typed text stays, to be corrected; a toggle returns to the daemon's value.
         if (row.kind === "toggle") show();
         report(said(error));
       },
@@ -49,7 +48,7 @@ export function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): (
     field.disable(!settable);
     if (current === undefined) return;
     setting.setDesc(description(current, daemon.loaded?.file ?? ""));
-    // A value that takes effect after a restart is the one that was last chosen.
+    // If a value takes effect after a restart, the row shows the chosen value.
     field.show(current.afterRestart ?? current.value);
   };
   show();
@@ -118,7 +117,7 @@ function addToggle(setting: Setting, row: Row, commit: (value: JsonValue) => voi
   let disable: Field["disable"] = () => undefined;
   setting.addToggle((toggle) => {
     toggle.toggleEl.setAttribute("aria-label", row.name);
-    // `setValue` calls the listener, too; only a click may be written.
+    // `setValue` also calls the listener; only a click may be written.
     let shown = false;
     toggle.onChange((value) => {
       if (value === shown) return;

@@ -122,7 +122,7 @@ export class StewardSettingTab extends PluginSettingTab {
     setting.setDesc("The daemon's address on this computer. Its port is `server.port` in its settings.");
     setting.addText((text) => {
       text.setPlaceholder(DEFAULT_ADDRESS);
-      // Pairing may change the address. Text that the user is editing is left alone.
+      // Pairing may change the address. Text that the user is editing stays.
       let shown = "";
       show = () => {
         if (text.getValue() === shown) text.setValue((shown = pairing.address));

@@ -9,11 +9,11 @@ import type { SmartHoleState } from "./protocol";
 export interface Status {
   icon: string;
   text: string;
-  /** The complete text, for screen readers and as the tooltip. */
+  /** The complete text, for screen readers and the tooltip. */
   label: string;
 }
 
-/** Shows the status while it is loaded, and calls `clicked` on a click. */
+/** Shows the status while it is loaded, and calls `clicked` after a click. */
 export class StatusBar extends Component {
   readonly #element: HTMLElement;
   readonly #connection: Connection;
@@ -91,7 +91,7 @@ function wordOf(
     case "unpaired":
       return { icon: "circle-help", word: "not paired" };
     case "connected":
-      // A question to the user comes first: other work goes on without them.
+      // A question to the user comes first: other work continues without them.
       if (activity.waiting) return { icon: "message-circle-question", word: "waiting for you" };
       if (activity.working > 0) return { icon: "loader", word: "working" };
       return { icon: "circle-check", word: "connected" };

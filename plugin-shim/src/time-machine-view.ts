@@ -1,4 +1,4 @@
-// The time machine as a view of Obsidian's, in a tab of the main area.
+// The time machine as an Obsidian view, in a tab of the main area.
 
 import { ItemView, type App, type WorkspaceLeaf } from "obsidian";
 import type { Activity } from "./activity";
@@ -6,10 +6,10 @@ import type { Connection, Unsubscribe } from "./connection";
 import type { Host } from "./host";
 import { mountMachine } from "./view/machine-view";
 
-/** The view's name in the workspace. */
+/** The view's type in the workspace. */
 export const TIME_MACHINE_VIEW = "vault-steward-time-machine";
 
-/** What changed the vault, and how it was. */
+/** The history of the vault's changes, and earlier versions of its notes. */
 export class TimeMachineView extends ItemView {
   override icon = "history";
   override navigation = false;
@@ -37,7 +37,7 @@ export class TimeMachineView extends ItemView {
   override async onOpen(): Promise<void> {
     this.contentEl.addClass("vault-steward-chat");
     this.#mount();
-    // In another window there is another document, and elements made by the old one stay behind.
+    // Another window has another document, so the view is built again.
     this.#watching = this.contentEl.onWindowMigrated(() => {
       this.#end();
       this.#mount();
@@ -61,7 +61,7 @@ export class TimeMachineView extends ItemView {
   }
 }
 
-/** Brings the time machine to the front, in a new tab where it is not open yet. */
+/** Reveals the time machine; opens it in a new tab if it is not open. */
 export async function openTimeMachine(app: App): Promise<void> {
   const { workspace } = app;
   const [open] = workspace.getLeavesOfType(TIME_MACHINE_VIEW);

@@ -15,13 +15,13 @@ let daemon: FakeDaemon;
 let root: HTMLElement;
 let chat: ChatHandle;
 let items: ItemInfo[];
-/** Calls of tools, but for those that only ask. */
+/** The tool calls, without those that only read. */
 let calls: { name: string; given: Given; meta: unknown }[];
 let plan: { identity: string; items: PlanItem[]; faults?: object[]; relinked?: number };
 let jobs: Job[];
 let agrees: boolean;
 let asked: string[];
-/** What tools answer; else what they would. */
+/** The outputs of tools; a tool that is not listed gets a plausible one. */
 let answers: Map<string, (given: Given, meta: unknown) => unknown>;
 
 const PAGE = 200;
@@ -85,7 +85,7 @@ async function mounted(): Promise<void> {
   await settle();
 }
 
-/** A call as it is told when the conversation is loaded. */
+/** A call as the loaded conversation contains it. */
 function called(number: number, tool: string, rawInput: object, result: string, status = "completed"): ItemInfo {
   const toolCallId = `c${number}`;
   const begin = { sessionUpdate: "tool_call", toolCallId, title: tool, kind: "other", status: "pending", locations: [], rawInput, _meta: { vault: { tool } } };
@@ -136,7 +136,7 @@ describe("what waits at home", () => {
 describe("the card of a plan", () => {
   beforeEach(() => items.push(called(1, "plan_changes", {}, "plan 7: move 2 notes")));
 
-  it("shows what would happen, by folders, with a box for each file, and applies what is ticked", async () => {
+  it("shows the changes by folder, with a checkbox for each file, and applies the selected ones", async () => {
     plan.items.push({ item: 3, path: "Old.md", trash: true, risk: "high" });
     await mounted();
     expect(cards()).toHaveLength(1);
@@ -152,7 +152,7 @@ describe("the card of a plan", () => {
     expect(calls).toEqual([{ name: "apply_plan", given: { plan: 7, identity: "one", items: [1, 2] }, meta: undefined }]);
   });
 
-  it("names no files where all are ticked, and ticks whole folders", async () => {
+  it("sends no list of files if all are selected, and selects whole folders", async () => {
     await mounted();
     const folder = tick("All in Inbox → Archive");
     tick("Inbox/a.md to Archive/a.md").click();
@@ -168,7 +168,7 @@ describe("the card of a plan", () => {
     expect(calls[0]?.given).toEqual({ plan: 7, identity: "one" });
   });
 
-  it("asks for an agreement as ever, with the identity of what is agreed to", async () => {
+  it("asks for approval, with the identity of the approved plan", async () => {
     await mounted();
     answers.set("apply_plan", (_, meta) =>
       meta === undefined
@@ -177,7 +177,7 @@ describe("the card of a plan", () => {
     );
     agrees = false;
     await press("Apply 2");
-    expect(asked).toEqual(["Apply plan 7 to 2 files? It needs your agreement: it changes 2 files."]);
+    expect(asked).toEqual(["Apply plan 7 to 2 files? It needs your approval: it changes 2 files."]);
     expect(calls).toHaveLength(1);
     expect(button("Apply 2")?.disabled).toBe(false);
     agrees = true;
@@ -185,7 +185,7 @@ describe("the card of a plan", () => {
     expect(calls.at(-1)?.meta).toEqual({ vault: { confirmed: true, agreed: "whole" } });
   });
 
-  it("leaves out what cannot be changed, and says why", async () => {
+  it("omits files that cannot be changed, with the reason", async () => {
     plan.items[0]!.problems = [{ message: "`Archive/a.md` is taken", blocks: true }];
     plan.items[1]!.problems = [{ message: "links would lead to the new name", blocks: false }];
     await mounted();
@@ -198,7 +198,7 @@ describe("the card of a plan", () => {
     expect(calls[0]?.given).toEqual({ plan: 7, identity: "one" });
   });
 
-  it("shows ten of a folder and the rest when asked, of a plan that comes in several answers", async () => {
+  it("shows ten files of a folder and the rest on demand, for a plan that arrives in several answers", async () => {
     plan.items = Array.from({ length: 450 }, (_, at) => move(at + 1, `Inbox/${at}.md`, `Archive/${at}.md`));
     await mounted();
     expect(text()).toContain("Plan 7 for 450 files");
@@ -208,7 +208,7 @@ describe("the card of a plan", () => {
     expect(shown(".vs-row")).toHaveLength(450);
   });
 
-  it("says why on demand, and shows texts that are added", async () => {
+  it("shows the reasons on demand, and added texts", async () => {
     const parts = ['file.hasTag("call")  true'];
     const why = [{ rule: "Meetings", took: false }, { rule: "Calls", took: true, parts }, { rule: "Old", took: false, stopped_by: "Calls" }];
     plan.items = [move(1, "Inbox/a.md", "Calls/a.md", { rules: ["Calls"], append: "one\ntwo\n", tag: ["call"] })];
@@ -230,7 +230,7 @@ describe("the card of a plan", () => {
     expect(shown(".vs-plan-below > span")[0]?.textContent).toBe("add #call");
   });
 
-  it("says which rules went wrong, and where links follow", async () => {
+  it("shows failed rules, and the files whose links are updated", async () => {
     plan.faults = [{ rule: "Calls", files: 3, path: "Inbox/x.md", message: "`when` cannot be compared" }];
     plan.relinked = 2;
     await mounted();
@@ -238,7 +238,7 @@ describe("the card of a plan", () => {
     expect(text()).toContain("Links follow in 2 files");
   });
 
-  it("takes no HTML and no hidden characters from names", async () => {
+  it("escapes HTML and hidden characters in names", async () => {
     plan.items = [move(1, "<img src=x>.md", "Archive/\u202egpj.md")];
     await mounted();
     expect(root.querySelector("img")).toBeNull();
@@ -246,7 +246,7 @@ describe("the card of a plan", () => {
     expect(text()).toContain("\\u{202e}gpj");
   });
 
-  it("goes on without what no longer fits, when that is meant", async () => {
+  it("applies the rest of the plan if some files no longer match and the person confirms", async () => {
     await mounted();
     const stale = [{ item: 1, path: "Inbox/a.md", reason: "it is gone" }];
     answers.set("apply_plan", ({ skip_stale: skips }) =>
@@ -260,7 +260,7 @@ describe("the card of a plan", () => {
     expect(text()).toContain("1 file left as it was:");
   });
 
-  it("is drawn anew when the plan is another, and forgets the ticks", async () => {
+  it("is redrawn and resets the checkboxes when the plan changes", async () => {
     await mounted();
     tick("Inbox/a.md to Archive/a.md").click();
     plan = { identity: "two", items: [...plan.items, move(3, "Inbox/c.md", "Archive/c.md")] };
@@ -269,7 +269,7 @@ describe("the card of a plan", () => {
     expect(button("Apply 3")).toBeDefined();
   });
 
-  it("is dropped: nothing is left that could be applied", async () => {
+  it("shows no apply button after the plan was dropped", async () => {
     await mounted();
     answers.set("plan_changes", () => {
       plan = { identity: "none", items: [] };
@@ -281,7 +281,7 @@ describe("the card of a plan", () => {
     expect(shown(".vs-card button")).toEqual([]);
   });
 
-  it("says that all is in order where there is nothing to do, and why it is not there", async () => {
+  it("reports an empty plan, and the reason if a plan cannot be loaded", async () => {
     plan.items = [];
     await mounted();
     expect(text()).toContain("All is in order: there is nothing to do.");
@@ -292,7 +292,7 @@ describe("the card of a plan", () => {
     expect(text()).toContain("There is no plan 7");
   });
 
-  it("stands once, at the last call that tells of the plan", async () => {
+  it("is shown once, at the plan's last call", async () => {
     items.push(called(2, "show_plan", { plan: 7 }, "plan 7: move 2 notes"), called(3, "show_plan", { plan: 8 }, "plan 8: move 2 notes"));
     await mounted();
     expect(cards()).toHaveLength(2);
@@ -302,7 +302,7 @@ describe("the card of a plan", () => {
 });
 
 describe("the card of a job", () => {
-  it("stands in the plan it applies: progress, stop, undo", async () => {
+  it("is shown in the card of its plan: progress, stop, undo", async () => {
     items.push(called(1, "plan_changes", {}, "plan 7: move 2 notes"));
     await mounted();
     answers.set("apply_plan", () => undefined);
@@ -327,7 +327,7 @@ describe("the card of a job", () => {
     expect(button("Undo")).toBeUndefined();
   });
 
-  it("is none where nobody agreed to the agent's call", async () => {
+  it("is absent if the agent's call was refused", async () => {
     items.push(called(1, "plan_changes", {}, "plan 7: move 2 notes"));
     jobs = [{ job: 1, plan: 7, identity: "one", state: "running", done: 0, total: 2 }];
     await mounted();
@@ -345,7 +345,7 @@ describe("the card of a job", () => {
     expect(shown(".vs-job")).toEqual([]);
   });
 
-  it("says in its plan what was not applied", async () => {
+  it("marks the items of its plan that were not applied", async () => {
     items.push(called(1, "plan_changes", {}, "plan 7: move 2 notes"));
     plan.items.push(move(3, "Inbox/c.md", "Archive/c.md"));
     jobs = [{ job: 1, plan: 7, identity: "one", state: "partly_undone", done: 2, undone: 1, total: 2 }];
@@ -355,7 +355,7 @@ describe("the card of a job", () => {
     expect(shown(".vs-row .vs-plan-count").map((one) => one.textContent)).toEqual(["", "not applied", "undone"]);
   });
 
-  it("is resumed, undone or left where it was interrupted", async () => {
+  it("is resumed, undone or dismissed after an interruption", async () => {
     jobs = [{ job: 4, plan: 7, identity: "one", state: "interrupted", done: 500, total: 2_000, failure: "the program ended", summary: "move 2000 notes" }];
     await mounted();
     expect(text()).toContain("Job 4: move 2000 notes");
@@ -370,7 +370,7 @@ describe("the card of a job", () => {
     expect(cards()).toEqual([]);
   });
 
-  it("stands above the field while it runs elsewhere, is stopped from here, and goes when it is done", async () => {
+  it("is shown above the input field while another client runs it, can be stopped, and disappears at its end", async () => {
     await mounted();
     await told(9, "running", 3, 10);
     expect(text()).toContain("Running: 3 of 10 items");
@@ -383,7 +383,7 @@ describe("the card of a job", () => {
     expect(cards()).toEqual([]);
   });
 
-  it("stands at the agent's own call, also where that ended early", async () => {
+  it("is shown at the agent's own call, even if that ended early", async () => {
     jobs = [{ job: 5, plan: 7, identity: "one", state: "partly_undone", done: 3, undone: 1, total: 3, texts_kept: false }];
     items.push(called(1, "apply_plan", { plan: 7, identity: "one" }, "job 5 ended after 3 of 4 items: its time ran out", "failed"));
     await mounted();
@@ -403,7 +403,7 @@ describe("the card of suggested names", () => {
     { path: "Inbox/2026-11-20 Fine.md", fits: true, suggestions: [] },
   ];
 
-  it("has one name chosen for each file, and makes a plan of those that are ticked", async () => {
+  it("offers names for each file, and makes a plan of the selected files", async () => {
     const begin = called(1, "suggest_names", { paths: ["Inbox"] }, "names");
     Object.assign(begin.updates![1]!, { rawOutput: { files } });
     items.push(begin);
@@ -419,7 +419,7 @@ describe("the card of suggested names", () => {
     await press("Plan 1 rename");
     expect(calls[0]).toEqual({ name: "plan_changes", given: { items: [{ path: "Inbox/call ada.md", to: "Inbox/2026-11-21 call ada.md" }] }, meta: undefined });
     expect(text()).toContain("Plan 7 for 2 files");
-    // Chosen otherwise, the same plan is made anew.
+    // After another selection the same plan is made again.
     tick("Rename call ada").click();
     expect(button("Plan 0 renames")?.disabled).toBe(true);
     tick("Rename b").click();
@@ -428,7 +428,7 @@ describe("the card of suggested names", () => {
     expect(root.querySelectorAll("[aria-label='Plan 7']")).toHaveLength(1);
   });
 
-  it("shows the first files, and plans those that are not shown too", async () => {
+  it("shows the first files, and includes the others in the plan", async () => {
     const begin = called(1, "suggest_names", { paths: ["Inbox"] }, "names");
     const many = Array.from({ length: 25 }, (_, at) => ({ path: `n${at}.md`, fits: false, suggestions: [{ name: `N${at}.md`, to: `N${at}.md`, reason: "its name" }] }));
     Object.assign(begin.updates![1]!, { rawOutput: { files: many } });
@@ -440,7 +440,7 @@ describe("the card of suggested names", () => {
     expect(ticks()).toHaveLength(25);
   });
 
-  it("offers nothing where every name fits", async () => {
+  it("offers nothing if every name is good", async () => {
     const begin = called(1, "suggest_names", { paths: ["Inbox"] }, "names");
     Object.assign(begin.updates![1]!, { rawOutput: { files: files.slice(2) } });
     items.push(begin);

@@ -1,4 +1,4 @@
-// One conversation before a daemon that comes and goes, tried without the elements that show it.
+// A conversation with a fake daemon that disconnects and reconnects, without the view.
 import { beforeEach, describe, expect, it } from "vitest";
 import { Activity } from "../src/activity";
 import type { Connection } from "../src/connection";
@@ -10,7 +10,7 @@ import { connected, connectTo, FakeDaemon } from "./fake-daemon";
 
 let daemon: FakeDaemon;
 let clock: FakeClock;
-/** What is kept of each conversation. */
+/** The stored items of each conversation. */
 let kept: Map<string, ItemInfo[]>;
 let current: string | null;
 let problems: string[];
@@ -28,7 +28,7 @@ beforeEach(() => {
   answering();
 });
 
-/** Has the daemon answer what is asked of its conversations. */
+/** Lets the daemon answer requests about its conversations. */
 function answering(): void {
   daemon.answers.set("_vault/conversation", ({ sessionId = current, before = Infinity, last }) => {
     const all = (kept.get(String(sessionId)) ?? []).filter((one) => one.item < Number(before));
@@ -66,7 +66,7 @@ function texts(chat: Chat): string[] {
   return chat.timeline.entries.map((entry) => (entry.kind === "user" ? `${entry.text}${entry.pending ? ` (${entry.pending})` : ""}` : entry.kind));
 }
 
-/** The connection breaks, and nobody is there until `back`. */
+/** Disconnects, with no daemon at the address until `back`. */
 function away(): void {
   daemon.there = false;
   daemon.last.lose();
@@ -77,14 +77,14 @@ async function back(): Promise<void> {
   await clock.pass(10_000);
 }
 
-/** What was said, each with where. */
+/** The sent messages with their conversations. */
 function said(): unknown[] {
   const prompts = daemon.sockets.flatMap((socket) => socket.asked("session/prompt"));
   return prompts.map(({ params }) => [params?.["sessionId"], (params?.["prompt"] as { text: string }[])[0]?.text]);
 }
 
 describe("a connection that breaks", () => {
-  it("is no loss to a view that was opened meanwhile, and what went on stays as it is", async () => {
+  it("does not affect a view that was opened meanwhile", async () => {
     const { chat: first, connection } = await opened();
     away();
     const second = chatOn(connection);
@@ -94,7 +94,7 @@ describe("a connection that breaks", () => {
     expect(problems).toEqual([]);
   });
 
-  it("is no loss to a view whose conversation was on its way", async () => {
+  it("does not affect a view whose conversation was loading", async () => {
     daemon.answers.delete("_vault/conversation");
     const { chat } = await opened();
     expect(daemon.last.asked("_vault/conversation")).toHaveLength(1);
@@ -102,13 +102,13 @@ describe("a connection that breaks", () => {
     answering();
     await back();
     expect(texts(chat)).toEqual(["In a"]);
-    // Once all is loaded what is missed is heard, and nothing is loaded anew.
+    // After the first load missed events arrive, and nothing is reloaded.
     away();
     await back();
     expect(daemon.last.asked("_vault/conversation")).toHaveLength(0);
   });
 
-  it("opens what was asked for while it was away", async () => {
+  it("opens the conversation that was requested while disconnected", async () => {
     const connection = connectTo(daemon, clock);
     const chat = chatOn(connection);
     void chat.open("b");
@@ -118,7 +118,7 @@ describe("a connection that breaks", () => {
     expect(problems).toEqual([]);
   });
 
-  it("has the turn stopped that was to be stopped meanwhile, once, and before anything is said", async () => {
+  it("stops the turn that was cancelled while disconnected, once, and before any message is sent", async () => {
     const { chat } = await opened();
     away();
     chat.stop();
@@ -134,8 +134,8 @@ describe("a connection that breaks", () => {
   });
 });
 
-describe("what waits for the connection", () => {
-  it("is sent where it was written though another conversation was begun", async () => {
+describe("a message that waits for the connection", () => {
+  it("is sent to the conversation in which it was written, though another one was started", async () => {
     const { chat } = await opened();
     away();
     chat.send(draft("For a"));
@@ -149,19 +149,19 @@ describe("what waits for the connection", () => {
     expect(texts(chat)).toEqual(["For a new one (sending)"]);
   });
 
-  it("is sent where it was written though another conversation was to be opened", async () => {
+  it("is sent to the conversation in which it was written, though another one was about to open", async () => {
     const { chat } = await opened();
     away();
     chat.send(draft("For a"));
     await chat.open("b");
-    // The daemon is away, so it stays before the person.
+    // The daemon is not running, so the conversation stays visible.
     expect(texts(chat)).toEqual(["In a", "For a (waiting)"]);
     daemon.answers.delete("_vault/conversation");
     await back();
     expect(said()).toEqual([["a", "For a"]]);
   });
 
-  it("is shown with its conversation alone, and no more once that has heard it", async () => {
+  it("is shown only in its conversation, and no longer after its delivery", async () => {
     const { chat } = await opened();
     away();
     chat.send(draft("For a"));
@@ -181,7 +181,7 @@ describe("what waits for the connection", () => {
     expect(chat.elsewhere).toBeNull();
   });
 
-  it("belongs to the conversation that goes on, where it was written before the first connection", async () => {
+  it("belongs to the current conversation if it was written before the first connection", async () => {
     daemon.answers.delete("_vault/conversation");
     const connection = connectTo(daemon, clock);
     const chat = chatOn(connection);
@@ -199,7 +199,7 @@ describe("what waits for the connection", () => {
     expect(texts(chat)).toEqual(["In a", "For a (sending)"]);
   });
 
-  it("begins its own conversation though another was opened before it could", async () => {
+  it("starts its own conversation though another one was opened before", async () => {
     current = null;
     daemon.answers.set("session/prompt", () => ({ stopReason: "end_turn" }));
     const { chat } = await opened();
@@ -214,7 +214,7 @@ describe("what waits for the connection", () => {
     expect(texts(chat)).toEqual(["In b"]);
   });
 
-  it("goes along into another window, and is sent from there once", async () => {
+  it("moves to another window, and is sent from there once", async () => {
     const { chat, connection } = await opened();
     away();
     chat.send(draft("For a"));
@@ -230,7 +230,7 @@ describe("what waits for the connection", () => {
     expect(said()).toEqual([["a", "For a"]]);
   });
 
-  it("says so where it was not taken and is not before the person", async () => {
+  it("is reported if it was rejected and is not visible", async () => {
     const { chat } = await opened();
     away();
     chat.send(draft("For a"));
@@ -248,7 +248,7 @@ describe("what waits for the connection", () => {
 });
 
 describe("paging back", () => {
-  /** A conversation of which all was heard as it was said, and that let go of its first half. */
+  /** A conversation whose messages all arrived as events, and whose first half was dropped. */
   async function live(count: number): Promise<Chat> {
     kept.set("a", []);
     const { chat } = await opened();
@@ -264,7 +264,7 @@ describe("paging back", () => {
     return chat;
   }
 
-  it("comes to what is not shown though most of what is shown has no number yet", async () => {
+  it("loads earlier entries though most displayed ones have no number yet", async () => {
     const chat = await live(600);
     expect(texts(chat)[0]).toBe("301");
     let asked = 0;
@@ -274,14 +274,14 @@ describe("paging back", () => {
     expect(asked).toBe(14);
   });
 
-  it("ends where a piece brings nothing", async () => {
+  it("ends at an empty page", async () => {
     const chat = await live(600);
     daemon.answers.set("_vault/conversation", () => ({ conversation: { sessionId: "a" }, branches: [], items: [], earlier: true }));
     await chat.pages.older();
     expect(chat.pages.earlier).toBe(false);
   });
 
-  it("keeps nobody from learning the numbers of what was just said", async () => {
+  it("does not prevent the numbering of new messages", async () => {
     const chat = await live(600);
     kept.get("a")?.push(item(601, "601"));
     const content = { type: "text", text: "601" };

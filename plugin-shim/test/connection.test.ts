@@ -1,4 +1,4 @@
-// What goes over a connection: events, calls, and what the daemon asks.
+// The traffic of a connection: events, calls, and the daemon's requests.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RequestPermissionParams, RequestPermissionResult } from "../src/protocol";
 import { FakeClock, settle } from "./fake-clock";
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 describe("events", () => {
-  it("asks for all to be loaded at first, after `connected` and before any event", async () => {
+  it("requests a reload at first, after `connected` and before any event", async () => {
     daemon.seq = 7;
     const connection = connectTo(daemon, clock);
     const told = seen(connection);
@@ -23,7 +23,7 @@ describe("events", () => {
     expect(told).toEqual(["connecting", "connected", "snapshot", "A.md"]);
   });
 
-  it("hears after a lost connection what was missed, each once", async () => {
+  it("delivers missed events once after a reconnection", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);
     daemon.last.event("_vault/changed", 1, { path: "A.md" });
@@ -37,7 +37,7 @@ describe("events", () => {
     expect(told).toEqual(["A.md", "B.md", "connecting", "connecting", "connected", "C.md"]);
   });
 
-  it("asks for all to be loaded anew after a restart of the daemon", async () => {
+  it("requests a reload after a restart of the daemon", async () => {
     const connection = await connected(daemon, clock);
     daemon.last.event("_vault/changed", 1, { path: "A.md" });
     const told = seen(connection);
@@ -49,7 +49,7 @@ describe("events", () => {
     expect(told.slice(-3)).toEqual(["connected", "snapshot", "B.md"]);
   });
 
-  it("asks for all to be loaded anew where somebody came meanwhile, or missed what was to be loaded", async () => {
+  it("requests a reload for a listener that was added meanwhile, or whose load failed", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);
     const again = async (): Promise<string[]> => {
@@ -66,11 +66,11 @@ describe("events", () => {
     await clock.pass(2_000);
     expect(late).toEqual(["connecting", "connected", "snapshot"]);
     told.length = 0;
-    // That holds for one connection.
+    // The unsubscription lasts for one connection.
     expect(await again()).toEqual(["connecting", "connecting", "connected"]);
   });
 
-  it("asks for all to be loaded anew where the daemon has forgotten too much", async () => {
+  it("requests a reload if the daemon no longer has the missed events", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);
     daemon.subscription = () => "snapshot";
@@ -80,7 +80,7 @@ describe("events", () => {
     expect(told.slice(-2)).toEqual(["connected", "snapshot"]);
   });
 
-  it("asks again from the last one where one is missing, and tells none twice or too early", async () => {
+  it("requests missing events again, and delivers none twice or too early", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);
     daemon.last.event("_vault/changed", 1, { path: "A.md" });
@@ -93,14 +93,14 @@ describe("events", () => {
     expect(told).toEqual(["A.md", "B.md", "C.md", "D.md"]);
   });
 
-  it("notices by a ping that it missed the last ones", async () => {
+  it("notices missed events by a ping", async () => {
     await connected(daemon, clock);
     daemon.seq = 5;
     await clock.pass(25_000);
     expect(daemon.last.asked("_vault/subscribe").at(-1)?.params).toEqual({ epoch: "first", after: 0 });
   });
 
-  it("counts what is not for it, and lets a history that is told again through", async () => {
+  it("counts hidden events, and delivers a replayed history", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);
     daemon.last.event("_vault/hidden", 1);
@@ -110,7 +110,7 @@ describe("events", () => {
     expect(daemon.last.asked("_vault/subscribe")).toHaveLength(1);
   });
 
-  it("tells the others where one who hears throws", async () => {
+  it("calls the other listeners if one throws", async () => {
     const connection = await connected(daemon, clock);
     const error = console.error;
     const said: unknown[] = [];
@@ -125,7 +125,7 @@ describe("events", () => {
     expect(String(said[1])).toContain("torn");
   });
 
-  it("ends a connection on which nothing comes back any more", async () => {
+  it("closes a connection without responses", async () => {
     const connection = await connected(daemon, clock);
     daemon.answers.set("_vault/ping", () => undefined);
     await clock.pass(35_000);
@@ -138,7 +138,7 @@ describe("events", () => {
 });
 
 describe("calls", () => {
-  it("brings answers to those who asked, in whatever order they come", async () => {
+  it("resolves with their answers, in whatever order these arrive", async () => {
     const connection = await connected(daemon, clock);
     const first = connection.call("tools/call", { name: "one" });
     const second = connection.call("tools/call", { name: "two" });
@@ -149,7 +149,7 @@ describe("calls", () => {
     expect((await second).structuredContent).toBe(2);
   });
 
-  it("fails with what the daemon says", async () => {
+  it("rejects with the daemon's error", async () => {
     const connection = await connected(daemon, clock);
     const call = failure(connection.call("_vault/end", {}));
     daemon.last.deliver({
@@ -165,7 +165,7 @@ describe("calls", () => {
     expect(error.advice).toBe("a turn is at work (cancel it first)");
   });
 
-  it("is given up after its time, and what comes later counts for nothing", async () => {
+  it("times out, and ignores a later answer", async () => {
     const connection = await connected(daemon, clock);
     const call = failure(connection.call("_vault/status", {}, { timeoutMs: 2_000 }));
     await clock.pass(2_000);
@@ -177,7 +177,7 @@ describe("calls", () => {
     expect(connection.state.kind).toBe("connected");
   });
 
-  it("has thirty seconds where nothing else is said, and a prompt has no end", async () => {
+  it("times out after thirty seconds by default, and never for a prompt", async () => {
     const connection = await connected(daemon, clock);
     const status = failure(connection.call("_vault/status", {}));
     let over = false;
@@ -192,7 +192,7 @@ describe("calls", () => {
     expect((await failure(prompt)).kind).toBe("disconnected");
   });
 
-  it("is given up by its signal", async () => {
+  it("is cancelled by its signal", async () => {
     const connection = await connected(daemon, clock);
     const controller = new AbortController();
     const call = failure(connection.call("_vault/status", {}, { signal: controller.signal }));
@@ -211,7 +211,7 @@ describe("calls", () => {
     expect(daemon.sockets).toHaveLength(0);
   });
 
-  it("is not made where it is larger than the daemon takes", async () => {
+  it("is not made if it exceeds the daemon's limit", async () => {
     daemon.maxMessageBytes = 200;
     const connection = await connected(daemon, clock);
     const text = "ä".repeat(120);
@@ -234,7 +234,7 @@ describe("requests of the daemon's", () => {
     return daemon.last.sent.filter((message) => message.id === id).map(({ result }) => result);
   }
 
-  it("are answered by the first of those who show them, and taken away from the others", async () => {
+  it("are answered by the first handler, and withdrawn from the others", async () => {
     const connection = await connected(daemon, clock);
     let allowIt = (): void => undefined;
     const signals: AbortSignal[] = [];
@@ -256,7 +256,7 @@ describe("requests of the daemon's", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
   });
 
-  it("wait for whoever comes to show them", async () => {
+  it("wait for a handler", async () => {
     const connection = await connected(daemon, clock);
     ask("permission-1");
     await settle();
@@ -268,7 +268,7 @@ describe("requests of the daemon's", () => {
     expect(answers("permission-1")).toEqual([allow]);
   });
 
-  it("that come before what is shown could be loaded are shown after it", async () => {
+  it("that arrive before the first load are handled after it", async () => {
     const connection = connectTo(daemon, clock);
     const told = seen(connection);
     connection.answer("session/request_permission", () => {
@@ -291,7 +291,7 @@ describe("requests of the daemon's", () => {
     expect(answers("permission-2")).toEqual([allow]);
   });
 
-  it("are dropped when they were answered elsewhere, and when the connection is lost", async () => {
+  it("are withdrawn after an answer in another client, and after a lost connection", async () => {
     const connection = await connected(daemon, clock);
     const signals: AbortSignal[] = [];
     const resolves: ((result: RequestPermissionResult) => void)[] = [];
@@ -312,7 +312,7 @@ describe("requests of the daemon's", () => {
     expect(answers("permission-2")).toEqual([]);
   });
 
-  it("are refused where nobody here serves such", async () => {
+  it("are refused without a handler", async () => {
     await connected(daemon, clock);
     daemon.last.deliver({ id: 9, method: "_vault/host/fly", params: {} });
     const answer = daemon.last.sent.find(({ id, method }) => id === 9 && method === undefined);

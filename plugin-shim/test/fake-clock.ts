@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it.
+// A clock that only a test advances.
 import type { Clock } from "../src/connection";
 import { atWork } from "./setup";
 
@@ -25,12 +25,12 @@ export class FakeClock implements Clock {
     this.#timers.delete(timer as Timer);
   }
 
-  /** How many timers are set. */
+  /** The number of active timers. */
   get timers(): number {
     return this.#timers.size;
   }
 
-  /** Lets time pass, timer after timer, and whatever they begin. */
+  /** Advances the time, timer by timer, including timers that these start. */
   async pass(milliseconds: number): Promise<void> {
     const until = this.#now + milliseconds;
     for (;;) {
@@ -46,7 +46,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn, and WebCrypto come to its end. */
+/** Runs all pending microtasks, and waits for WebCrypto. */
 export async function settle(): Promise<void> {
   for (let quiet = 0; quiet < 4; quiet = atWork.count === 0 ? quiet + 1 : 0) {
     await new Promise((resolve) => setImmediate(resolve));

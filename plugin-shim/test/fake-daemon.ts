@@ -1,14 +1,14 @@
-// A daemon as the protocol's page describes it, without a socket beneath.
+// A daemon as the protocol's page describes it, without a socket.
 import { createHmac } from "node:crypto";
 import { type CallError, createConnection, type Connection, type ConnectionOptions, type Socket } from "../src/connection";
 import type { ErrorObject, InitializeParams, SubscribeResult } from "../src/protocol";
 import { FakeClock, settle } from "./fake-clock";
 
 export const TOKEN = "ab".repeat(32);
-/** Where it is looked for. */
+/** The address at which clients look for it. */
 export const PLACE = "127.0.0.1:27180";
 
-/** As the protocol's page has it. */
+/** The key of the protocol's page. */
 export function hmac(key: string, text: string): string {
   return createHmac("sha256", key).update(text).digest("hex");
 }
@@ -21,7 +21,7 @@ export interface Sent {
   error?: ErrorObject;
 }
 
-/** One socket, seen from the daemon. */
+/** One socket, on the daemon's side. */
 export class FakeSocket {
   onopen: (() => void) | null = null;
   onmessage: ((event: { data: unknown }) => void) | null = null;
@@ -45,7 +45,7 @@ export class FakeSocket {
     this.closed = true;
   }
 
-  /** The daemon's side of the connection goes away. */
+  /** Closes the daemon's side of the connection. */
   lose(): void {
     this.closed = true;
     this.onclose?.();
@@ -64,20 +64,20 @@ export class FakeSocket {
   }
 }
 
-/** What answers at the address. */
+/** The program at the address. */
 export class FakeDaemon {
   readonly sockets: FakeSocket[] = [];
-  /** Whether anything listens there. */
+  /** Whether the port is open. */
   there = true;
-  /** What is done with a socket that is opened: `never` leaves it hanging. */
+  /** The reaction to a new socket: `never` leaves it hanging. */
   opening: "accept" | "refuse" | "never" = "accept";
-  /** Where it is, if whoever was called passes everything on to it. */
+  /** The daemon's real address if another program forwards the connection to it. */
   elsewhere: string | null = null;
   #called = PLACE;
   token = TOKEN;
-  /** The addresses that were asked by HTTP. */
+  /** The addresses of HTTP requests. */
   readonly asked: string[] = [];
-  /** What a challenge is answered with in place of the true answer. */
+  /** The answer to a challenge instead of the correct one. */
   challenge: ((honest: { nonce: string; proof: string }) => { status: number; text: string }) | null = null;
   #nonces = 0;
   epoch = "first";
@@ -89,9 +89,9 @@ export class FakeDaemon {
   maxMessageBytes = 4_194_304;
   proof: (nonce: string, token: string) => string | undefined = (nonce, token) =>
     hmac(token, `vault-steward initialize ${this.place} ${nonce}`);
-  /** What a subscription is answered with; left out, as the real one would without having forgotten. */
+  /** The answer to a subscription; by default that of a daemon that has every event. */
   subscription: ((params: { epoch?: string; after?: number }) => SubscribeResult["mode"]) | null = null;
-  /** Answers of the other methods; what is not here is left unanswered. */
+  /** The answers of the other methods; without an entry there is no answer. */
   readonly answers = new Map<string, (params: Record<string, unknown>) => unknown>();
 
   socket = (url: string, protocols: string[]): Socket => {
@@ -120,17 +120,17 @@ export class FakeDaemon {
     return Promise.resolve(this.challenge?.(honest) ?? { status: 200, text: JSON.stringify(honest) });
   };
 
-  /** Where it takes itself to be. */
+  /** The address that the daemon uses for its own. */
   get place(): string {
     return this.elsewhere ?? this.#called;
   }
 
-  /** What its token is called. */
+  /** The name of its token. */
   get name(): string {
     return hmac(this.token, "vault-steward name").slice(0, 32);
   }
 
-  /** Whether a socket with these protocols is let in. */
+  /** Whether the daemon accepts a socket with these protocols. */
   takes([version, ticket]: string[]): boolean {
     const [name, nonce, proof] = ticket?.replace("vault.ticket.", "").split(".") ?? [];
     const right = hmac(this.token, `vault-steward ticket ${this.place} ${nonce}`);
@@ -186,7 +186,7 @@ export class FakeDaemon {
   }
 }
 
-/** A connection to a daemon that a test plays. */
+/** A connection to a fake daemon. */
 export function connectTo(
   daemon: FakeDaemon,
   clock: FakeClock,
@@ -204,7 +204,7 @@ export function connectTo(
   });
 }
 
-/** A connection that stands. */
+/** An established connection. */
 export async function connected(
   daemon: FakeDaemon,
   clock: FakeClock,
@@ -219,7 +219,7 @@ export async function connected(
   return connection;
 }
 
-/** What a call that fails came to. */
+/** The error of a call that fails. */
 export async function failure(call: Promise<unknown>): Promise<CallError> {
   return call.then(
     () => {
@@ -229,7 +229,7 @@ export async function failure(call: Promise<unknown>): Promise<CallError> {
   );
 }
 
-/** What is told of a connection, as it comes. */
+/** All events of a connection, as they arrive. */
 export function seen(connection: Connection): string[] {
   const told: string[] = [];
   connection.onState(({ kind }) => told.push(kind));

@@ -1,4 +1,4 @@
-// How a connection begins and ends: whom it shows what, what it says where it cannot be, what it leaves.
+// The beginning and the end of a connection: its proofs, its errors, and its clean-up.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ConnectionState } from "../src/connection";
 import { FakeClock, settle } from "./fake-clock";
@@ -17,7 +17,7 @@ function answered(answer: object | null): { status: number; text: string } {
 }
 
 describe("getting in", () => {
-  it("comes in with a ticket for the daemon's nonce, and shows the token nowhere", async () => {
+  it("logs in with a ticket for the daemon's nonce, and never sends the token", async () => {
     const connection = await connected(daemon, clock);
     expect(daemon.asked).toHaveLength(1);
     expect(daemon.asked[0]).toMatch(new RegExp(`^http://${PLACE}/v1/challenge/${daemon.name}/[0-9a-f]{64}$`));
@@ -65,7 +65,7 @@ describe("getting in", () => {
     ["speaks something else", () => (daemon.challenge = () => ({ status: 200, text: "<html>" }))],
     ["says nothing", () => (daemon.challenge = () => answered(null))],
     ["knows no such address", () => (daemon.challenge = () => ({ status: 404, text: "" }))],
-    // What it passes on is true, and true of another port.
+    // The forwarded proof is valid, but for another port.
     ["passes everything on to the daemon elsewhere", () => (daemon.elsewhere = "127.0.0.1:27999")],
   ])("opens no socket to a program that %s", async (_, act) => {
     act();
@@ -83,11 +83,11 @@ describe("getting in", () => {
     expect(connection.state.kind).toBe("connected");
   });
 
-  it("asks nothing any more for an attempt that is over", async () => {
+  it("sends no further request for a finished attempt", async () => {
     let address = PLACE;
     const connection = connectTo(daemon, clock, { address: () => address });
     connection.start();
-    // The first one is on its way: what it signs is signed beside everything else.
+    // The first attempt is pending: its signing runs in parallel with everything else.
     await Promise.resolve();
     address = "127.0.0.1:27999";
     connection.retryNow();
@@ -96,13 +96,13 @@ describe("getting in", () => {
     expect(connection.state.kind).toBe("connected");
   });
 
-  it("is called by a name of this machine's and looks at the daemon's own address", async () => {
+  it("connects to the daemon's own address for any name of this machine", async () => {
     await connected(daemon, clock, { address: () => "localhost:27180" });
     await connected(daemon, clock, { address: () => "27180" });
     expect(daemon.sockets.map(({ url }) => url)).toEqual([`ws://${PLACE}/v1`, `ws://${PLACE}/v1`]);
   });
 
-  it("says so where the daemon knows another token, or has no room", async () => {
+  it("reports a daemon with another token, or without capacity", async () => {
     const connection = connectTo(daemon, clock, { token: () => Promise.resolve("another token") });
     connection.start();
     await settle();
@@ -116,7 +116,7 @@ describe("getting in", () => {
     expect(daemon.sockets).toHaveLength(0);
   });
 
-  it("shows the name and the key of a page's token as they are", async () => {
+  it("splits a page's token into its name and its key", async () => {
     const [name, key] = ["page-9-ab-run", "cd".repeat(32)];
     const nonce = "1-nonce";
     const get = (url: string): Promise<{ status: number; text: string }> => {
@@ -132,7 +132,7 @@ describe("getting in", () => {
     connection.stop();
   });
 
-  it("says what it can do, with a nonce of its own each time", async () => {
+  it("sends its capabilities, with a new nonce each time", async () => {
     await connected(daemon, clock, { capabilities: { approvals: true } });
     await connected(daemon, clock);
     const nonces = daemon.sockets.map((socket) => {
@@ -151,7 +151,7 @@ describe("getting in", () => {
     ["none", () => undefined],
     ["no hex", () => "proof"],
     ["an empty one", () => ""],
-  ])("sends nothing to a program whose proof is %s, and does not come back", async (_, proof) => {
+  ])("sends nothing to a program whose proof is %s, and does not retry", async (_, proof) => {
     const original = daemon.proof;
     daemon.proof = (nonce) => proof(nonce);
     const connection = connectTo(daemon, clock);
@@ -170,7 +170,7 @@ describe("getting in", () => {
     expect(connection.state.kind).toBe("connected");
   });
 
-  it("hears nothing from a program that has not proved itself", async () => {
+  it("ignores a program that has not proved itself", async () => {
     daemon.proof = () => "00";
     const connection = connectTo(daemon, clock);
     const told = seen(connection);
@@ -185,7 +185,7 @@ describe("getting in", () => {
     expect(told).toEqual(["connecting", "refused"]);
   });
 
-  it("says that it is absent, and finds it when it appears", async () => {
+  it("reports an absent daemon, and connects when it starts", async () => {
     daemon.there = false;
     const connection = connectTo(daemon, clock);
     const states: ConnectionState[] = [];
@@ -196,14 +196,14 @@ describe("getting in", () => {
     expect(connection.state.retryAt).toBe(clock.now() + 250);
     await clock.pass(60_000);
     expect(daemon.sockets).toHaveLength(0);
-    // It does not flicker while it looks again.
+    // The state does not flicker during the attempts.
     expect(new Set(states.slice(1).map(({ kind }) => kind))).toEqual(new Set(["absent"]));
     daemon.there = true;
     await clock.pass(5_000);
     expect(connection.state).toEqual({ kind: "connected" });
   });
 
-  it("takes a question that is never answered for nobody there", async () => {
+  it("treats an unanswered request as an absent daemon", async () => {
     const connection = connectTo(daemon, clock, { get: () => new Promise(() => undefined) });
     connection.start();
     await settle();
@@ -213,7 +213,7 @@ describe("getting in", () => {
     expect(clock.timers).toBe(0);
   });
 
-  it("tells refused from absent, and comes back seldom", async () => {
+  it("distinguishes refused from absent, and retries rarely", async () => {
     daemon.opening = "refuse";
     const connection = connectTo(daemon, clock);
     connection.start();
@@ -226,7 +226,7 @@ describe("getting in", () => {
     expect(daemon.sockets).toHaveLength(13);
   });
 
-  it("says that nobody has paired, and connects when somebody has", async () => {
+  it("reports a missing pairing, and connects after it", async () => {
     let token: string | null = null;
     const connection = connectTo(daemon, clock, { token: () => Promise.resolve(token) });
     connection.start();
@@ -240,7 +240,7 @@ describe("getting in", () => {
   });
 
   it.each(["example.org:27180", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:99999", "a b", "127.0.0.1:1@evil:2", ""])(
-    "shows the token to no other machine: %s",
+    "sends the token to no other machine: %s",
     async (address) => {
       const connection = connectTo(daemon, clock, { address: () => address });
       connection.start();
@@ -251,7 +251,7 @@ describe("getting in", () => {
     },
   );
 
-  it("refuses a daemon of another protocol, and a token that is no person's", async () => {
+  it("refuses a daemon with another protocol, and a token that is not a person's", async () => {
     daemon.protocolVersion = 2;
     const connection = connectTo(daemon, clock);
     connection.start();
@@ -265,7 +265,7 @@ describe("getting in", () => {
     expect(connection.state.detail).toContain("`mcp`");
   });
 
-  it("says so where something else answers", async () => {
+  it("reports another program at the address", async () => {
     const connection = connectTo(daemon, clock);
     daemon.receive = (socket) => socket.onmessage?.({ data: "<html>" });
     connection.start();
@@ -274,7 +274,7 @@ describe("getting in", () => {
     expect(connection.state.detail).toContain("does not speak");
   });
 
-  it("waits for a socket that never opens no longer than ten seconds", async () => {
+  it("waits at most ten seconds for a socket to open", async () => {
     daemon.opening = "never";
     const connection = connectTo(daemon, clock);
     connection.start();
@@ -312,7 +312,7 @@ describe("stopping", () => {
     },
   );
 
-  it("holds while the token is still being read", async () => {
+  it("takes effect while the token is being read", async () => {
     let give = (_: string): void => undefined;
     const connection = connectTo(daemon, clock, {
       token: () => new Promise((resolve) => { give = resolve; }),
@@ -325,7 +325,7 @@ describe("stopping", () => {
     expect(clock.timers).toBe(0);
   });
 
-  it("can be followed by another start, which loads all anew", async () => {
+  it("can be followed by another start, which requests a reload", async () => {
     const connection = await connected(daemon, clock);
     const told = seen(connection);
     connection.stop();

@@ -58,7 +58,7 @@ async function asked(operation: string, params: object, opId?: string, deadlineM
   return error === undefined ? result : { error: error.message, hint: error.data.hint };
 }
 
-/** A note with a cursor and a selection, in front of the person. */
+/** The active note, with a cursor and a selection. */
 function showNote(path: string, selection: string, mode: "source" | "preview" = "source"): void {
   const view = Object.assign(Object.create(MarkdownView.prototype) as MarkdownView, {
     file: app.vault.getFileByPath(path),
@@ -76,7 +76,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 describe("the active note", () => {
-  it("is told with cursor and selection", async () => {
+  it("is reported with cursor and selection", async () => {
     showNote("Inbox.md", "three\nlines\nlong");
     expect(await asked("active_note", {})).toEqual({
       note: {
@@ -87,7 +87,7 @@ describe("the active note", () => {
     });
   });
 
-  it("has no cursor while it is read, and a long selection has an end", async () => {
+  it("has no cursor in reading view, and a long selection is cut", async () => {
     showNote("Inbox.md", "chosen", "preview");
     expect(await asked("active_note", {})).toEqual({ note: { path: "Inbox.md" } });
     showNote("Inbox.md", "x".repeat(200_000));
@@ -95,11 +95,11 @@ describe("the active note", () => {
     expect(told.note.selection.text).toHaveLength(100_000);
   });
 
-  it("may be none", async () => {
+  it("may be absent", async () => {
     expect(await asked("active_note", {})).toEqual({ note: null });
   });
 
-  it("is told when another comes to the front, each once, and anew on a new connection", async () => {
+  it("is reported once after each change, and again on a new connection", async () => {
     await asked("open", { path: "Inbox.md" });
     app.workspace.trigger("file-open", null);
     app.workspace.trigger("file-open", null);
@@ -114,7 +114,7 @@ describe("the active note", () => {
 });
 
 describe("opening", () => {
-  it("shows the line and says what is open then", async () => {
+  it("shows the line and returns the active note", async () => {
     const leaf = app.workspace.getLeaf(false);
     const open = vi.spyOn(leaf, "openFile");
     expect(await asked("open", { path: "Garden/Compost.md", line: 12 })).toEqual({
@@ -123,7 +123,7 @@ describe("opening", () => {
     expect(open.mock.calls[0]?.[1]).toEqual({ active: true, eState: { line: 11 } });
   });
 
-  it("goes where the note is open already", async () => {
+  it("uses the tab in which the note is open already", async () => {
     const other = app.workspace.getLeaf(true);
     await other.setViewState({ type: "markdown", state: { file: "Inbox.md" } });
     const open = vi.spyOn(other, "openFile");
@@ -140,7 +140,7 @@ describe("opening", () => {
     expect(answer(id)?.result).toEqual({ path: "New.md" });
   });
 
-  it("gives a note up that does not come", async () => {
+  it("fails for a note that does not appear", async () => {
     const id = ask("open", { path: "Never.md" }, undefined, 1_000);
     await settle();
     vi.advanceTimersByTime(1_000);
@@ -151,7 +151,7 @@ describe("opening", () => {
     });
   });
 
-  it("is given up when nobody waits for it any more", async () => {
+  it("is cancelled when its request is withdrawn", async () => {
     const id = ask("open", { path: "Never.md" });
     await settle();
     daemon.last.deliver({ method: "$/cancel_request", params: { requestId: id } });
@@ -162,19 +162,19 @@ describe("opening", () => {
 });
 
 describe("a notice", () => {
-  it("is plain text, and as long as it may be", async () => {
+  it("is plain text of limited length", async () => {
     expect(await asked("notice", { text: "<b>Done</b>", seconds: 3 })).toEqual({ shown: true });
     expect(vi.mocked(Notice).mock.calls.at(-1)).toEqual(["<b>Done</b>", 3000]);
     await asked("notice", { text: "x".repeat(5_000) });
     expect(vi.mocked(Notice).mock.calls.at(-1)?.[0]).toHaveLength(1_000);
   });
 
-  it("that is asked for twice is shown once", async () => {
+  it("that is requested twice is shown once", async () => {
     vi.mocked(Notice).mockClear();
     await asked("notice", { text: "Once" }, "twice");
     expect(await asked("notice", { text: "Once" }, "twice")).toEqual({ shown: true });
     expect(Notice).toHaveBeenCalledOnce();
-    // After a restart of the daemon the same name is another operation's.
+    // After a restart of the daemon the same id is another operation's.
     daemon.epoch = "second";
     daemon.last.lose();
     await clock.pass(250);
@@ -182,7 +182,7 @@ describe("a notice", () => {
     expect(Notice).toHaveBeenCalledTimes(2);
   });
 
-  it("is not shown after its time", async () => {
+  it("is not shown after its deadline", async () => {
     vi.mocked(Notice).mockClear();
     expect(await asked("notice", { text: "Late" }, undefined, 0)).toMatchObject({
       error: expect.stringContaining("timed out") as string,
@@ -192,19 +192,19 @@ describe("a notice", () => {
 });
 
 describe("trashing", () => {
-  it("goes Obsidian's way, and says what is there then", async () => {
+  it("uses Obsidian's settings, and returns the state of the file", async () => {
     const trash = vi.spyOn(app.fileManager, "trashFile");
     expect(await asked("trash", { path: "Inbox.md" })).toEqual({ exists: false });
     expect(trash.mock.calls[0]?.[0].path).toBe("Inbox.md");
   });
 
-  it("says where Obsidian knows nothing of it", async () => {
+  it("fails for a file that Obsidian does not know", async () => {
     expect(await asked("trash", { path: "Nowhere.md" })).toMatchObject({
       error: "Obsidian cannot find `Nowhere.md`",
     });
   });
 
-  it("is done once, and asked again tells how it stands", async () => {
+  it("is executed once, and returns the state when repeated", async () => {
     const trash = vi.spyOn(app.fileManager, "trashFile");
     await asked("trash", { path: "Inbox.md" }, "same");
     await app.vault.create("Inbox.md", "written again");
@@ -216,7 +216,7 @@ describe("trashing", () => {
 describe("renaming", () => {
   const rename = { path: "Garden/Compost.md", to: "Garden/Heap.md" };
 
-  it("is left to the daemon where Obsidian would ask about the links", async () => {
+  it("is left to the daemon if Obsidian would ask about the links", async () => {
     const renamed = vi.spyOn(app.fileManager, "renameFile");
     for (const settings of [null, "{}", '{"alwaysUpdateLinks":false}', "{broken", "null"]) {
       if (settings !== null) await write(`${app.vault.configDir}/app.json`, settings);
@@ -228,7 +228,7 @@ describe("renaming", () => {
     expect(await app.vault.adapter.exists(rename.path)).toBe(true);
   });
 
-  it("is done where it does not ask", async () => {
+  it("is executed if Obsidian does not ask", async () => {
     await write(`${app.vault.configDir}/app.json`, '{"alwaysUpdateLinks":true}');
     expect(await asked("rename", rename)).toEqual({ exists: false, toExists: true });
   });
@@ -241,7 +241,7 @@ describe("renaming", () => {
     expect(await app.vault.adapter.read("Garden/Beds.md")).toBe("rows");
   });
 
-  it("that hangs in a dialog ends at its deadline and holds up no other", async () => {
+  it("that hangs in a dialog ends at its deadline and does not block others", async () => {
     await write(`${app.vault.configDir}/app.json`, '{"alwaysUpdateLinks":true}');
     vi.spyOn(app.fileManager, "renameFile").mockReturnValueOnce(new Promise(() => undefined));
     const hanging = ask("rename", rename, undefined, 2_000);
@@ -254,7 +254,7 @@ describe("renaming", () => {
     expect(answer(next)?.result).toEqual({ exists: false });
   });
 
-  it("that waited too long is not begun", async () => {
+  it("that waited too long is not started", async () => {
     await write(`${app.vault.configDir}/app.json`, '{"alwaysUpdateLinks":true}');
     let finish = (): void => undefined;
     const renamed = vi.spyOn(app.fileManager, "renameFile").mockReturnValueOnce(
@@ -273,7 +273,7 @@ describe("renaming", () => {
   });
 });
 
-it("serves nothing once it is unloaded", async () => {
+it("serves no requests after its unload", async () => {
   operations.unload();
   expect(await asked("notice", { text: "Late" })).toMatchObject({
     error: "this client does not serve `_vault/host/notice`",

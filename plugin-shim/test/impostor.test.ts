@@ -1,5 +1,5 @@
-// Over real sockets: what a program learns that has the daemon's port, or passes everything on from
-// another one.
+// Over real sockets: the information that a program gets that has the daemon's port, or forwards everything
+// from another port.
 import { createHmac, randomBytes } from "node:crypto";
 import http from "node:http";
 import net from "node:net";
@@ -20,7 +20,7 @@ function listen(server: net.Server | http.Server): Promise<number> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve((server.address() as net.AddressInfo).port)));
 }
 
-/** A daemon, as far as the way in goes; answers how many it let in. */
+/** A daemon's login; counts its successful logins. */
 async function daemon(): Promise<{ port: number; entered: string[] }> {
   const entered: string[] = [];
   const nonces: string[] = [];
@@ -50,7 +50,7 @@ async function daemon(): Promise<{ port: number; entered: string[] }> {
   return { port, entered };
 }
 
-/** A program that hears everything, and answers or passes on what it hears. */
+/** A program that records all traffic, and answers or forwards it. */
 async function hearing(serve: (client: net.Socket, hear: (bytes: Buffer) => void) => void): Promise<{ port: number; heard: () => string }> {
   const all: Buffer[] = [];
   const server = net.createServer((client) => {
@@ -84,7 +84,7 @@ function connectTo(port: number): Connection {
   return connection;
 }
 
-/** Waits for the first state that says something of who is there. */
+/** Waits for the first state that identifies the program at the address. */
 function outcome(connection: Connection): Promise<ConnectionState> {
   return new Promise((resolve) => {
     connection.onState((state) => {
@@ -94,10 +94,10 @@ function outcome(connection: Connection): Promise<ConnectionState> {
   });
 }
 
-it("comes in at the daemon without having said the token", async () => {
+it("logs in at the daemon without sending the token", async () => {
   const { port, entered } = await daemon();
   const state = await outcome(connectTo(port));
-  // The stand-in hangs up as soon as it has let somebody in.
+  // The fake daemon closes the connection after a successful login.
   expect(state.detail).toContain("lost");
   expect(entered).toHaveLength(1);
 });
@@ -105,7 +105,7 @@ it("comes in at the daemon without having said the token", async () => {
 it.each([
   ["nothing of use", '{"nonce":"0123456789abcdef","proof":"00"}'],
   ["a page", "<html></html>"],
-])("tells a program that took the port and answers with %s neither token nor ticket", async (_, body) => {
+])("sends neither token nor ticket to a program that took the port and answers with %s", async (_, body) => {
   const { port, heard } = await hearing((client, hear) =>
     client.on("data", (bytes) => {
       hear(bytes);
@@ -120,7 +120,7 @@ it.each([
   expect(heard()).not.toMatch(/vault\.t/);
 });
 
-it("tells a program nothing of use that has the daemon answer in its place", async () => {
+it("reveals nothing useful to a program that forwards the daemon's answers", async () => {
   const real = await daemon();
   const relay = await hearing((client, hear) => {
     const inner = net.connect(real.port, "127.0.0.1");

@@ -17,7 +17,7 @@ vi.mock("obsidian", async (original) => ({
 }));
 
 describe("a formula", () => {
-  it("is drawn by Obsidian, once what that takes is loaded", async () => {
+  it("is drawn by Obsidian after MathJax is loaded", async () => {
     const drawn = await new ObsidianHost({} as App, () => "").math("x^2", true);
     expect(drawn.tagName).toBe("MJX-CONTAINER");
     expect(order).toEqual(["loaded", "rendered x^2 true", "finished"]);
@@ -25,7 +25,7 @@ describe("a formula", () => {
 });
 
 describe("a link", () => {
-  /** Obsidian, which finds notes by their paths alone, and shows what it is told to. */
+  /** Obsidian, which finds notes only by their paths, and records the notes that it opens. */
   function host(): { host: ObsidianHost; opened: ReturnType<typeof vi.fn> } {
     const app = MockedApp.createConfigured__({ files: { "Garden/Plot.md": "# Beds" } }).asOriginalType__();
     vi.spyOn(app.metadataCache, "getFirstLinkpathDest").mockImplementation((linkpath) =>
@@ -44,11 +44,11 @@ describe("a link", () => {
     expect(host().host.resolveLink(link, "")).toEqual({ path: "Garden/Plot.md", subpath });
   });
 
-  it("leads nowhere where there is no such note", () => {
+  it("is unresolved without such a note", () => {
     expect(host().host.resolveLink("Gone#Beds", "")).toBeNull();
   });
 
-  it("has the heading shown that it names", async () => {
+  it("shows the heading that it names", async () => {
     const { host: own, opened } = host();
     own.openNote("Garden/Plot.md", { subpath: "#Beds" });
     await settle();

@@ -31,12 +31,12 @@ describe("a token", () => {
     [`  ${TOKEN}\n`, undefined],
     [`obsidian://vault-steward?token=${TOKEN}`, undefined],
     [`obsidian://vault-steward?token=${TOKEN}&port=27999`, "127.0.0.1:27999"],
-  ])("is read out of what was pasted, with where the daemon is", (text, address) => {
+  ])("is parsed from pasted text, with the daemon's address", (text, address) => {
     expect(parseToken(text)).toEqual({ token: TOKEN, address });
   });
 
   it.each(["", "   ", "short", "two words and more of them", `${TOKEN},another`, '"quoted-quoted-quoted"', "obsidian://vault-steward?port=1", `obsidian://vault-steward?token=${TOKEN}&port=none`])(
-    "is not read out of %j",
+    "is not parsed from %j",
     (text) => {
       expect(parseToken(text)).toHaveProperty("problem");
     },
@@ -44,7 +44,7 @@ describe("a token", () => {
 });
 
 describe("a link", () => {
-  it("brings token and port", () => {
+  it("contains token and port", () => {
     const link = parseLink({ action: "vault-steward", token: TOKEN, port: "27999" });
     expect(link).toEqual({ token: TOKEN, address: "127.0.0.1:27999" });
   });
@@ -55,11 +55,11 @@ describe("a link", () => {
     { action: "vault-steward", token: TOKEN, port: "evil.example:1" },
     { action: "vault-steward", token: TOKEN, port: "0" },
     { action: "vault-steward", token: TOKEN, port: "70000" },
-  ])("that is wrong says so: %o", (data: Partial<ObsidianProtocolData>) => {
+  ])("that is invalid is reported: %o", (data: Partial<ObsidianProtocolData>) => {
     expect(parseLink(data as ObsidianProtocolData)).toHaveProperty("problem");
   });
 
-  it("is followed when the person agrees", async () => {
+  it("is accepted if the person confirms", async () => {
     const { pairing: made, connection } = pairing();
     connection.start();
     await settle();
@@ -81,7 +81,7 @@ describe("a link", () => {
   it.each([
     ["absent", "when the daemon runs"],
     ["refused", "refuses connections"],
-  ])("says where it came to nothing: %s", async (kind, words) => {
+  ])("reports a failed connection: %s", async (kind, words) => {
     if (kind === "absent") daemon.there = false;
     else daemon.opening = "refuse";
     const { pairing: made, connection } = pairing();
@@ -99,7 +99,7 @@ describe("a link", () => {
     expect(host.notice).toHaveBeenCalledOnce();
   });
 
-  it("that somebody else made changes nothing without the person", async () => {
+  it("from another source changes nothing without confirmation", async () => {
     storeToken(app, TOKEN);
     const { pairing: made, connection } = pairing();
     connection.start();
@@ -112,7 +112,7 @@ describe("a link", () => {
     expect(daemon.sockets).toHaveLength(1);
   });
 
-  it("that is no use is told, and nobody is asked", async () => {
+  it("that is invalid is reported without a question", async () => {
     const host = { confirm: vi.fn(() => Promise.resolve(true)), notice: vi.fn() };
     await pairing().pairing.follow({ action: "vault-steward" }, host);
     expect(host.confirm).not.toHaveBeenCalled();
@@ -121,7 +121,7 @@ describe("a link", () => {
 });
 
 describe("the token", () => {
-  it("is in the secret storage and nowhere else", async () => {
+  it("is only in the secret storage", async () => {
     const { pairing: made } = pairing();
     await made.pair({ token: TOKEN });
     expect(app.secretStorage.listSecrets()).toEqual(["vault-steward-token"]);
@@ -129,7 +129,7 @@ describe("the token", () => {
     expect(JSON.stringify(book)).not.toContain(TOKEN);
   });
 
-  it("can be forgotten", async () => {
+  it("can be removed", async () => {
     const { pairing: made, connection } = pairing();
     await made.pair({ token: TOKEN });
     connection.start();

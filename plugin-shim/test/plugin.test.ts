@@ -28,7 +28,7 @@ vi.mock("obsidian", async (original) => ({
     obsidian.there ? daemon.get(url) : Promise.reject(new Error("net::ERR_CONNECTION_REFUSED")),
 }));
 
-/** What the mocks have beside Obsidian's own members. */
+/** Members that the mocks have besides Obsidian's own. */
 interface Mocked {
   commands__: Map<string, { id: string; name: string; hotkeys?: unknown; callback?: () => void; checkCallback?: (checking: boolean) => boolean }>;
   statusBarItems__: HTMLElement[];
@@ -44,7 +44,7 @@ let daemon: FakeDaemon;
 let plugin: Plugin & Mocked;
 let listeners: Map<string, number>;
 
-/** Counts who listens to the window and the document, and to Obsidian. */
+/** Counts the listeners of the window, the document, and Obsidian. */
 function countListeners(): void {
   listeners = new Map();
   const count = (what: string, by: number): void => void listeners.set(what, (listeners.get(what) ?? 0) + by);
@@ -120,7 +120,7 @@ function command(id: string): { check(): boolean; run(): Promise<void> } {
   };
 }
 
-/** Opens the chat as Obsidian does once its leaf is shown. */
+/** Opens the chat as Obsidian does when its leaf is shown. */
 async function openView(): Promise<ChatView> {
   const leaf = app.workspace.getLeaf(true);
   await leaf.setViewState({ type: CHAT_VIEW });
@@ -162,7 +162,7 @@ describe("the chat's state", () => {
     return view.contentEl.querySelector(".vs-title-text")?.textContent;
   }
 
-  it("is kept over a restart of Obsidian, while the daemon is away too, and takes no focus", async () => {
+  it("survives a restart of Obsidian, even without the daemon, and takes no focus", async () => {
     const saved = vi.spyOn(app.workspace, "requestSaveLayout");
     const view = await openedView();
     expect(title(view)).toBe("newest");
@@ -175,7 +175,7 @@ describe("the chat's state", () => {
     field(view).value = "Not sent yet";
     field(view).blur();
     expect(saved).toHaveBeenCalled();
-    // As it goes into a file and comes from there.
+    // Serialized and parsed, as in Obsidian's file.
     let state = JSON.parse(JSON.stringify(view.getState())) as unknown;
     obsidian.there = false;
     daemon.last.lose();
@@ -196,7 +196,9 @@ describe("the chat's state", () => {
     expect(obsidian.notices).toEqual([]);
   });
 
-  /** Goes through Obsidian's file: the view is closed, and another one opened with what was kept. */
+  /**
+   * Restores the state from Obsidian's file: the view is closed, and another one opens with the saved state.
+   */
   async function restarted(view: ChatView): Promise<ChatView> {
     const state = JSON.parse(JSON.stringify(view.getState())) as unknown;
     views.splice(views.indexOf(view), 1);
@@ -220,7 +222,7 @@ describe("the chat's state", () => {
     await settle();
   }
 
-  /** The connection breaks until `back`. */
+  /** Disconnects until `back`. */
   function away(): void {
     obsidian.there = false;
     daemon.last.lose();
@@ -246,9 +248,9 @@ describe("the chat's state", () => {
     });
   }
 
-  const UNKNOWN = "Not known to have arrived before Obsidian quit";
+  const UNKNOWN = "May not have arrived before Obsidian quit";
 
-  it("holds what waited for the connection, which is sent when the person says so, once", async () => {
+  it("includes messages that waited for the connection, which the person can send, once", async () => {
     const saved = vi.spyOn(app.workspace, "requestSaveLayout");
     const view = await openedView();
     away();
@@ -275,7 +277,7 @@ describe("the chat's state", () => {
     expect(prompts()).toHaveLength(1);
   });
 
-  it("has what may have arrived sent again under the name that the daemon knows", async () => {
+  it("sends a message that may have arrived again with the same id", async () => {
     const view = await openedView();
     await say(view, "Did it arrive?");
     const again = await restarted(view);
@@ -287,7 +289,7 @@ describe("the chat's state", () => {
     expect(second).toEqual(first);
   });
 
-  it("says where something waits in another conversation", async () => {
+  it("reports a message that waits in another conversation", async () => {
     const view = await openedView();
     away();
     await say(view, "For newest");
@@ -306,7 +308,7 @@ describe("the chat's state", () => {
     expect(bubbles(again)).toEqual(["For newest (the message is too long)"]);
   });
 
-  it("holds what was to begin a conversation", async () => {
+  it("includes a message that was to start a conversation", async () => {
     daemon.answers.set("session/new", () => ({ sessionId: "begun" }));
     const view = await openedView();
     view.newConversation();
@@ -321,7 +323,7 @@ describe("the chat's state", () => {
     expect(prompts()).toMatchObject([{ sessionId: "begun", text: "Begin" }]);
   });
 
-  it("holds what waits for a conversation that is gone", async () => {
+  it("includes a message of a deleted conversation", async () => {
     const view = await openedView();
     away();
     await say(view, "For newest");
@@ -337,7 +339,7 @@ describe("the chat's state", () => {
     expect(again.getState()["unsent"]).toHaveLength(1);
   });
 
-  it("says that images do not outlive it", async () => {
+  it("reports that images are lost", async () => {
     const view = await openedView();
     await view.setState({ sessionId: "newest", text: "", unsent: [{ id: "a", sessionId: "newest", text: "What is this?", attachments: [{ path: "Inbox.md" }], images: 2 }] }, { history: false });
     await settle();
@@ -351,7 +353,7 @@ describe("the chat's state", () => {
   });
 
   it.each([{}, undefined, { sessionId: 7, text: 7 }, { text: "", attachments: [null, 1, { path: 2 }, { path: "a", selection: 3 }], item: "x" }, { text: "", unsent: 1 }, { text: "", unsent: [null, 1, {}, { id: "a" }, { id: 1, text: "x" }] }])(
-    "that is none changes nothing: %j",
+    "that is invalid changes nothing: %j",
     async (state) => {
       const view = await openedView();
       await view.setState(state, { history: false });
@@ -365,7 +367,7 @@ describe("the chat's state", () => {
 });
 
 describe("loading", () => {
-  it("connects once the layout is ready, with what it can do", () => {
+  it("connects after the layout is ready, with its capabilities", () => {
     const params = daemon.last.asked("initialize")[0]?.params as {
       clientCapabilities: { _meta: { vault: { host: string[]; approvals: boolean } } };
     };
@@ -376,7 +378,7 @@ describe("loading", () => {
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: connected");
   });
 
-  it("has the commands it should, none with a hotkey or with names that Obsidian adds itself", () => {
+  it("adds its commands, none with a hotkey or with the plugin's name, which Obsidian adds itself", () => {
     const commands = [...plugin.commands__.values()];
     expect(commands.map(({ id }) => id)).toEqual([
       "open-chat", "new-conversation", "rename-conversation", "export-conversation", "edit-last-message", "ask-about-note", "ask-about-selection", "edit-selection", "open-time-machine", "undo-last-change", "stop",
@@ -387,24 +389,24 @@ describe("loading", () => {
     }
   });
 
-  it("keeps no token in what it saves", async () => {
+  it("saves no token", async () => {
     plugin.obsidianProtocolHandlers__.get("vault-steward")?.({ action: "vault-steward", token: TOKEN, port: "1" });
     await vi.advanceTimersByTimeAsync(10);
     expect(JSON.stringify(plugin.data__)).not.toContain(TOKEN);
   });
 
-  it("finds the daemon at another port when its data was changed from outside", async () => {
+  it("connects to another port after another program has changed its data", async () => {
     plugin.data__ = { address: "127.0.0.1:27999" };
     await plugin.onExternalSettingsChange?.();
     await settle();
     expect(daemon.last.url).toBe("ws://127.0.0.1:27999/v1");
   });
 
-  it("says that the daemon is not there, and connects when it comes", async () => {
+  it("reports an absent daemon, and connects when it starts", async () => {
     obsidian.there = false;
     daemon.last.lose();
     await vi.advanceTimersByTimeAsync(1_000);
-    // What is signed is signed beside the clock.
+    // Signing does not depend on the fake clock.
     await settle();
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: not running");
     obsidian.there = true;
@@ -439,7 +441,7 @@ describe("unloading", () => {
         await settle();
         expect(daemon.sockets).toHaveLength(made);
       }
-      // Obsidian closes the views of a plugin that goes.
+      // Obsidian closes the views of a plugin that is unloaded.
       await (view as unknown as { onClose(): Promise<void> } | null)?.onClose();
       plugin.unload();
       await settle();
@@ -455,7 +457,7 @@ describe("unloading", () => {
 });
 
 describe("commands", () => {
-  it("undo what the steward did last, and say what came of it", async () => {
+  it("undo the steward's last change, and report the result", async () => {
     daemon.answers.set("tools/call", () => ({
       content: [{ type: "text", text: "undid 17; change set 18 brings it back" }],
       structuredContent: {},
@@ -466,21 +468,21 @@ describe("commands", () => {
     expect(obsidian.notices).toEqual(["undid 17; change set 18 brings it back"]);
   });
 
-  it("undo nothing that needs an agreement without one", async () => {
+  it("undo nothing without a required approval", async () => {
     daemon.answers.set("tools/call", () => ({
       content: [{ type: "text", text: "this needs a person's agreement" }],
       structuredContent: { code: "approval_needed", data: { title: "undo 17", reasons: ["it deletes 30 notes"] } },
       isError: true,
     }));
     await command("undo-last-change").run();
-    // The mocks close a dialog at once, which is no agreement.
+    // The mocks close a dialog at once, which is a refusal.
     await vi.advanceTimersByTimeAsync(10);
     await settle();
     const confirmed = daemon.last.asked("tools/call").map(({ params }) => (params?._meta as { vault: { confirmed: boolean } }).vault.confirmed);
     expect(confirmed).toEqual([false]);
   });
 
-  it("undo just what the person was shown", async () => {
+  it("undo exactly the change that the person was shown", async () => {
     const meta: unknown[] = [];
     const refusal = { code: "approval_needed", data: { title: "undo 17", reasons: [], identity: "shown" } };
     const call = (_method: string, params: { _meta: unknown }): Promise<unknown> => {
@@ -492,7 +494,7 @@ describe("commands", () => {
     expect(meta).toEqual([{ vault: { confirmed: false } }, { vault: { confirmed: true, agreed: "shown" } }]);
   });
 
-  it("stop what is at work, and are not offered where nothing is", async () => {
+  it("stop the running turns, and are not available without one", async () => {
     expect(command("stop").check()).toBe(false);
     daemon.last.event("_vault/state", 1, { sessionId: "7", state: "running", queued: 0, waiting: false });
     expect(command("stop").check()).toBe(true);
@@ -500,7 +502,7 @@ describe("commands", () => {
     expect(daemon.last.asked("session/cancel")[0]?.params).toEqual({ sessionId: "7" });
   });
 
-  it("ask about a note only where one is open", async () => {
+  it("ask about a note only if one is open", async () => {
     expect(command("ask-about-note").check()).toBe(false);
     expect(command("ask-about-selection").check()).toBe(false);
     const file = app.vault.getFileByPath("Inbox.md");
@@ -513,7 +515,7 @@ describe("commands", () => {
     expect(view.contentEl.textContent).toContain("Inbox");
   });
 
-  it("are not offered without a connection where they need one", async () => {
+  it("are not available without a connection if they need one", async () => {
     obsidian.there = false;
     daemon.last.lose();
     await settle();
@@ -525,19 +527,19 @@ describe("commands", () => {
 describe("a question to the person", () => {
   const params = { sessionId: "1", toolCall: { title: "delete `Garden`", toolCallId: "1", locations: [], content: [] }, options: [], _meta: { vault: { reasons: [], changes: [], folder: null, seconds: 120, tool: "delete", caller: "", scope: "" } } };
 
-  it("is told where no chat is open, and waits for it", async () => {
+  it("is reported if no chat is open, and waits for one", async () => {
     daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });
     expect(obsidian.notices).toEqual(["Waiting for your approval: delete `Garden`"]);
     expect(plugin.statusBarItems__[0]?.textContent).toBe("Steward: waiting for you");
     const view = await openView();
-    // Its code is loaded with the first that waits.
+    // Its code is loaded with the first pending message.
     await vi.dynamicImportSettled();
     await settle();
     expect(view.contentEl.textContent).toContain("delete `Garden`");
   });
 
-  // Here is no layout, so what is seen has to be said.
-  it.each([[true, 0], [false, 1]])("is not told twice where it is shown: %s", async (isSeen, told) => {
+  // jsdom has no layout, so the test reports the visibility.
+  it.each([[true, 0], [false, 1]])("is not reported twice if it is visible: %s", async (isSeen, told) => {
     const view = await openView();
     vi.spyOn(view.containerEl, "isShown").mockReturnValue(isSeen);
     daemon.last.deliver({ id: "permission-1", method: "session/request_permission", params });

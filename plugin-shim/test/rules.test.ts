@@ -7,7 +7,7 @@ import { problems } from "../scripts/rules.mjs";
 const readme = readFileSync("README.md", "utf8");
 const good = { manifest, versions, packageVersion: manifest.version, programVersion: manifest.version, readme };
 
-it("finds nothing wrong with what is there", () => {
+it("finds no problem in the current files", () => {
   expect(problems(good)).toEqual([]);
 });
 
@@ -27,7 +27,7 @@ it.each([
   expect(found.join("\n")).toContain(problem);
 });
 
-it("finds what does not agree, and what is not disclosed", () => {
+it("finds mismatches and missing disclosures", () => {
   const { author, ...without } = manifest;
   expect(author).not.toBe("");
   const found = problems({

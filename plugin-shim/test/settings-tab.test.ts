@@ -93,7 +93,7 @@ afterEach(() => {
   connection.stop();
 });
 
-/** Shows the tab as Obsidian does: it asks for the definitions and renders them. */
+/** Shows the tab as Obsidian does: requests the definitions and renders them. */
 async function show(): Promise<void> {
   const manifest = { id: "vault-steward", name: "", version: "", minAppVersion: "", author: "", description: "" };
   class Shell extends PluginMock {}
@@ -142,7 +142,7 @@ async function type(name: string, text: string): Promise<void> {
   await settle();
 }
 
-/** The mocks have a button's listener beside the button. */
+/** The mocks store a button's listener beside the button. */
 async function press(name: string, button: string): Promise<void> {
   const components = shown.find(({ settingEl }) => settingEl === row(name))?.setting.components ?? [];
   const found = components.find(
@@ -161,7 +161,7 @@ async function choose(name: string, value: string): Promise<void> {
   await settle();
 }
 
-/** The mocks call a choice's listener by a method of the component, not by an event. */
+/** In the mocks a method of the component calls a dropdown's listener, not an event. */
 const dropdowns = new Map<HTMLSelectElement, { simulateChange__(): void }>();
 
 vi.mock("obsidian", async (original) => {
@@ -181,13 +181,13 @@ function sets(): unknown[] {
 }
 
 describe("the daemon's settings", () => {
-  it("are shown as they hold, with the daemon's own words", () => {
+  it("are shown with the daemon's values and descriptions", () => {
     expect(field("Vault structure").value).toBe("Inbox first.");
     expect(row("Vault structure").textContent).toContain("What agent.information_architecture is for.");
     expect(field("End a conversation after (minutes)").value).toBe("30");
   });
 
-  it("are written when a field is left, and not with every key", async () => {
+  it("are written when a field loses the focus, not with every key", async () => {
     field("Name in SmartHole").value = "st";
     field("Name in SmartHole").dispatchEvent(new Event("input"));
     await settle();
@@ -202,7 +202,7 @@ describe("the daemon's settings", () => {
     ]);
   });
 
-  it("that cannot be are told at the field, and what was typed stays", async () => {
+  it("that are invalid are reported at the field, and the typed text stays", async () => {
     daemon.answers.delete("_vault/settings/set");
     await type("Name in SmartHole", "two words");
     const request = daemon.last.asked("_vault/settings/set")[0];
@@ -221,7 +221,7 @@ describe("the daemon's settings", () => {
     expect(row("End a conversation after (minutes)").textContent).toContain("`soon` is not a whole number");
   });
 
-  it("that are switches stand as they were where they cannot be set", async () => {
+  it("that are toggles return to their value if they cannot be set", async () => {
     daemon.answers.delete("_vault/settings/set");
     const components = shown.find(({ settingEl }) => settingEl === row("Receive voice messages from SmartHole"))?.setting.components;
     const hear = components?.find((component) => "toggleEl" in component);
@@ -239,7 +239,7 @@ describe("the daemon's settings", () => {
     expect(sets()).toHaveLength(1);
   });
 
-  it("change here when they are changed elsewhere, but not under a person's hands", async () => {
+  it("follow changes by other clients, except in a field that is being edited", async () => {
     document.body.append(...rows.values());
     const name = field("Name in SmartHole");
     name.focus();
@@ -262,7 +262,7 @@ describe("the daemon's settings", () => {
     expect(row("Days to keep versions").textContent).toContain("settings file: journal.days in /home/ana/config.toml");
   });
 
-  it("that a flag has set, or that wait for a restart, say so", async () => {
+  it("that a flag overrides, or that need a restart, are marked", async () => {
     setting("smarthole.name", "flagged", { source: "flag", from: "--name" });
     setting("conversation.idle_minutes", 30, { afterRestart: 60 });
     daemon.last.event("_vault/config_reloaded", ++seq, { changed: [], needsRestart: [] });
@@ -280,7 +280,7 @@ describe("the daemon's settings", () => {
     expect(field("Name in SmartHole").disabled).toBe(false);
   });
 
-  it("say where the file is wrong", async () => {
+  it("show the position of an error in the file", async () => {
     const problem = { file: "/home/ana/config.toml", line: 3, message: "unknown key `prot`" };
     daemon.answers.set("_vault/settings/get", () => ({ file: problem.file, exists: true, problem, settings: [] }));
     daemon.last.event("_vault/config_rejected", ++seq, problem);
@@ -298,7 +298,7 @@ describe("model and approvals", () => {
     expect(row("Model").querySelector("select")?.value).toBe("local/llama");
   });
 
-  it("says which mode holds, sets it live, and gives it back to the settings", async () => {
+  it("shows the mode in effect, sets it, and returns it to the settings", async () => {
     const select = row("Approvals").querySelector("select");
     expect(select?.value).toBe("settings");
     await choose("Approvals", "ask");
@@ -309,7 +309,7 @@ describe("model and approvals", () => {
     expect(mode.setLive).toBe(false);
   });
 
-  it("shows the mode that holds where it cannot be set", async () => {
+  it("shows the mode in effect if it cannot be set", async () => {
     daemon.answers.delete("_vault/mode");
     await choose("Approvals", "read-only");
     const request = daemon.last.asked("_vault/mode").at(-1);
@@ -324,7 +324,7 @@ describe("model and approvals", () => {
 });
 
 describe("the connection", () => {
-  it("says how it stands, and what to do", async () => {
+  it("shows its state, and advice", async () => {
     expect(row("State").textContent).toContain("Connected.");
     daemon.there = false;
     daemon.last.lose();
@@ -335,7 +335,7 @@ describe("the connection", () => {
     expect(row("State").textContent).toContain("Connected.");
   });
 
-  it("moves to another port, and to nowhere else", async () => {
+  it("accepts another port, and no other host", async () => {
     await type("Address", "evil.example:27180");
     expect(row("Address").textContent).toContain("not an address on this computer");
     expect(book.save).not.toHaveBeenCalled();
@@ -344,7 +344,7 @@ describe("the connection", () => {
     expect(daemon.last.url).toBe("ws://127.0.0.1:27999/v1");
   });
 
-  it("takes a token, shows it to nobody, and forgets it", async () => {
+  it("stores a token, never shows it, and removes it", async () => {
     await press("Token", "Forget");
     expect(connection.state.kind).toBe("unpaired");
     expect(row("Token").textContent).toContain("steward pair");
@@ -360,7 +360,7 @@ describe("the connection", () => {
   });
 });
 
-it("listens to nothing once it is hidden", async () => {
+it("has no subscriptions while it is hidden", async () => {
   for (const { cleanup } of shown) cleanup?.();
   const before = daemon.last.sent.length;
   daemon.last.event("_vault/config_reloaded", ++seq, { changed: [], needsRestart: [] });

@@ -1,5 +1,5 @@
-// What jsdom lacks and every browser has: WebCrypto, and observers of sizes. WebCrypto works on threads
-// of its own, so what is at work is counted, and `settle` waits for it instead of for some time.
+// Web APIs that jsdom lacks: WebCrypto and ResizeObserver. WebCrypto works in other threads, so its pending
+// operations are counted, and `settle` waits for them instead of for a fixed time.
 import { webcrypto } from "node:crypto";
 
 export const atWork = { count: 0 };
@@ -28,7 +28,7 @@ Object.defineProperty(window, "crypto", {
   },
 });
 
-/** Observers that observe something; what is unloaded must leave none. */
+/** The active observers; an unloaded part must leave none. */
 export const observing = new Set<object>();
 
 class Observer implements ResizeObserver {

@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 
 describe("the status bar", () => {
-  it("follows a turn from work to a question to its end", async () => {
+  it("follows a turn from its start through a question to its end", async () => {
     const connection = connectTo(daemon, clock);
     const { element, activity } = bar(connection);
     expect(element.textContent).toBe("Steward: off");
@@ -65,7 +65,7 @@ describe("the status bar", () => {
     expect(element.textContent).toBe("Steward: connected");
   });
 
-  it("counts what a person is asked until it is answered anywhere", async () => {
+  it("counts approvals until they are answered in any client", async () => {
     const connection = await connected(daemon, clock);
     const { element, activity } = bar(connection);
     const asked: string[] = [];
@@ -79,7 +79,7 @@ describe("the status bar", () => {
     expect(daemon.last.sent.some(({ id }) => id === "permission-1")).toBe(false);
   });
 
-  it("knows after a restart what was at work before", async () => {
+  it("knows after a restart which turns were running before", async () => {
     daemon.answers.set("session/list", () => ({
       sessions: [
         { sessionId: "1", _meta: { vault: { shown: "working" } } },
@@ -96,7 +96,7 @@ describe("the status bar", () => {
     expect(cancelled).toEqual(["1"]);
   });
 
-  it("learns with the next connection what was at work where the first broke on the way", async () => {
+  it("loads running turns with the next connection if the first one broke", async () => {
     daemon.answers.delete("session/list");
     const connection = connectTo(daemon, clock);
     const { activity } = bar(connection);
@@ -109,7 +109,7 @@ describe("the status bar", () => {
     expect(activity.working).toBe(1);
   });
 
-  it("takes an event for newer than the list that comes after it", async () => {
+  it("treats an event as newer than a list that arrives after it", async () => {
     daemon.answers.delete("session/list");
     const connection = connectTo(daemon, clock);
     const { element } = bar(connection);
@@ -132,7 +132,7 @@ describe("the status bar", () => {
     expect(element.textContent).toBe("Steward: connected");
   });
 
-  it("shows SmartHole's state, and where it is not used nothing of it", async () => {
+  it("shows SmartHole's state, and nothing if it is not used", async () => {
     const connection = await connected(daemon, clock);
     const { element } = bar(connection);
     daemon.last.event("_vault/smarthole", ++seq, {
@@ -166,7 +166,7 @@ it.each([
   [{ kind: "refused" as const, detail: "the token is old" }, "Steward: refused"],
   [{ kind: "unpaired" as const }, "Steward: not paired"],
   [{ kind: "connecting" as const }, "Steward: connecting"],
-])("says so without a connection: %o", (standing, text) => {
+])("shows a missing connection: %o", (standing, text) => {
   const status = statusOf(standing, { working: 1, waiting: true, smarthole: { ...away, state: "connected" } });
   expect(status.text).toBe(text);
   expect(status.label).toContain("Click to open the chat");

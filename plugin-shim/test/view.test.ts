@@ -1,4 +1,4 @@
-// The view as a person uses it, before a daemon that a test plays.
+// The view as a person uses it, with a fake daemon.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Activity } from "../src/activity";
 import type { Connection } from "../src/connection";
@@ -18,7 +18,7 @@ let notices: string[];
 let active: ActiveNote | null;
 let copy: () => Promise<void>;
 
-// As on a page that has drawn one part of them: what is loaded is there at once.
+// The cards' code is loaded, as on a page that has drawn a card.
 beforeAll(async () => void (await loadCards()));
 
 beforeEach(() => {
@@ -29,7 +29,7 @@ beforeEach(() => {
   daemon.answers.set("_vault/fork", () => ({}));
 });
 
-/** Has the daemon answer what is asked of its conversations. */
+/** Lets the daemon answer requests about its conversations. */
 function answering(): void {
   daemon.answers.set("_vault/conversation", ({ sessionId = "a" }) => {
     const conversation = { sessionId, state: "open", shown: "done", branch: 1, title: String(sessionId).toUpperCase() };
@@ -91,12 +91,12 @@ function chips(): string[] {
   return [...root.querySelectorAll(".vs-chip")].map((one) => one.textContent);
 }
 
-/** What a person drops or pastes. */
+/** The data of a drop or paste. */
 function data(given: Record<string, string>, files: File[] = []): object {
   return { files, getData: (kind: string) => given[kind] ?? "" };
 }
 
-/** Has it happen; answers whether it is left to the browser. */
+/** Dispatches the event; returns whether the browser handles it. */
 async function happens(name: "drop" | "paste", at: Element, given: object): Promise<boolean> {
   const event = new Event(name, { bubbles: true, cancelable: true });
   Object.assign(event, name === "drop" ? { dataTransfer: given } : { clipboardData: given });
@@ -105,13 +105,13 @@ async function happens(name: "drop" | "paste", at: Element, given: object): Prom
   return isLeft;
 }
 
-describe("a message that is written otherwise", () => {
+describe("an edited message", () => {
   beforeEach(async () => {
     items = [item(1, "user_message_chunk", "I like pears"), item(2, "agent_message_chunk", "Pears it is.")];
     await mounted();
   });
 
-  it("is back in the field where the daemon refuses it, before what was typed meanwhile", async () => {
+  it("is back in the input field if the daemon refuses it, before text that was typed meanwhile", async () => {
     daemon.answers.delete("_vault/fork");
     await press("Edit the message");
     await type("I like apples");
@@ -132,7 +132,7 @@ describe("a message that is written otherwise", () => {
     return root.querySelector<HTMLElement>(".vs-editing")?.hidden === false;
   }
 
-  /** Another conversation is opened, each way that there is. */
+  /** The ways to open another conversation. */
   const ways: [string, () => Promise<void>][] = [
     ["the list", async () => {
       const vault = { sessionId: "b", title: "B", shown: "done", state: "open", lastActive: "2026-11-21T10:00:00+01:00" };
@@ -165,7 +165,7 @@ describe("a message that is written otherwise", () => {
     expect(prompt?.params).toMatchObject({ sessionId: way === "a new one" ? "c" : "b", prompt: [{ text: "I like apples" }] });
   });
 
-  it("stays one while its own conversation is loaded anew", async () => {
+  it("stays an edit while its conversation is reloaded", async () => {
     await press("Edit the message");
     daemon.epoch = "second";
     daemon.last.lose();
@@ -176,7 +176,7 @@ describe("a message that is written otherwise", () => {
     expect(daemon.last.asked("_vault/fork")[0]?.params).toEqual({ sessionId: "a", item: 1 });
   });
 
-  it("goes where it was written though another conversation is opened before the daemon has answered", async () => {
+  it("goes to its conversation though another one is opened before the daemon has answered", async () => {
     daemon.answers.delete("_vault/fork");
     await press("Edit the message");
     await type("I like apples");
@@ -186,12 +186,12 @@ describe("a message that is written otherwise", () => {
     daemon.last.deliver({ id: fork?.id, result: {} });
     await settle();
     expect(daemon.last.asked("session/prompt")[0]?.params).toMatchObject({ sessionId: "a", prompt: [{ text: "I like apples" }] });
-    // What is looked at stays before the person.
+    // The displayed conversation stays.
     expect(chat.state().sessionId).toBe("b");
     expect(root.querySelector(".vs-user.is-pending")).toBeNull();
   });
 
-  it("is a draft where it is refused when another conversation is open", async () => {
+  it("becomes a draft if it is refused while another conversation is open", async () => {
     daemon.answers.delete("_vault/fork");
     await press("Edit the message");
     await type("I like apples");
@@ -203,7 +203,7 @@ describe("a message that is written otherwise", () => {
     expect(isEditing()).toBe(false);
   });
 
-  it("is asked again where it was said though another conversation is opened before its number is known", async () => {
+  it("is requested again in its conversation though another one is opened before its number is known", async () => {
     const [first] = items;
     const update = { ...(first?.updates?.[0] as object), messageId: "m3", content: { type: "text", text: "And plums" } };
     daemon.last.event("session/update", 1, { sessionId: "a", update });
@@ -224,7 +224,7 @@ describe("a message that is written otherwise", () => {
     expect(daemon.last.asked("_vault/fork")).toEqual([]);
   });
 
-  it("is not put where another conversation was opened before its number is known", async () => {
+  it("is not put into the input field if another conversation was opened before its number is known", async () => {
     const [first] = items;
     const update = { ...(first?.updates?.[0] as object), messageId: "m3", content: { type: "text", text: "And plums" } };
     daemon.last.event("session/update", 1, { sessionId: "a", update });
@@ -242,10 +242,10 @@ describe("a message that is written otherwise", () => {
   });
 });
 
-describe("a message that went with more than words", () => {
+describe("a message with attachments", () => {
   const said = "What is this?\n(with a picture)\n(the note `Garden/Plot 27.md` is meant)\n(a part of the note `Inbox.md` is meant)";
 
-  it("is asked again without what only stands for a picture, and says so", async () => {
+  it("is requested again without its image, which is reported", async () => {
     items = [item(1, "user_message_chunk", said), item(2, "agent_message_chunk", "A pear.")];
     await mounted();
     await press("Ask again");
@@ -253,10 +253,10 @@ describe("a message that went with more than words", () => {
       { type: "text", text: "What is this?" },
       { type: "resource_link", uri: "Garden/Plot 27.md", name: "Garden/Plot 27.md" },
     ]);
-    expect(notices).toEqual(["The pictures and selections that went with it do not go again; attach them anew"]);
+    expect(notices).toEqual(["The images and selections of the earlier message are not included; attach them again"]);
   });
 
-  it("is edited as it was written", async () => {
+  it("is edited in its original form", async () => {
     items = [item(1, "user_message_chunk", said)];
     await mounted();
     await press("Edit the message");
@@ -265,7 +265,7 @@ describe("a message that went with more than words", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("is not asked again where it was a picture alone", async () => {
+  it("is not requested again if it was only an image", async () => {
     items = [item(1, "user_message_chunk", "(with a picture)"), item(2, "agent_message_chunk", "A pear.")];
     await mounted();
     await press("Ask again");
@@ -273,7 +273,7 @@ describe("a message that went with more than words", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("keeps what a person wrote in brackets, and loses nothing without a word", async () => {
+  it("keeps the person's own text in brackets, and reports every loss", async () => {
     items = [item(1, "user_message_chunk", "(with a picture)\nis what I wrote"), item(2, "agent_message_chunk", "So it is.")];
     await mounted();
     await press("Ask again");
@@ -282,18 +282,18 @@ describe("a message that went with more than words", () => {
   });
 });
 
-describe("what is dropped and pasted", () => {
+describe("dropped and pasted data", () => {
   const dot = new File(["dot"], "dot.png", { type: "image/png" });
 
   beforeEach(() => mounted());
 
-  it("is attached where it names notes, each of them", async () => {
+  it("is attached if it names notes, each of them", async () => {
     expect(await happens("drop", field(), data({ "text/plain": "Inbox.md\nobsidian://open?vault=v&file=Garden%2FPlot%2027.md" }))).toBe(false);
     expect(chips()).toEqual(["Inbox", "Plot 27"]);
     expect(field().value).toBe("");
   });
 
-  it("is left to the field where it is text, and put there where it fell beside it", async () => {
+  it("is left to the input field if it is text, and inserted there if it was dropped beside it", async () => {
     expect(await happens("drop", field(), data({ "text/plain": "Some words\nof a text" }))).toBe(true);
     const beside = root.querySelector(".vs-messages");
     expect(beside && (await happens("drop", beside, data({ "text/plain": "Some words" })))).toBe(false);
@@ -301,12 +301,12 @@ describe("what is dropped and pasted", () => {
     expect(chips()).toEqual([]);
   });
 
-  it("is the text, where a picture of it comes along, and the picture where there is nothing else", async () => {
+  it("is the text if an image accompanies it, and the image otherwise", async () => {
     expect(await happens("paste", field(), data({ "text/plain": "1\t2" }, [dot]))).toBe(true);
     expect(chips()).toEqual([]);
     expect(await happens("paste", field(), data({}, [dot]))).toBe(false);
     await vi.waitFor(() => expect(chips()).toEqual(["dot.png"]));
-    // A file manager gives the name along.
+    // A file manager also passes the file's name.
     expect(await happens("paste", field(), data({ "text/plain": "dot.png" }, [dot]))).toBe(false);
   });
 });
@@ -341,19 +341,19 @@ describe("the list of conversations", () => {
     return [...root.querySelectorAll<HTMLElement>(".vs-session")];
   }
 
-  it.each([".vs-session-open", ".vs-icon-button"])("keeps the focus at its %s when it is drawn anew", async (name) => {
+  it.each([".vs-session-open", ".vs-icon-button"])("keeps the focus at its %s when it is redrawn", async (name) => {
     rows()[1]?.querySelector<HTMLElement>(name)?.focus();
     const before = rows();
     await changed();
     expect(rows()[1]).not.toBe(before[1]);
     expect(document.activeElement).toBe(rows()[1]?.querySelector(name));
-    // Of one that is gone it goes to the search, where the keys go on.
+    // If its row is gone, the search field gets the focus, where typing continues.
     count = 1;
     await changed();
     expect(document.activeElement).toBe(root.querySelector(".vs-search"));
   });
 
-  it("shows as many as it did, and what is new", async () => {
+  it("shows as many rows as before, and new ones", async () => {
     count = 250;
     await changed();
     const list = root.querySelector(".vs-sessions");
@@ -364,7 +364,7 @@ describe("the list of conversations", () => {
     expect(rows()).toHaveLength(201);
   });
 
-  it("leaves a menu its row, and is drawn anew behind it", async () => {
+  it("keeps the row of an open menu, and is redrawn afterwards", async () => {
     const more = rows()[1]?.querySelector<HTMLElement>(".vs-icon-button");
     more?.click();
     count = 4;
@@ -383,7 +383,7 @@ describe("the list of conversations", () => {
   });
 });
 
-describe("what a conversation took", () => {
+describe("the usage of a conversation", () => {
   let millionths: number;
   const shown = (): string | null | undefined => {
     const found = root.querySelector<HTMLElement>(".vs-usage");
@@ -396,7 +396,7 @@ describe("what a conversation took", () => {
     daemon.answers.set("_vault/usage", ({ sessionId }) => ({ days: [], total: { costMillionths: sessionId === "a" ? millionths : 0 } }));
   });
 
-  it("is shown as soon as it is opened, and goes on with what each request costs, whatever this run of the daemon did", async () => {
+  it("is shown when it is opened, and grows with the cost of each request, whatever this run of the daemon did", async () => {
     await mounted();
     expect(shown()).toBe("$0.25: about $0.25 in this conversation");
     millionths = 300_000;
@@ -407,7 +407,7 @@ describe("what a conversation took", () => {
     expect(root.querySelector(".vs-usage")?.getAttribute("aria-label")).toContain("12k of 48k tokens");
   });
 
-  it("is no other conversation's", async () => {
+  it("belongs to one conversation", async () => {
     await mounted();
     daemon.answers.delete("_vault/usage");
     chat.restore({ sessionId: "a", draft: { text: "", attachments: [], images: [] }, item: null, unsent: [] });
@@ -485,7 +485,7 @@ describe("the open note", () => {
   });
 });
 
-it("says of code that it is copied only once it is", async () => {
+it("reports copied code only after it was copied", async () => {
   items = [item(1, "agent_message_chunk", "```sh\nls\n```")];
   await mounted();
   const button = await vi.waitFor(() => {
@@ -600,7 +600,7 @@ describe("the menu of models", () => {
   });
 });
 
-it("completes a name that was typed while there was no connection once there is one", async () => {
+it("completes a name that was typed while disconnected after the reconnection", async () => {
   await mounted();
   daemon.answers.set("_vault/complete", () => ({ found: [{ kind: "note", path: "Garden/Compost.md", name: "Compost", folder: "Garden" }] }));
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -649,7 +649,7 @@ it("completes a note by its aliases and links it under the chosen one", async ()
   }
 });
 
-describe("a field that is taken away while it is connecting", () => {
+describe("an input field that is hidden during a reconnection", () => {
   async function takenAway(): Promise<void> {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const connection = connectTo(daemon, clock);
@@ -659,7 +659,7 @@ describe("a field that is taken away while it is connecting", () => {
     field().focus();
     vi.advanceTimersByTime(1_000);
     expect(root.querySelector(".vs-body.is-away")).not.toBeNull();
-    // As a browser does with what it no longer shows.
+    // A browser blurs a hidden element.
     field().blur();
   }
 
@@ -671,13 +671,13 @@ describe("a field that is taken away while it is connecting", () => {
 
   afterEach(() => void vi.useRealTimers());
 
-  it("has the focus again when it is back", async () => {
+  it("regains the focus when it is visible again", async () => {
     await takenAway();
     await isBack();
     expect(document.activeElement).toBe(field());
   });
 
-  it("takes it from nobody", async () => {
+  it("does not take the focus from another element", async () => {
     await takenAway();
     const elsewhere = document.body.appendChild(document.createElement("textarea"));
     elsewhere.focus();
@@ -704,7 +704,7 @@ describe("without a model", () => {
     });
   });
 
-  it("uses one that runs on this computer", async () => {
+  it("offers one that runs on this computer", async () => {
     offered = ["anthropic/claude", "ollama/qwen3:8b", "ollama/llama3"];
     await mounted();
     expect(hint()).toBe(false);
@@ -719,7 +719,7 @@ describe("without a model", () => {
     expect(hint()).toBe(true);
   });
 
-  it("has a key checked, keeps it nowhere, and offers what it opens", async () => {
+  it("checks a key, does not store it, and offers its models", async () => {
     let given: unknown;
     daemon.answers.set("_vault/models/key", (params) => {
       given = params;
@@ -742,7 +742,7 @@ describe("without a model", () => {
     expect(chain).toEqual(["openai/one"]);
   });
 
-  it("says why a key is not taken", async () => {
+  it("shows why a key is rejected", async () => {
     await mounted();
     daemon.answers.delete("_vault/models/key");
     const field = root.querySelector<HTMLInputElement>(".vs-setup input");

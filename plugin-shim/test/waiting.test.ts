@@ -34,7 +34,7 @@ async function shown(): Promise<{ root: HTMLElement; scope: Scope; notice: Retur
   return { root, scope, notice };
 }
 
-/** A message came, or stands otherwise, wherever that was done. */
+/** A message arrived or changed its state, in whichever client. */
 async function told(message: InboxMessage): Promise<void> {
   daemon.last.event("_vault/inbox", ++seq, { message });
   await settle();
@@ -48,7 +48,7 @@ function button(root: HTMLElement, name: string): HTMLButtonElement | undefined 
   return [...root.querySelectorAll("button")].find(({ textContent }) => textContent === name);
 }
 
-it("shows what waits and what was set aside, and not what is heard", async () => {
+it("shows waiting and set-aside messages, but not delivered ones", async () => {
   kept = [
     spoken(1, "Water the beans"),
     spoken(2, "At work on this", { state: "taken" }),
@@ -62,21 +62,21 @@ it("shows what waits and what was set aside, and not what is heard", async () =>
   expect(root.querySelector("b")).toBeNull();
 });
 
-it("is not there where nothing waits, and follows what comes and is heard", async () => {
+it("is hidden without waiting messages, and follows arrivals and deliveries", async () => {
   const { root } = await shown();
   expect(root.hidden).toBe(true);
   kept = [spoken(1, "Water the beans")];
   await told(spoken(1, "Water the beans"));
   expect(root.hidden).toBe(false);
   expect(lines(root)).toEqual(["Water the beans"]);
-  // From here on it stands in its conversation.
+  // From here on it is in its conversation.
   kept = [spoken(1, "Water the beans", { state: "taken", sessionId: "7" })];
   await told(kept[0] as InboxMessage);
   expect(root.hidden).toBe(true);
   expect(lines(root)).toEqual([]);
 });
 
-it("is loaded with the next connection where the first broke on the way", async () => {
+it("is loaded with the next connection if the first one broke", async () => {
   daemon.answers.delete("_vault/inbox/list");
   const { root } = await shown();
   kept = [spoken(1, "Water the beans")];
@@ -86,7 +86,7 @@ it("is loaded with the next connection where the first broke on the way", async 
   expect(lines(root)).toEqual(["Water the beans"]);
 });
 
-it("tries again and lets go, and says why that could not be", async () => {
+it("retries and discards messages, and reports failures", async () => {
   kept = [spoken(3, "Buy seeds", { state: "set_aside" })];
   const { root, notice } = await shown();
   button(root, "Try again")?.click();
@@ -102,7 +102,7 @@ it("tries again and lets go, and says why that could not be", async () => {
   expect(button(root, "Try again")).toBeUndefined();
 });
 
-it("draws the newest answer where an older one comes late, and nothing once it is gone", async () => {
+it("ignores an older answer that arrives late, and draws nothing after its end", async () => {
   const { root, scope } = await shown();
   daemon.answers.delete("_vault/inbox/list");
   await told(spoken(1, "Old"));

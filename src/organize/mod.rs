@@ -11,11 +11,11 @@
 //! In reading order: [`rule`] (conditions and actions), [`rules_file`] (from YAML to rules), [`check`] (probable
 //! mistakes), [`sentence`] (a rule in English), [`reach`] (the folders that a rule may change), [`near`] (near misses),
 //! [`plan`] (planned changes), [`planner`] (from rules to a plan), `world` (the planner's view of the vault), `draft`
-//! (an unfinished item), `shadow` (the vault after the plan), `wishes` (the actions of rules for each file), `trace`
-//! (their reasons), `names` (assigned paths), [`linked`] (links), `settle` (whether rules would match again),
-//! [`views`], [`content`] (a note's new text), `order` (of moves), `emptied` (folders left empty), [`applying`] (from a
-//! plan to changes), [`job`] (items that are applied together), [`trigger`] (when rules run by themselves),
-//! [`settings`]; names of files: [`shapes`] (a name and its parts), [`conventions`] (of a folder), [`about`],
+//! (an unfinished item), `shadow` (the vault after the plan), `wishes` (the actions of rules for each file),
+//! `note_templates` (the Obsidian templates that they insert), `trace` (their reasons), `names` (assigned paths),
+//! [`linked`] (links), `settle` (whether rules would match again), [`views`], [`content`] (a note's new text), `order`
+//! (of moves), `emptied` (folders left empty), [`applying`] (from a plan to changes), [`job`] (items that are applied
+//! together), [`trigger`] (when rules run automatically), [`settings`]; names of files: [`shapes`] (a name and its parts), [`conventions`] (of a folder), [`about`],
 //! [`suggest`] (better names), [`names_check`], [`profile`] (a description of the vault); [`workflow`] (steps that call
 //! tools, independent of rules and plans).
 
@@ -31,6 +31,7 @@ pub mod linked;
 mod names;
 pub mod names_check;
 pub mod near;
+mod note_templates;
 mod order;
 pub mod plan;
 pub mod planner;

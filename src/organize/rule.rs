@@ -40,6 +40,39 @@ pub struct Rule {
     pub trigger: Trigger,
 }
 
+impl Rule {
+    /// The templates in the rule's actions.
+    pub(super) fn templates(&self) -> Vec<&Template> {
+        fn of<'r>(assigned: &'r Assigned, found: &mut Vec<&'r Template>) {
+            match assigned {
+                Assigned::Value(_) => {}
+                Assigned::Template(template) => found.push(template),
+                Assigned::List(all) => all.iter().for_each(|one| of(one, found)),
+            }
+        }
+        let mut found = Vec::new();
+        for action in &self.actions {
+            match action {
+                Action::Move(template)
+                | Action::Rename(template)
+                | Action::Append(template)
+                | Action::Prepend(template)
+                | Action::Fill(template) => found.push(template),
+                Action::Set { values, .. } => {
+                    values.iter().for_each(|(_, assigned)| of(assigned, &mut found));
+                }
+                Action::Tag(templates) => found.extend(templates),
+                Action::Create { path, template } => {
+                    found.push(path);
+                    found.extend(template);
+                }
+                Action::Archive | Action::Remove(_) | Action::Untag(_) | Action::Trash => {}
+            }
+        }
+        found
+    }
+}
+
 /// An action of a rule.
 #[derive(Debug, Clone)]
 pub enum Action {

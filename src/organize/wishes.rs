@@ -1,10 +1,11 @@
 //! Evaluates rules: each rule in turn for each file, before paths are assigned.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value as Json;
 
 use super::draft::Draft;
+use super::note_templates::NoteTemplates;
 use super::plan::{Asked, Item, PlannedRule, Problem, ProblemKind, RuleFault};
 use super::rule::{Action, Assigned, IfPresent, Rule};
 use super::shadow::Shadow;
@@ -17,10 +18,7 @@ use crate::bases::view::PreparedFilter;
 use crate::bases::{Evaluator, Scope, Source};
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
-use crate::note::template::{self, Variables};
-use crate::note::text::Text;
 use crate::note::{frontmatter, tag};
-use crate::vault::Want;
 
 /// The prepared rules of a plan.
 pub struct Asking<'w> {
@@ -31,8 +29,7 @@ pub struct Asking<'w> {
     took: Vec<usize>,
     faults: Vec<Option<RuleFault>>,
     created: BTreeMap<String, Draft>,
-    /// Cached Obsidian templates by name.
-    read: HashMap<String, Result<String, String>>,
+    note_templates: NoteTemplates,
 }
 
 /// A rule with resolved properties.
@@ -85,7 +82,7 @@ impl<'w> Asking<'w> {
                 rule,
                 evaluator: Evaluator::new(scope),
                 filter: rule.when.as_ref().map(|filter| PreparedFilter::new(filter, shadow)),
-                templates: templates(rule).into_iter().map(prepared).collect(),
+                templates: rule.templates().into_iter().map(prepared).collect(),
                 candidates: None,
             }
         };
@@ -97,7 +94,7 @@ impl<'w> Asking<'w> {
             faults: vec![None; rules.len()],
             rules,
             created: BTreeMap::new(),
-            read: HashMap::new(),
+            note_templates: NoteTemplates::default(),
         }
     }
 
@@ -540,7 +537,7 @@ impl<'w> Asking<'w> {
             let message = format!("it has text, so the template `{name}` is not put into it");
             return draft.add(Problem::told(ProblemKind::NotApplicable, message));
         }
-        let text = match self.filled(name, path) {
+        let text = match self.note_templates.filled(self.world, name, path) {
             Ok(text) => text,
             Err(reason) => {
                 return draft.add(Problem::told(ProblemKind::NotApplicable, reason));
@@ -553,34 +550,6 @@ impl<'w> Asking<'w> {
         }
         let begin = found.map_or(0, |found| found.range.end);
         draft.item.append.push_str(&text[begin..]);
-    }
-
-    /// The expanded template for the note at this path.
-    fn filled(&mut self, name: &str, path: &VaultPath) -> Result<String, String> {
-        let vault = self.world.vault;
-        let settings = vault.daily_notes().map_err(|error| error.to_string())?;
-        if !self.read.contains_key(name) {
-            let folder = settings.templates.as_deref().unwrap_or_default().trim_matches('/');
-            let found = vault.resolve(name, Want::File).or_else(|error| match folder {
-                "" => Err(error),
-                folder => vault.resolve(&format!("{folder}/{name}"), Want::File),
-            });
-            let read = found.map_err(|_| format!("there is no template `{name}`"));
-            let read = read.and_then(|found| {
-                let content = vault.read(&found.path).map_err(|error| error.to_string())?;
-                let text = Text::decode(&content.bytes, found.path.name());
-                Ok(text.map_err(|fault| format!("`{}` is {fault}", found.path))?.body().to_owned())
-            });
-            self.read.insert(name.to_owned(), read);
-        }
-        let template = self.read.get(name).cloned().unwrap_or_else(|| Ok(String::new()))?;
-        let variables = Variables {
-            title: path.stem(),
-            time: Times::new(self.world.scope.zone).local(self.world.scope.now),
-            date_format: &settings.date_format,
-            time_format: &settings.time_format,
-        };
-        Ok(template::fill(&template, &variables).text)
     }
 
     /// The item of a note to create next to another; `None` if it exists.
@@ -601,7 +570,7 @@ impl<'w> Asking<'w> {
         if is_there {
             return None;
         }
-        let text = match template.map(|name| self.filled(name, &path)) {
+        let text = match template.map(|name| self.note_templates.filled(self.world, name, &path)) {
             None => String::new(),
             Some(Ok(text)) => text,
             Some(Err(reason)) => {
@@ -623,35 +592,4 @@ fn append(text: &mut String, more: &str) {
         text.push('\n');
     }
     text.push_str(more);
-}
-
-/// The templates in a rule's actions.
-fn templates(rule: &Rule) -> Vec<&Template> {
-    fn of<'r>(assigned: &'r Assigned, found: &mut Vec<&'r Template>) {
-        match assigned {
-            Assigned::Value(_) => {}
-            Assigned::Template(template) => found.push(template),
-            Assigned::List(all) => all.iter().for_each(|one| of(one, found)),
-        }
-    }
-    let mut found = Vec::new();
-    for action in &rule.actions {
-        match action {
-            Action::Move(template)
-            | Action::Rename(template)
-            | Action::Append(template)
-            | Action::Prepend(template)
-            | Action::Fill(template) => found.push(template),
-            Action::Set { values, .. } => {
-                values.iter().for_each(|(_, assigned)| of(assigned, &mut found));
-            }
-            Action::Tag(templates) => found.extend(templates),
-            Action::Create { path, template } => {
-                found.push(path);
-                found.extend(template);
-            }
-            Action::Archive | Action::Remove(_) | Action::Untag(_) | Action::Trash => {}
-        }
-    }
-    found
 }

@@ -1,5 +1,5 @@
-//! ACP's methods beside those that all clients use: `authenticate`, `session/resume`, `close`, `delete`,
-//! `set_mode` and `set_config_option`. For ACP clients, and for a person's own programs.
+//! ACP's methods besides those that all clients use: `authenticate`, `session/resume`, `close`,
+//! `delete`, `set_mode` and `set_config_option`. For ACP clients, and for a person's own programs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub struct AuthenticateParams {
     pub method_id: String,
 }
 
-/// It was.
+/// The authentication method was completed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct AuthenticateResult {}
 
@@ -24,7 +24,7 @@ pub struct AuthMethod {
     pub id: String,
     /// Display name.
     pub name: String,
-    /// What it does, for people.
+    /// A description for people.
     pub description: String,
     /// `terminal`: the client runs the agent's program with `args`.
     #[serde(rename = "type")]
@@ -117,7 +117,7 @@ pub struct SetConfigOptionResult {
 pub struct ModeState {
     /// The mode in effect.
     pub current_mode_id: String,
-    /// Those that allow no more than the vault's mode.
+    /// The modes that allow no more than the vault's mode.
     pub available_modes: Vec<ModeInfo>,
 }
 
@@ -128,7 +128,7 @@ pub struct ModeInfo {
     pub id: String,
     /// Display name.
     pub name: String,
-    /// What it means, for people.
+    /// A description for people.
     pub description: String,
 }
 

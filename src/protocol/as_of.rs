@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// A moment: a time, or a change set. Without either the present.
+/// A moment: a time, or a change set. By default the present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct At {
-    /// An RFC 3339 time, or as a person says it: `2026-11-20 14:30`, `14:02`, `2h`, `yesterday`.
+    /// An RFC 3339 time, or a time as a person writes it: `2026-11-20 14:30`, `14:02`, `2h`,
+    /// `yesterday`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub time: Option<String>,
@@ -21,17 +22,18 @@ pub struct At {
     pub before: bool,
 }
 
-/// What to show, and when.
+/// The file or folder, and the moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct AsOfParams {
-    /// A note or another file, by its path or name at that moment or now; or a folder. Without it the vault.
+    /// A note or another file, by its path or name at that moment or now; or a folder. By default
+    /// the vault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub path: Option<String>,
     #[serde(default)]
     #[ts(optional, as = "Option<At>")]
     pub at: At,
-    /// Of a folder: the first entry to return, from 1: `next` of the last answer.
+    /// For a folder: the first entry to return, from 1: `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub first: Option<u64>,
@@ -50,27 +52,27 @@ pub struct AsOfResult {
     /// The path at that moment; empty for the vault.
     pub path: String,
     pub kind: EntryThen,
-    /// Where the file is now, unless it is gone.
+    /// The file's path now; none if the file no longer exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub now: Option<String>,
-    /// Its text.
+    /// The file's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub text: Option<String>,
-    /// Why there is no text.
+    /// The reason why there is no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<String>,
-    /// The change set that left the file so.
+    /// The change set that left the file in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub left_by: Option<u64>,
-    /// Set if the state at that moment is not certain: somebody else changed the file, or may have.
+    /// Set if the state at that moment is uncertain: another program changed the file, or may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub unsure: Option<Unsure>,
-    /// Of a folder: everything in it, by path; as many as fit.
+    /// For a folder: its files and folders, by path; as many as fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<TreeEntryThen>>")]
     pub entries: Vec<TreeEntryThen>,
@@ -84,7 +86,7 @@ pub struct AsOfResult {
     pub next: Option<u64>,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryThen {
@@ -95,16 +97,18 @@ pub enum EntryThen {
     Other,
 }
 
-/// The span in which somebody else changed a file, or may have.
+/// The period in which another program changed a file, or may have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct Unsure {
     /// The sentence for a person.
     pub said: String,
-    /// When the journal last knew the file, in local time; left out if it did not know it before.
+    /// The last time before at which the journal recorded the file, in local time; none if it never
+    /// did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
-    /// When it knew the file again, in local time; left out if nobody can tell.
+    /// The next time at which the journal recorded the file, in local time; none if that is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub to: Option<String>,
@@ -116,7 +120,8 @@ pub struct TreeEntryThen {
     /// The path in the vault.
     pub path: String,
     pub kind: EntryThen,
-    /// Whether somebody else made, changed or removed it since, so that it may have been otherwise.
+    /// Whether another program created, changed or removed it since, so that its state then is
+    /// uncertain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub unsure: bool,

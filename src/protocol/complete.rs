@@ -6,7 +6,7 @@ use ts_rs::TS;
 /// The typed text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct CompleteParams {
-    /// Part of a name or path; empty for the files that were changed last.
+    /// Part of a name or path; empty for the most recently changed files.
     pub text: String,
     /// Maximum number, up to 100; 20 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct Completion {
     pub aliases: Vec<String>,
 }
 
-/// What a completion is.
+/// The kind of a completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionKind {

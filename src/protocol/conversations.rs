@@ -13,7 +13,8 @@ use super::session::SessionUpdate;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListParams {
-    /// Only those of this folder: all for the vault's folder, for another those that were begun with it.
+    /// Only conversations of this folder: all for the vault's folder; for another folder those that
+    /// were started with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cwd: Option<String>,
@@ -60,7 +61,7 @@ pub struct SessionListResult {
 pub struct SessionInfo {
     /// The conversation's number.
     pub session_id: String,
-    /// The folder that its client named, else the vault's.
+    /// The folder that its client named; otherwise the vault's.
     pub cwd: String,
     /// None before it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,11 +115,11 @@ pub struct ConversationInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub ended: Option<String>,
-    /// The mode that was chosen for it, where one was.
+    /// The mode that was chosen for it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<String>,
-    /// The model that was chosen for it, where one was.
+    /// The model that was chosen for it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub model: Option<String>,
@@ -134,7 +135,7 @@ pub struct ConversationInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub ended_by: Option<String>,
-    /// Why it ended, for people.
+    /// The reason of its end, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<String>,
@@ -144,7 +145,7 @@ pub struct ConversationInfo {
     pub items: u64,
 }
 
-/// Which items to return.
+/// The items to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationParams {
@@ -164,8 +165,8 @@ pub struct ConversationParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before: Option<u64>,
-    /// Only the last so many of these, up to 500, to show a long conversation from its end. For earlier
-    /// ones set `before` to the first item of the answer.
+    /// Only this many of the last items, up to 500, to show a long conversation from its end. For
+    /// earlier items set `before` to the first item of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub last: Option<u32>,
@@ -193,11 +194,11 @@ pub struct ConversationResult {
     pub changes: Vec<ChangeSetInfo>,
 }
 
-/// A branch: an edited message and what followed.
+/// A branch: an edited message and the following items.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct BranchInfo {
     pub number: u64,
-    /// The branch it came from; none for the first.
+    /// The branch that it was forked from; none for the first.
     pub parent: Option<u64>,
     /// The first item of the parent that this branch does not have.
     pub before: Option<u64>,
@@ -251,16 +252,16 @@ pub struct EndParams {
 pub struct EndResult {
     /// None if there is no current conversation.
     pub session_id: Option<String>,
-    /// Whether it had not ended before.
+    /// Whether the request ended it; false if it had ended before.
     pub ended: bool,
 }
 
-/// Continues elsewhere: set `item` or `branch`.
+/// Continues from an earlier message or on a branch: set `item` or `branch`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkParams {
     pub session_id: String,
-    /// A message of the person's: continue before it, on a new branch.
+    /// A message of the person: continue before it, on a new branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub item: Option<u64>,
@@ -270,7 +271,7 @@ pub struct ForkParams {
     pub branch: Option<u64>,
 }
 
-/// Where the conversation continues.
+/// The point from which the conversation continues.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkResult {
@@ -305,14 +306,14 @@ pub struct FoundConversation {
     pub places: Vec<ItemInfo>,
 }
 
-/// What to delete permanently.
+/// The conversations to delete permanently.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteConversationParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub session_id: Option<String>,
-    /// Instead: all ended conversations.
+    /// Alternatively: all ended conversations.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub all_ended: bool,
@@ -322,7 +323,7 @@ pub struct DeleteConversationParams {
     pub dry_run: bool,
 }
 
-/// What was, or would be, deleted.
+/// The conversations that were, or would be, deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct DeleteConversationResult {
     /// Number of conversations.
@@ -353,7 +354,7 @@ pub struct RenameConversationResult {
     pub title: String,
 }
 
-/// Which conversation to write to a note.
+/// The conversation to write to a note.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportConversationParams {
@@ -374,11 +375,11 @@ pub struct ExportConversationResult {
     pub change_set: u64,
 }
 
-/// Which usage to return.
+/// The usage to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageParams {
-    /// The last so many days, including today; all by default.
+    /// Only this number of days, including today; all by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub days: Option<u32>,
@@ -436,7 +437,7 @@ pub struct ConversationChangedParams {
     pub meta: EventMeta,
 }
 
-/// What happened to a conversation.
+/// The kind of a conversation's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationChange {
@@ -458,7 +459,7 @@ pub enum ConversationChange {
 #[serde(rename_all = "camelCase")]
 pub struct SessionLoadParams {
     pub session_id: String,
-    /// The folder to work in: the vault's root, or left out.
+    /// The folder to work in: the vault's root, or undefined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cwd: Option<String>,
@@ -471,7 +472,7 @@ pub struct SessionLoadParams {
 /// The history was replayed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SessionLoadResult {
-    /// The modes and options to choose from; for ACP clients.
+    /// The available modes and options; for ACP clients.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     #[ts(skip)]
     pub choices: Option<SessionChoices>,

@@ -6,7 +6,7 @@ use ts_rs::TS;
 
 use super::as_of::At;
 
-/// Which changes to return.
+/// The changes to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffParams {
@@ -18,14 +18,15 @@ pub struct DiffParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub question: Option<i64>,
-    /// A note, by its path or name at the later moment: what changed in it between `from` and `to`.
+    /// A note, by its path or name at the later moment: returns its changes between `from` and
+    /// `to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<At>,
-    /// Without it the present.
+    /// By default the present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub to: Option<At>,
@@ -64,10 +65,10 @@ pub struct DiffResult {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffChange {
-    /// Its id: `17.2`, which `undo` takes; of an approval request its number, from 1.
+    /// Its id: `17.2`, which `undo` takes; in an approval request its number, from 1.
     pub id: String,
-    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; of an
-    /// approval request as in `session/request_permission`.
+    /// `created`, `modified`, `moved`, `deleted`, `restored`, `folder_made` or `folder_removed`; in
+    /// an approval request as in `session/request_permission`.
     pub action: String,
     /// The path after the change.
     pub path: String,
@@ -75,11 +76,11 @@ pub struct DiffChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub from: Option<String>,
-    /// Unified diff of the text; left out if it has none.
+    /// Unified diff of the text; undefined without a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub diff: Option<String>,
-    /// Why the diff is missing or incomplete.
+    /// The reason why the diff is missing or incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<String>,
@@ -87,11 +88,11 @@ pub struct DiffChange {
     pub added: u64,
     /// Number of removed lines.
     pub removed: u64,
-    /// The files of a folder that was deleted, by their paths below it; the first 1,000.
+    /// The files of a deleted folder, by their paths below it; the first 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub files: Vec<String>,
-    /// How many files were in a folder that was deleted.
+    /// Number of files in a deleted folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub total_files: Option<u64>,

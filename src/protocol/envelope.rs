@@ -55,12 +55,12 @@ pub enum Incoming {
     Request {
         id: RequestId,
         method: String,
-        /// Empty if left out.
+        /// Empty if missing.
         params: Map<String, Value>,
     },
     Notification {
         method: String,
-        /// Empty if left out.
+        /// Empty if missing.
         params: Map<String, Value>,
     },
     /// An answer to a request from the server.
@@ -127,8 +127,8 @@ impl Incoming {
         };
         match id {
             Some(id) => Ok(Self::Request { id, method, params }),
-            // JSON-RPC would not answer. A known request without an id is a bug of the client, whose author
-            // needs to see it.
+            // JSON-RPC would not answer. A known request without an id is a bug in the client, and
+            // its author must learn of it.
             None if METHODS.contains(&&*method) => {
                 Err(refuse(None, Kind::MissingId, format!("`{method}` needs an `id`")))
             }
@@ -157,7 +157,8 @@ impl Refusal {
 /// Parses a method's params. Unknown members are ignored, for compatibility with newer clients.
 ///
 /// # Errors
-/// Kind `invalid_params`, with what is wrong.
+///
+/// Kind `invalid_params`, with the reason.
 pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, ErrorObject> {
     P::deserialize(Value::Object(params)).map_err(|error| {
         ErrorObject::new(Kind::InvalidParams, format!("the params do not fit: {error}"))

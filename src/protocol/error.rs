@@ -1,7 +1,7 @@
 //! Protocol errors: `{code, message, data: {kind, retryable, hint?, detail?, retryAfterMs?}}`.
 //!
-//! Clients may rely on `kind`. The code is JSON-RPC's, the message is for people. The error of a *tool* (no
-//! such note, stale revision) is no protocol error but a result with `isError: true`.
+//! Clients may rely on `kind`. The code is JSON-RPC's, the message is for people. The error of a
+//! *tool* (no such note, stale revision) is not a protocol error but a result with `isError: true`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,25 +20,25 @@ pub enum Kind {
     InvalidRequest,
     /// An array: batches are not supported.
     BatchNotSupported,
-    /// The id is no integer and no string of at most 256 bytes.
+    /// The id is neither an integer nor a string of at most 256 bytes.
     InvalidId,
     /// A request without an id, whose answer could not be matched.
     MissingId,
-    /// A request with this id is still in flight on this connection.
+    /// A request with this id is still pending on this connection.
     DuplicateId,
     /// `initialize` must come first.
     NotInitialized,
     /// `initialize` came a second time.
     AlreadyInitialized,
-    /// No such method.
+    /// The method does not exist.
     UnknownMethod,
     /// The params do not fit the method.
     InvalidParams,
-    /// No tool of that name.
+    /// The tool does not exist.
     UnknownTool,
-    /// Too many requests in flight on this connection.
+    /// Too many pending requests on this connection.
     Overloaded,
-    /// Too many requests a second on this connection.
+    /// Too many requests per second on this connection.
     RateLimited,
     /// The client cancelled the request.
     Cancelled,
@@ -46,25 +46,25 @@ pub enum Kind {
     Timeout,
     /// The work was done, but its answer exceeds the maximum message size.
     ReplyTooLarge,
-    /// The request could not be carried out; the message says why.
+    /// The request could not be carried out; the message gives the reason.
     Failed,
     /// No setting has that name, or it cannot have that value.
     InvalidSetting,
     /// The setting can only be changed in the settings file; or a hook refused the message.
     NotPermitted,
-    /// Only a person's own program may do this; the token is another's.
+    /// Only a person's own program may do this; the token is not one of a person's own program.
     Forbidden,
-    /// There is no such message or branch in the conversation.
+    /// The message or branch does not exist in the conversation.
     NotFound,
     /// A turn is running in the conversation: wait for its end, or cancel it.
     TurnRunning,
-    /// There is no such conversation.
+    /// The conversation does not exist.
     UnknownSession,
-    /// The model failed; the message says why, `detail` has the conversation and turn.
+    /// The model failed; the message gives the reason, `detail` has the conversation and turn.
     ModelFailed,
-    /// No program that has the vault open is connected, or it does not support the request.
+    /// No connected program has the vault open, or it does not support the request.
     HostUnavailable,
-    /// No model is set up, and the client offered to have its user do that. The code is ACP's.
+    /// No model is set up, and the client offered that its user can do that. The code is ACP's.
     AuthRequired,
     /// The client or the daemon is too old for the other; the message says which, the hint how to update it.
     Outdated,
@@ -119,7 +119,7 @@ pub struct ErrorData {
     pub kind: Kind,
     /// Whether the same request may succeed later.
     pub retryable: bool,
-    /// What to do next, for a person.
+    /// Advice for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub hint: Option<String>,
@@ -127,7 +127,7 @@ pub struct ErrorData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub detail: Option<Value>,
-    /// How long to wait before the next try, in milliseconds; with `overloaded` and
+    /// The time to wait before the next attempt, in milliseconds; with `overloaded` and
     /// `rate_limited`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -140,7 +140,7 @@ pub struct ErrorData {
 pub struct ErrorObject {
     /// The JSON-RPC code.
     pub code: i32,
-    /// What went wrong, in one line for people.
+    /// The problem, in one line for people.
     pub message: String,
     pub data: ErrorData,
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Where to start. Without members: from now on. With both: after event `after` of the run `epoch`, for a
-/// client that lost its connection.
+/// The event to start after. Without members: only new events. With both: the events after event
+/// `after` of the run `epoch`, for a client that lost its connection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SubscribeParams {
     /// The run of the daemon in which `after` is counted.
@@ -31,12 +31,12 @@ pub struct SubscribeResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum SubscribeMode {
-    /// Events from now on.
+    /// New events.
     Live,
-    /// Events after `after`, then those from now on. None is missing.
+    /// Events after `after`, then new ones. None is missing.
     Replay,
-    /// Events were missed that are no longer stored, or the daemon was restarted: read the vault's state again.
-    /// Events from now on follow.
+    /// Events were missed that are no longer stored, or the daemon was restarted: read the vault's
+    /// state again. New events follow.
     Snapshot,
 }
 
@@ -94,7 +94,7 @@ pub struct ChangeSetInfo {
     /// Its number, which `undo` takes.
     pub id: u64,
     pub title: String,
-    /// Local time at which it was begun.
+    /// Local time of its start.
     pub time: String,
     /// The program that requested it.
     pub caller: String,
@@ -105,7 +105,7 @@ pub struct ChangeSetInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
-    /// What it undid: a change set (`17`) or a change (`17.2`).
+    /// The change set (`17`) or change (`17.2`) that it undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub undoes: Option<String>,
@@ -151,7 +151,7 @@ pub struct PlanInfo {
     pub plan: u64,
     /// The hash that `apply_plan` takes, so that exactly this plan is applied.
     pub identity: String,
-    /// Number of notes and attachments that it would change.
+    /// Number of notes and attachments that the plan would change.
     pub items: u64,
     /// The folders that it touches, sorted by name.
     pub folders: Vec<String>,

@@ -1,5 +1,5 @@
-//! `_vault/host/*`: requests to the program that has the vault open, Obsidian with the plugin. The daemon asks
-//! the client that had the focus last; that client reports the active note.
+//! `_vault/host/*`: requests to the program that has the vault open, Obsidian with the plugin. The
+//! daemon sends them to the client that had the focus last; that client reports the active note.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -43,7 +43,7 @@ impl HostOperation {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HostCall {
-    /// Id of the operation in this run of the daemon. An operation that was done already is not done again;
+    /// Id of the operation in this run of the daemon. A repeated operation is not executed again;
     /// its answer is the current state.
     pub op_id: String,
     /// Time limit in milliseconds: an operation that has not begun by then must not begin.
@@ -64,12 +64,12 @@ pub struct HostActiveNoteResult {
     pub note: Option<ActiveNote>,
 }
 
-/// The note that is open in front of the person.
+/// The note that the person sees, or saw last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveNote {
     pub path: String,
-    /// Line number of the cursor, from 1; left out in reading view.
+    /// Line number of the cursor, from 1; undefined in reading view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub line: Option<u32>,
@@ -116,7 +116,7 @@ pub struct HostNoticeParams {
     pub call: HostCall,
     /// Plain text, at most 1,000 characters.
     pub text: String,
-    /// How long the notice is shown; the program's default if left out.
+    /// Duration of the notice; by default the program's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub seconds: Option<u32>,
@@ -143,8 +143,8 @@ pub struct HostTrashResult {
     pub exists: bool,
 }
 
-/// Renames a file or a folder and updates links. Requested only if Obsidian does so without asking its user
-/// (`alwaysUpdateLinks`).
+/// Renames a file or a folder and updates links. Requested only if Obsidian does so without asking
+/// its user (`alwaysUpdateLinks`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct HostRenameParams {
     #[serde(flatten)]
@@ -164,7 +164,7 @@ pub struct HostRenameResult {
     pub to_exists: bool,
 }
 
-/// The client's window got or lost the focus.
+/// The client's window gained or lost the focus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct HostFocusParams {
     pub focused: bool,
@@ -196,7 +196,7 @@ pub enum HostRequestParams {
     Notice {
         /// Plain text, at most 1,000 characters.
         text: String,
-        /// How long the notice is shown, up to 60 seconds.
+        /// Duration of the notice, up to 60 seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         seconds: Option<u32>,
@@ -224,7 +224,7 @@ pub struct HostRequestResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub note: Option<ActiveNote>,
-    /// Whether it was done, as verified on disk; after `trash` and `rename`.
+    /// Whether the operation succeeded, as verified on disk; after `trash` and `rename`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub done: Option<bool>,
@@ -234,7 +234,7 @@ pub struct HostRequestResult {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HostState {
-    /// The client's name for itself.
+    /// The client's own name.
     pub client: String,
     pub operations: Vec<HostOperation>,
     /// The active note, as the client reported.

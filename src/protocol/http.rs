@@ -14,7 +14,8 @@ pub const RELAYED_FOR: &str = "steward-relayed-for";
 #[serde(rename_all = "camelCase")]
 pub struct MessageBody {
     pub text: String,
-    /// A unique name of the message: a message that is sent again under it is not delivered twice.
+    /// A unique id of the message: a message that is sent again with the same id is not delivered
+    /// twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
 }
@@ -29,14 +30,14 @@ pub struct MessageAnswer {
     pub stop_reason: StopReason,
     /// The turn's last message; empty if there is none.
     pub text: String,
-    /// Whether that is a question, which the next message answers.
+    /// Whether the last message is a question, which the next message answers.
     pub waiting: bool,
 }
 
 /// The answer to `GET /v1/challenge/NAME/NONCE`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ChallengeAnswer {
-    /// What the client signs to log in, once and within ten seconds.
+    /// The nonce that the client signs to log in, once and within ten seconds.
     pub nonce: String,
     /// The daemon's proof that it knows the token of that name: a signature of both nonces.
     pub proof: String,

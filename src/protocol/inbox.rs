@@ -10,11 +10,11 @@ use super::events::EventMeta;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxListParams {
-    /// Only this one.
+    /// Only this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub id: Option<u64>,
-    /// Also those that are done.
+    /// Include messages that are done.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub all: bool,
@@ -68,9 +68,9 @@ pub struct InboxMessage {
     pub reason: String,
     /// Whether it was typed.
     pub typed: bool,
-    /// Whether the person named the steward; else a router chose it.
+    /// Whether the person named the steward; otherwise a router chose it.
     pub direct: bool,
-    /// Why the router chose the steward.
+    /// The reason why the router chose the steward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub routing_reason: Option<String>,
@@ -89,7 +89,7 @@ pub struct InboxMessage {
 #[serde(rename_all = "snake_case")]
 pub enum InboxMessageState {
     New,
-    /// Being processed, or answered and not shown yet.
+    /// Being processed, or answered but not shown yet.
     Taken,
     /// Answered or discarded.
     Done,
@@ -110,9 +110,9 @@ pub struct InboxParams {
 #[serde(rename_all = "camelCase")]
 pub struct SmartHoleState {
     pub state: SmartHoleConnection,
-    /// The steward's name there.
+    /// The steward's name in SmartHole.
     pub name: String,
-    /// Why it is in this state, and what to do; may be empty.
+    /// The reason of the state, and advice; may be empty.
     pub reason: String,
     /// Number of messages that wait or are being processed.
     pub waiting: u64,

@@ -10,25 +10,25 @@ use super::host::HostOperation;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
-    /// The protocol version the client wants: 1. The server answers with the version it speaks;
-    /// a client that cannot speak that one closes.
+    /// The protocol version that the client supports: 1. The server answers with its own version; a
+    /// client that does not support it closes the connection.
     pub protocol_version: u32,
     /// Name and version of the client, for the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub client_info: Option<Implementation>,
-    /// What the client can do.
+    /// The client's capabilities.
     #[serde(default)]
     #[ts(optional, as = "Option<ClientCapabilities>")]
     pub client_capabilities: ClientCapabilities,
 }
 
-/// A program, as ACP and MCP describe one.
+/// A program, in ACP's and MCP's form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct Implementation {
-    /// Its name for programs.
+    /// The name for programs.
     pub name: String,
-    /// Its name for people.
+    /// The name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub title: Option<String>,
@@ -36,10 +36,10 @@ pub struct Implementation {
     pub version: String,
 }
 
-/// What the client can do.
+/// The client's capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ClientCapabilities {
-    /// Which ways of setting up the agent it can go.
+    /// The authentication methods that the client supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub auth: Option<ClientAuth>,
@@ -48,10 +48,10 @@ pub struct ClientCapabilities {
     pub meta: Option<ClientMeta>,
 }
 
-/// Ways of setting up an agent.
+/// Authentication methods of a client.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ClientAuth {
-    /// It can run the agent's program in a terminal for its user.
+    /// The client can run the agent's program in a terminal for its user.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub terminal: bool,
@@ -65,7 +65,7 @@ pub struct ClientMeta {
     pub vault: Option<ClientVaultMeta>,
 }
 
-/// What a client of this protocol adds to ACP's handshake.
+/// Members that a client of this protocol adds to ACP's handshake.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ClientVaultMeta {
     /// A random text that the server must sign with the token, at most 128 bytes: proves that the
@@ -73,17 +73,17 @@ pub struct ClientVaultMeta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub nonce: Option<String>,
-    /// Whether the client can show a person what is asked (`session/request_permission`) and
-    /// bring back their answer. Counts only with the token of a person's own program.
+    /// Whether the client can show an approval request (`session/request_permission`) to a person
+    /// and return the answer. Counts only with the token of a person's own program.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub approvals: bool,
-    /// What the client can do as the program that has the vault open (`_vault/host/*`). Counts only
-    /// with the token of a person's own program.
+    /// The host operations (`_vault/host/*`) that the client supports, as the program that has the
+    /// vault open. Counts only with the token of a person's own program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<HostOperation>>")]
     pub host: Vec<HostOperation>,
-    /// Whether it has the focus now; it tells changes by `_vault/host/focus`.
+    /// Whether the client has the focus now; `_vault/host/focus` reports changes.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub focused: bool,
@@ -93,42 +93,42 @@ pub struct ClientVaultMeta {
     pub min_daemon: Option<String>,
 }
 
-/// What the server says of itself.
+/// The server's identity and capabilities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// The version spoken from here on.
+    /// The protocol version of this connection.
     pub protocol_version: u32,
     /// The daemon.
     pub agent_info: Implementation,
-    /// What it can do.
+    /// The daemon's capabilities.
     pub agent_capabilities: AgentCapabilities,
-    /// How a model can be set up, for an ACP client that can run a program in a terminal; else empty.
-    /// Who may come in is decided before the upgrade.
+    /// The ways to set up a model, for an ACP client that can run a program in a terminal;
+    /// otherwise empty. Clients authenticate before the upgrade to the WebSocket.
     pub auth_methods: Vec<AuthMethod>,
 }
 
-/// What the daemon can do.
+/// The daemon's capabilities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCapabilities {
-    /// Whether `session/load` is there.
+    /// Whether the daemon supports `session/load`.
     pub load_session: bool,
-    /// What a message may hold beside text.
+    /// The supported parts of a message besides text.
     pub prompt_capabilities: PromptCapabilities,
-    /// Which kinds of MCP servers `session/new` may name.
+    /// The kinds of MCP servers that `session/new` may name.
     pub mcp_capabilities: McpCapabilities,
-    /// Which methods for conversations are there.
+    /// The supported methods for conversations.
     pub session_capabilities: SessionCapabilities,
     #[serde(rename = "_meta")]
     pub meta: AgentMeta,
 }
 
-/// What a message may hold beside text.
+/// The supported parts of a message besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptCapabilities {
-    /// Pictures.
+    /// Images.
     pub image: bool,
     /// Sound.
     pub audio: bool,
@@ -136,16 +136,16 @@ pub struct PromptCapabilities {
     pub embedded_context: bool,
 }
 
-/// Which kinds of MCP servers may be named beside those over stdio. None of them is run.
+/// The kinds of MCP servers that may be named besides those over stdio. None of them is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct McpCapabilities {
     /// Over HTTP.
     pub http: bool,
-    /// Over HTTP with the older kind of stream.
+    /// Over HTTP with the older streaming transport.
     pub sse: bool,
 }
 
-/// Methods for conversations that are there: an object stands for each.
+/// The supported methods for conversations, with an object for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct SessionCapabilities {
     /// `session/list`.
@@ -158,7 +158,7 @@ pub struct SessionCapabilities {
     pub delete: Offered,
 }
 
-/// That a method is there.
+/// Marks a supported method.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct Offered {}
 
@@ -168,16 +168,16 @@ pub struct AgentMeta {
     pub vault: AgentVaultMeta,
 }
 
-/// What the daemon adds to ACP's handshake.
+/// Members that the daemon adds to ACP's handshake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct AgentVaultMeta {
     /// The name of the vault.
     pub name: String,
-    /// This run of the daemon: events are numbered anew with each.
+    /// The id of this run of the daemon: each run numbers its events from 1.
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,
-    /// What kind of caller the token makes of the client: `person`, `client`, `acp`, `mcp`, `voice`.
+    /// The scope of the client's token: `person`, `client`, `acp`, `mcp`, `voice`.
     pub scope: String,
     /// The oldest version of the plugin that the daemon works with; it refuses an older one.
     #[serde(default, rename = "minPlugin", skip_serializing_if = "Option::is_none")]
@@ -185,27 +185,27 @@ pub struct AgentVaultMeta {
     pub min_plugin: Option<String>,
     /// What the server takes.
     pub limits: Limits,
-    /// HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the token
-    /// as key, in hex.
+    /// HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the
+    /// token as key, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub proof: Option<String>,
 }
 
-/// What the server takes from one connection before it refuses.
+/// The limits of a connection, beyond which the server refuses messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// The largest message, in bytes.
+    /// The maximum size of a message, in bytes.
     pub max_message_bytes: u64,
-    /// The largest frame, in bytes; a larger message is sent as several frames.
+    /// The maximum size of a frame, in bytes; a larger message is sent as several frames.
     pub max_frame_bytes: u64,
-    /// Requests that may be unanswered at a time.
+    /// The maximum number of pending requests.
     pub max_in_flight: u32,
-    /// Messages a second, in the long run.
+    /// The sustained limit of messages per second.
     pub messages_per_second: u32,
-    /// Messages at once, after a pause.
+    /// The maximum number of messages in a burst, after a pause.
     pub message_burst: u32,
-    /// How long one request may take, in seconds.
+    /// The time limit of a request, in seconds.
     pub request_seconds: u32,
 }

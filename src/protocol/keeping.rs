@@ -4,16 +4,17 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// What to delete permanently from the trash.
+/// The files to delete permanently from the trash.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TrashEmptyParams {
-    /// These files, as in `list_trash` or by the change that deleted them (`17.2`). Their texts are deleted
-    /// from the journal, too. Empty: what is older than `olderThanDays`.
+    /// These files, as in `list_trash` or by the change that deleted them (`17.2`). Their texts are
+    /// deleted from the journal, too. Empty: the files that are older than `olderThanDays`.
     #[serde(default)]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub items: Vec<String>,
-    /// Without `items`: what was deleted more than so many days ago. 30 by default.
+    /// Without `items`: the files that were deleted more than this number of days ago. 30 by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub older_than_days: Option<u32>,
@@ -23,7 +24,7 @@ pub struct TrashEmptyParams {
     pub dry_run: bool,
 }
 
-/// What was, or would be, deleted.
+/// The files that were, or would be, deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TrashEmptyResult {
@@ -33,7 +34,7 @@ pub struct TrashEmptyResult {
     pub bytes: u64,
     /// Whether they were deleted.
     pub removed: bool,
-    /// What a person should know: texts that stay in the journal, since other changes need them.
+    /// Information for a person: texts that stay in the journal, since other changes need them.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ pub struct JournalVerifyResult {
     pub sound: u64,
     /// Size on disk.
     pub bytes: u64,
-    /// Hashes of damaged texts, and what is wrong.
+    /// Hashes of damaged texts, with the damage.
     pub damaged: Vec<String>,
     /// Hashes of missing texts that a change needs.
     pub missing: Vec<String>,
@@ -67,7 +68,7 @@ pub struct JournalGcParams {
     pub dry_run: bool,
 }
 
-/// What was, or would be, deleted.
+/// The texts that were, or would be, deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct JournalGcResult {

@@ -1,9 +1,9 @@
 //! Macros for the lists of methods and notifications.
 
-/// Declares the requests, a line each: `"wire/name" { Params => Result }`.
+/// Declares the requests, one per line: `"wire/name" { Params => Result }`.
 ///
-/// Generates [`MethodParams`](super::MethodParams) for each params type, which types handlers and client calls,
-/// [`METHODS`](super::METHODS), and the list for the TypeScript.
+/// Generates [`MethodParams`](super::MethodParams) for each params type, which types handlers and
+/// client calls, [`METHODS`](super::METHODS), and the list for the TypeScript.
 macro_rules! methods {
     ($($(#[doc = $doc:literal])+ $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
         /// The params of a method, with its name and result type.
@@ -43,7 +43,7 @@ macro_rules! methods {
     };
 }
 
-/// Declares the notifications, a line each, by sender: `Variant => "wire/name" { Params }`.
+/// Declares the notifications, one per line, by sender: `Variant => "wire/name" { Params }`.
 macro_rules! notifications {
     (client { $($(#[doc = $cdoc:literal])+ $cvariant:ident => $cname:literal { $cparams:ty }),+ $(,)? }
      server { $($(#[doc = $sdoc:literal])+ $svariant:ident => $sname:literal { $sparams:ty }),+ $(,)? }) => {
@@ -60,8 +60,8 @@ macro_rules! notifications {
                 matches!(method, $($cname)|+)
             }
 
-            /// Parses a notification; `None` for an unknown or malformed one, to which JSON-RPC gives no
-            /// answer.
+            /// Parses a notification; `None` for an unknown or malformed one, which JSON-RPC does
+            /// not answer.
             #[must_use]
             pub fn parse(
                 method: &str,
@@ -96,7 +96,7 @@ macro_rules! notifications {
     };
 }
 
-/// Declares the server's requests, a line each: `Variant => "wire/name" { Params => Result }`.
+/// Declares the server's requests, one per line: `Variant => "wire/name" { Params => Result }`.
 macro_rules! server_requests {
     ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal { $params:ty => $result:ty }),+ $(,)?) => {
         /// The params of a request from the server to a client.

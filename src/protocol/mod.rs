@@ -144,7 +144,7 @@ methods! {
     "_vault/settings/get" { SettingsGetParams => SettingsGetResult },
     /// Changes a setting in the settings file and keeps the file's comments.
     "_vault/settings/set" { SettingsSetParams => SettingsSetResult },
-    /// Subscribes to events, from now on or from where a lost connection stopped.
+    /// Subscribes to events: new ones, or those after the last event of a lost connection.
     "_vault/subscribe" { SubscribeParams => SubscribeResult },
     /// Deletes files in the trash permanently.
     "_vault/trash/empty" { TrashEmptyParams => TrashEmptyResult },
@@ -166,7 +166,7 @@ methods! {
     "session/list" { SessionListParams => SessionListResult },
     /// Replays the history of a conversation and subscribes to it.
     "session/load" { SessionLoadParams => SessionLoadResult },
-    /// Whether a model is set up, for clients that offered to do so.
+    /// Whether a model is set up, for clients that offered to set one up.
     "authenticate" { AuthenticateParams => AuthenticateResult },
     /// Resumes a conversation and subscribes to it, without its history.
     "session/resume" { SessionResumeParams => SessionChoices },
@@ -202,7 +202,7 @@ methods! {
     },
     /// Diffs of a change set.
     "_vault/diff" { DiffParams => DiffResult },
-    /// What changed the vault, turn by turn, and who did it.
+    /// The changes of the vault, turn by turn, with their authors.
     "_vault/timeline" { TimelineParams => TimelineResult },
     /// A note, or the list of all files, at an earlier moment.
     "_vault/as_of" { AsOfParams => AsOfResult },
@@ -224,13 +224,13 @@ methods! {
     "_vault/models/key" { ModelKeyParams => ModelKeyResult },
     /// Forwards a request to the program that has the vault open.
     "_vault/host/request" { HostRequestParams => HostRequestResult },
-    /// A code that opens the daemon's chat page once.
+    /// A one-time code that opens the daemon's chat page.
     "_vault/page_code" { PageCodeParams => PageCodeResult },
     /// Usage and cost of models.
     "_vault/usage" { UsageParams => UsageResult },
-    /// Begins a conversation with the agent.
+    /// Starts a conversation with the agent.
     "session/new" { SessionNewParams => SessionNewResult },
-    /// Sends a message to the agent; answered when the turn is over.
+    /// Sends a message to the agent; answered at the end of the turn.
     "session/prompt" { SessionPromptParams => SessionPromptResult },
     /// Voice messages and their state.
     "_vault/inbox/list" { InboxListParams => InboxListResult },
@@ -238,21 +238,21 @@ methods! {
     "_vault/inbox/retry" { InboxRetryParams => InboxResult },
     /// Discards a message.
     "_vault/inbox/discard" { InboxDiscardParams => InboxResult },
-    /// Drafts rules from a sentence with a model, and plans what they would do.
+    /// Drafts rules from a sentence with a model, and plans their changes.
     "_vault/organize/draft" { OrganizeDraftParams => OrganizeDraftResult },
     /// Has a model suggest names for files.
     "_vault/names/suggest" { NamesSuggestParams => NamesSuggestResult },
-    /// Stops a running job before its next piece, whoever began it.
+    /// Stops a running job before its next batch, whichever client started it.
     "_vault/organize/stop" { OrganizeStopParams => OrganizeStopResult },
-    /// The enabled rules, which run by themselves.
+    /// The enabled rules, which run automatically.
     "_vault/rules/list" { RulesListParams => RulesListResult },
-    /// Enables rules, so that they run by themselves.
+    /// Enables rules, so that they run automatically.
     "_vault/rules/enable" { RulesEnableParams => RulesEnableResult },
     /// Disables a rule.
     "_vault/rules/disable" { RulesDisableParams => RulesDisableResult },
-    /// What the rules of a plan mean, and which files they take and nearly take.
+    /// Describes the rules of a plan, and the files that they match and nearly match.
     "_vault/rules/describe" { RulesDescribeParams => RulesDescribeResult },
-    /// The files that rules with `once` took; and has them forgotten.
+    /// The files that rules with `once` have processed; can reset them.
     "_vault/rules/marks" { RulesMarksParams => RulesMarksResult },
     /// Runs a workflow, or previews it.
     "_vault/workflow/run" { WorkflowRunParams => WorkflowResult },
@@ -269,7 +269,7 @@ server_requests! {
     RequestPermission => "session/request_permission" {
         RequestPermissionParams => RequestPermissionResult
     },
-    /// Asks which note is open.
+    /// Asks for the active note.
     HostActiveNote => "_vault/host/active_note" { HostActiveNoteParams => HostActiveNoteResult },
     /// Opens a note.
     HostOpen => "_vault/host/open" { HostOpenParams => HostOpenResult },
@@ -283,11 +283,11 @@ server_requests! {
 
 notifications! {
     client {
-        /// Cancels a request in flight.
+        /// Cancels a pending request.
         CancelRequest => "$/cancel_request" { CancelParams },
         /// Stops the turn of a conversation.
         SessionCancel => "session/cancel" { SessionCancelParams },
-        /// The client's window got or lost the focus.
+        /// The client's window gained or lost the focus.
         HostFocus => "_vault/host/focus" { HostFocusParams },
         /// The active note of the client changed.
         ActiveNoteChanged => "_vault/host/active_note_changed" { ActiveNoteChangedParams },
@@ -323,7 +323,7 @@ notifications! {
         VaultHidden => "_vault/hidden" { HiddenParams },
         /// The state of a conversation.
         VaultState => "_vault/state" { StateParams },
-        /// A request to the client needs no answer any more.
+        /// A request to the client no longer needs an answer.
         WithdrawRequest => "$/cancel_request" { CancelParams },
     }
 }

@@ -1,4 +1,5 @@
-//! `_vault/models` and `_vault/models/key`: the language models, which of them are used, and their vendors' keys.
+//! `_vault/models` and `_vault/models/key`: the language models, the chain of those in use, and
+//! their vendors' keys.
 
 use std::fmt;
 
@@ -8,8 +9,8 @@ use ts_rs::TS;
 /// Lists models, and can choose one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModelsParams {
-    /// Put this model first in the chain, from the next turn on in all conversations. The others of the chain
-    /// are used if it fails.
+    /// Put this model first in the chain, from the next turn on in all conversations. The others of
+    /// the chain are used if it fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub choose: Option<String>,
@@ -25,7 +26,7 @@ pub struct ModelsParams {
 pub struct ModelsResult {
     /// The models in use, in order: the setting `models.chain`.
     pub chain: Vec<String>,
-    /// First those of the chain, then others that could be in it.
+    /// The models of the chain first, then others that could be in it.
     pub models: Vec<ModelInfo>,
     /// Problems with vendors, one line each.
     pub problems: Vec<String>,
@@ -58,7 +59,7 @@ pub struct ModelInfo {
     pub current: bool,
     /// Whether it is in the chain.
     pub chosen: bool,
-    /// Whether everything it needs, such as a key, is configured.
+    /// Whether everything that it needs, such as a key, is configured.
     pub ready: bool,
     /// Context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +76,7 @@ pub struct ModelInfo {
 pub struct ModelKeyParams {
     /// The vendor: `anthropic`, `openai`, `gemini`, or one of the settings.
     pub provider: String,
-    /// The key. It is sent to that vendor alone, and is in no answer, event or log.
+    /// The key. It is sent only to that vendor, and is in no answer, event or log.
     pub key: String,
 }
 
@@ -85,9 +86,9 @@ impl fmt::Debug for ModelKeyParams {
     }
 }
 
-/// What can be asked with the key.
+/// The models that are available with the key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModelKeyResult {
-    /// The vendor's models as `choose` of `_vault/models` takes them, those to begin with first.
+    /// The vendor's models as `choose` of `_vault/models` takes them, recommended ones first.
     pub models: Vec<String>,
 }

@@ -1,16 +1,17 @@
-//! `_vault/names/suggest`: names for files, in the words of a model.
+//! `_vault/names/suggest`: names for files, suggested by a model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-/// Files that a model is to name.
+/// The files to name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct NamesSuggestParams {
-    /// The files, by path or name; of a folder, the files directly in it whose names do not fit or say nothing. At most
-    /// 100.
+    /// The files, by path or name; for a folder, the files directly in it whose names break its
+    /// convention or are meaningless. At most 100.
     pub paths: Vec<String>,
-    /// A pattern, a style or the id of a convention, as `suggest_names` takes it. By default as their folder names files.
+    /// A pattern, a style or the id of a convention, as `suggest_names` takes it. By default the
+    /// convention of their folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub convention: Option<String>,
@@ -23,7 +24,7 @@ pub struct NamesSuggestResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub model: Option<String>,
-    /// The files whose first characters the model got.
+    /// The files whose first characters the model received.
     pub sent: Vec<String>,
     /// The names, as in the result of `suggest_names`.
     pub names: Value,

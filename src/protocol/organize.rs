@@ -1,4 +1,5 @@
-//! `_vault/organize/*`: drafts rules from a sentence, stops jobs. `_vault/rules/*`: rules that run by themselves.
+//! `_vault/organize/*`: drafts rules from a sentence, stops jobs. `_vault/rules/*`: rules that run
+//! automatically.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,19 +36,20 @@ pub struct OrganizeStopParams {
     pub job: u64,
 }
 
-/// A job that was asked to stop.
+/// A job that received the request to stop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OrganizeStopResult {
     /// Its number.
     pub job: u64,
-    /// `cancelled`; `completed` where all was done before; `running` while it is still at the piece that it was at.
+    /// `cancelled`; `completed` if all items were already done; `running` while the current batch
+    /// is unfinished.
     pub state: String,
-    /// How many of its items are done. They stay.
+    /// Number of items that are done. They stay.
     pub done: u64,
-    /// All its items.
+    /// Number of all items.
     pub total: u64,
-    /// The change set of what is done.
+    /// The change set of the items that are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub change_set: Option<u64>,
@@ -67,7 +69,7 @@ pub struct RulesListParams {
 pub struct RulesListResult {
     /// In the order in which they were enabled.
     pub rules: Vec<EnabledRuleInfo>,
-    /// Why no rule runs by itself now: the settings, or the mode.
+    /// The reason why no rule runs automatically now: the settings, or the mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub held: Option<String>,
@@ -80,15 +82,15 @@ pub struct RulesEnableParams {
     /// A rule file in the vault, an absolute path, or the name of a rule: an enabled one, or one in a file of
     /// `organize.rules`.
     pub file: String,
-    /// Only rules of these names; by default all with a trigger.
+    /// Only rules with these names; by default all with a trigger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub names: Vec<String>,
-    /// They may move files to the trash without asking.
+    /// The rules may move files to the trash without asking.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub with_trash: bool,
-    /// Their plans wait for a person's approval.
+    /// The rules' plans wait for a person's approval.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub ask: bool,
@@ -102,7 +104,7 @@ pub struct RulesEnableParams {
     pub dry_run: bool,
 }
 
-/// What was, or would be, enabled.
+/// The rules that were, or would be, enabled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RulesEnableResult {
     pub rules: Vec<EnabledRuleInfo>,
@@ -114,7 +116,7 @@ pub struct RulesDisableParams {
     pub name: String,
 }
 
-/// What was disabled.
+/// The rule that was disabled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RulesDisableResult {
     pub rule: EnabledRuleInfo,
@@ -129,11 +131,11 @@ pub struct EnabledRuleInfo {
     pub source: String,
     /// The hash of its meaning.
     pub hash: String,
-    /// A description, as a sentence.
+    /// Its meaning, as a sentence.
     pub does: String,
-    /// `automatic`, `ask`, `stopped`, or `changed` if its file differs from what was enabled.
+    /// `automatic`, `ask`, `stopped`, or `changed` if its file differs from the enabled version.
     pub state: String,
-    /// Why it does not run.
+    /// The reason why it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub reason: Option<String>,
@@ -183,13 +185,13 @@ pub struct DescribedRule {
     pub name: String,
     /// The hash of its meaning.
     pub hash: String,
-    /// What it means, as a sentence that is made from the rule.
+    /// Its meaning, as a sentence that is generated from the rule.
     pub does: String,
     /// Its file: a path in the vault, or an absolute path; absent if it is not stored in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub source: Option<String>,
-    /// Whether it says when it runs by itself, so that it can be enabled.
+    /// Whether it has a trigger, so that it can be enabled.
     pub runs: bool,
     /// `automatic`, `ask`, `stopped` or `changed`, if it is enabled with this meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +199,7 @@ pub struct DescribedRule {
     pub state: Option<String>,
     /// The number of files that it matches now, regardless of earlier rules.
     pub fits: usize,
-    /// The number of the plan's items that it took.
+    /// Number of the plan's items that it produced.
     pub takes: usize,
     /// The first five of these items.
     pub examples: Vec<RuleExample>,
@@ -205,7 +207,7 @@ pub struct DescribedRule {
     pub near: Vec<RuleExample>,
 }
 
-/// A file that a rule took, or nearly took.
+/// A file that a rule matches, or nearly matches.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RuleExample {
     pub path: String,
@@ -213,13 +215,13 @@ pub struct RuleExample {
     pub parts: Vec<String>,
 }
 
-/// Which files that rules with `once` took.
+/// The files that rules with `once` have processed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RulesMarksParams {
     /// A rule file of the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
     /// `organize.rules`.
     pub file: String,
-    /// Only the rules of these names.
+    /// Only the rules with these names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub names: Vec<String>,
@@ -227,13 +229,13 @@ pub struct RulesMarksParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub path: Option<String>,
-    /// Forget that the rules took these files, so that they take them again.
+    /// Reset these files, so that the rules process them again.
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub forget: bool,
 }
 
-/// The files that rules with `once` took; with `forget` those that were forgotten.
+/// The files that rules with `once` have processed; with `forget` those that were reset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct RulesMarksResult {
     /// The rules that have `once`.
@@ -243,20 +245,20 @@ pub struct RulesMarksResult {
 /// A rule with `once`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct MarkedRule {
-    /// Its name.
+    /// The rule's name.
     pub name: String,
-    /// Its file: a path in the vault, or an absolute one.
+    /// Its file: a path in the vault, or an absolute path.
     pub source: String,
-    /// The files, by path; without those that somebody took back.
+    /// The files, by path; without those whose change was undone.
     pub files: Vec<MarkedFile>,
 }
 
-/// A file that a rule with `once` took.
+/// A file that a rule with `once` has processed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct MarkedFile {
-    /// Where it is now.
+    /// Its current path.
     pub path: String,
-    /// The change set in which the rule took it.
+    /// The change set in which the rule processed it.
     pub change_set: u64,
 }

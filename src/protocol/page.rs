@@ -13,7 +13,7 @@ pub struct PageCodeParams {}
 pub struct PageCodeResult {
     /// URL of the page with the code in the fragment, which browsers do not send.
     pub url: String,
-    /// How long the code is valid, in seconds. It is valid once.
+    /// The time for which the code is valid, in seconds. It can be used once.
     pub seconds: u32,
 }
 

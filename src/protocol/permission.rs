@@ -23,15 +23,15 @@ pub struct RequestPermissionParams {
 pub struct PermissionToolCall {
     /// Id of the call; the same for every client.
     pub tool_call_id: String,
-    /// What it does, for people.
+    /// A description of the call, for people.
     pub title: String,
     /// `edit`, `delete`, `move` or `other`.
     pub kind: String,
     /// Always `pending`.
     pub status: String,
-    /// The files it touches, as absolute paths.
+    /// The files that the call changes, as absolute paths.
     pub locations: Vec<PermissionLocation>,
-    /// The texts before and after if they are short, else diffs.
+    /// The texts before and after if they are short, otherwise diffs.
     pub content: Vec<PermissionContent>,
 }
 
@@ -85,15 +85,15 @@ pub struct PermissionVaultMeta {
     #[serde(default)]
     pub question: i64,
     pub tool: String,
-    /// The caller's name for itself.
+    /// The caller's own name.
     pub caller: String,
     /// The caller's scope.
     pub scope: String,
-    /// Why approval is needed.
+    /// The reasons why approval is needed.
     pub reasons: Vec<String>,
-    /// The changes; of a plan the first 50.
+    /// The changes; for a plan the first 50.
     pub changes: Vec<PermissionChange>,
-    /// For a plan, a short outline of all of it.
+    /// For a plan, a short outline of the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub outline: Option<String>,
@@ -110,7 +110,7 @@ pub struct PermissionChange {
     pub path: String,
     /// For a move, the source.
     pub from: Option<String>,
-    /// Unified diff of the text; `more` says whether it is complete.
+    /// Unified diff of the text; `more` tells whether it is complete.
     pub diff: String,
     /// Number of added lines.
     #[serde(default)]
@@ -118,7 +118,7 @@ pub struct PermissionChange {
     /// Number of removed lines.
     #[serde(default)]
     pub removed: u64,
-    /// Number of lines of the diff that are left out or cut: `_vault/diff` returns them.
+    /// Number of lines of the diff that are missing: `_vault/diff` returns them.
     #[serde(default)]
     pub more: u64,
 }
@@ -142,7 +142,8 @@ pub struct PermissionAnswerMeta {
 /// A comment on the answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PermissionAnswerVaultMeta {
-    /// The person's comment, such as why not; the caller gets it with a refusal.
+    /// The person's comment, such as the reason of a refusal; the caller receives it with a
+    /// refusal.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[ts(optional, as = "Option<String>")]
     pub words: String,

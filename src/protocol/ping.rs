@@ -7,10 +7,10 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PingParams {}
 
-/// The last event, so that a client notices a gap after a sleep.
+/// The last event, so that a client notices missed events after a sleep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct PingResult {
-    /// This run of the daemon.
+    /// The id of this run of the daemon.
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,

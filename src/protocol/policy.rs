@@ -1,5 +1,5 @@
-//! `_vault/mode`, `_vault/approvals`, `_vault/approvals/*`, `_vault/audit`: what may run and what ran. Only for
-//! a person's own programs. `_vault/mode_changed`: the mode changed.
+//! `_vault/mode`, `_vault/approvals`, `_vault/approvals/*`, `_vault/audit`: permissions and the
+//! audit log. Only for a person's own programs. `_vault/mode_changed`: the mode changed.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,8 +10,8 @@ use super::permission::RequestPermissionParams;
 /// Gets or sets the mode.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ModeParams {
-    /// `ask`, `auto`, `plan` or `read-only`; `settings` returns to the mode in the settings. Left out: the mode is
-    /// not changed.
+    /// `ask`, `auto`, `plan` or `read-only`; `settings` returns to the mode in the settings. By
+    /// default the mode is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub mode: Option<String>,
@@ -23,7 +23,7 @@ pub struct ModeParams {
 pub struct ModeResult {
     /// `ask`, `auto`, `plan` or `read-only`.
     pub mode: String,
-    /// Whether a person set it while the steward ran; else it is from the settings.
+    /// Whether a person set it while the steward ran; otherwise it is from the settings.
     pub set_live: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct Approval {
 /// Lists the pending approval requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PendingParams {
-    /// Only this one, with everything that a person is shown.
+    /// Only this request, complete as a person sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub id: Option<i64>,
@@ -96,19 +96,19 @@ pub struct PendingQuestion {
     /// The changes, for people.
     pub title: String,
     pub tool: String,
-    /// The caller's name for itself.
+    /// The caller's own name.
     pub caller: String,
     /// The caller's scope.
     pub scope: String,
-    /// Why approval is needed.
+    /// The reasons why approval is needed.
     pub reasons: Vec<String>,
     /// Number of changes.
     pub changes: u32,
     /// Whether a connected program shows it; it waits as long as one does.
     pub shown: bool,
-    /// Whether its call still waits; else an approval is stored until the call is repeated.
+    /// Whether its call still waits; otherwise an approval is stored until the call is repeated.
     pub waits: bool,
-    /// The whole request, if it was asked for by its number.
+    /// The complete request, if it was selected by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub asked: Option<RequestPermissionParams>,
@@ -121,7 +121,8 @@ pub struct AnswerParams {
     pub id: i64,
     /// `allow_once`, `allow_always` if it is offered, or `reject_once`.
     pub option_id: String,
-    /// The person's comment, such as why not; the caller gets it with a refusal.
+    /// The person's comment, such as the reason of a refusal; the caller receives it with a
+    /// refusal.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[ts(optional, as = "Option<String>")]
     pub words: String,
@@ -132,7 +133,8 @@ pub struct AnswerParams {
 pub struct AnswerResult {
     /// The changes, for people.
     pub title: String,
-    /// Whether its call waited for the answer; else the answer is stored until the call is repeated.
+    /// Whether its call waited for the answer; otherwise the answer is stored until the call is
+    /// repeated.
     pub waited: bool,
 }
 
@@ -153,7 +155,7 @@ pub struct AuditParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub since: Option<i64>,
-    /// With a higher number than this.
+    /// Only calls with a higher number than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub after: Option<i64>,
@@ -177,7 +179,7 @@ pub struct AuditedCall {
     pub id: i64,
     /// Local time of the call.
     pub time: String,
-    /// The caller's name for itself.
+    /// The caller's own name.
     pub caller: String,
     /// The caller's scope.
     pub scope: String,
@@ -190,7 +192,7 @@ pub struct AuditedCall {
     /// The layer that refused.
     pub layer: Option<String>,
     pub reason: Option<String>,
-    /// Who answered the approval request, if there was one.
+    /// The program that answered the approval request, if there was one.
     pub answered_by: Option<String>,
     /// `ok`, or the error kind; none while it waits for approval.
     pub outcome: Option<String>,

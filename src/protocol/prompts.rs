@@ -10,42 +10,42 @@ pub struct PromptsParams {}
 /// The person's prompts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PromptsResult {
-    /// The folder that the settings name; empty where they name none.
+    /// The folder in the settings; empty if none is set.
     pub folder: String,
     /// By path.
     pub prompts: Vec<PromptInfo>,
-    /// Notes that could be written into the folder: those that are not there yet.
+    /// Example notes that are not in the folder yet.
     pub examples: Vec<PromptExample>,
 }
 
 /// A note that is a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PromptInfo {
-    /// What is typed behind the slash.
+    /// The name that follows the slash.
     pub name: String,
     /// The note's name.
     pub title: String,
-    /// What it does.
+    /// A description.
     pub description: String,
     pub path: String,
-    /// What can follow its name, for people.
+    /// The argument that can follow its name, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub hint: Option<String>,
-    /// What it cannot do without: `arguments`, `note`, `selection`.
+    /// The inputs that it needs: `arguments`, `note`, `selection`.
     pub needs: Vec<String>,
 }
 
-/// A note that could be written into the folder.
+/// An example note that can be added to the folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PromptExample {
-    /// What would be typed behind the slash.
+    /// The name that follows the slash.
     pub name: String,
     /// The note's name.
     pub title: String,
-    /// What it does.
+    /// A description.
     pub description: String,
-    /// The note that would be written.
+    /// The path of the note that would be written.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -54,17 +54,17 @@ pub struct PromptExample {
 /// The prompt to fill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct PromptGetParams {
-    /// What was typed behind the slash.
+    /// The name that follows the slash.
     pub name: String,
-    /// What followed it.
+    /// The text after the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub arguments: Option<String>,
-    /// The note that is meant. Left out: the one open in Obsidian.
+    /// The note that the prompt is about. By default the note that is open in Obsidian.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub note: Option<String>,
-    /// What is selected in `note`.
+    /// The selected text in `note`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub selection: Option<String>,
@@ -75,7 +75,7 @@ pub struct PromptGetParams {
 pub struct PromptGetResult {
     /// The message to send.
     pub text: String,
-    /// The selected text that it speaks of, to be attached.
+    /// The selected text that the prompt refers to, to be attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub selection: Option<PromptSelection>,

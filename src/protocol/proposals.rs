@@ -108,7 +108,7 @@ pub struct ProposalPart {
 #[serde(rename_all = "camelCase")]
 pub struct ProposalsApplyParams {
     pub session_id: String,
-    /// The turn that proposed them. Left out: the last one that proposed something.
+    /// The turn that made the proposals. By default the last turn with proposals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
@@ -118,19 +118,19 @@ pub struct ProposalsApplyParams {
     pub only: Vec<ProposalPart>,
 }
 
-/// What was applied, in the order in which it was proposed.
+/// The applied proposals, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposalsApplyResult {
-    /// How many were applied.
+    /// Number of applied proposals.
     pub applied: u64,
     /// How many were to be.
     pub total: u64,
-    /// The change set that they form: what `undo` takes.
+    /// The change set that they form, which `undo` takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub change_set: Option<u64>,
-    /// Why the next one was not applied, and none after it.
+    /// The reason why the next one and all after it were not applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub failed: Option<String>,

@@ -1,5 +1,6 @@
-//! Talking to the agent: `session/new`, `session/prompt`, `session/cancel`, and the events `session/update`,
-//! `_vault/message`, `_vault/state`. ACP v1's forms, with our extensions under `_meta.vault`.
+//! Conversations with the agent: `session/new`, `session/prompt`, `session/cancel`, and the events
+//! `session/update`, `_vault/message`, `_vault/state`. ACP v1's forms, with our extensions under
+//! `_meta.vault`.
 
 use std::sync::Arc;
 
@@ -11,28 +12,29 @@ use super::acp::SessionChoices;
 use super::permission::PermissionLocation;
 use super::tools::Content;
 
-/// Begins a conversation.
+/// Starts a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionNewParams {
-    /// The client's working folder, absolute, or left out. The agent works in the vault: another folder is
-    /// accepted from ACP clients only, and stored.
+    /// The client's working folder: absolute, or undefined. The agent works in the vault: another
+    /// folder is accepted from ACP clients only, and stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub cwd: Option<String>,
-    /// MCP servers to run. None are run for clients: they are ignored for ACP clients, else refused.
+    /// MCP servers to run. None are run for clients: they are ignored for ACP clients, and refused
+    /// for others.
     #[serde(default)]
     #[ts(optional, type = "Array<unknown>")]
     pub mcp_servers: Vec<Value>,
 }
 
-/// The conversation has begun.
+/// The conversation has started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionNewResult {
     /// The conversation's number.
     pub session_id: String,
-    /// The modes and options to choose from; for ACP clients.
+    /// The available modes and options; for ACP clients.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     #[ts(skip)]
     pub choices: Option<SessionChoices>,
@@ -59,18 +61,20 @@ pub enum PromptContent {
     Text {
         text: String,
     },
-    /// A reference to a note, which is named to the model.
+    /// A reference to a note. The model receives its name.
     ResourceLink {
         /// A path in the vault, or its `file:` URL.
         uri: String,
         #[serde(default)]
         name: String,
     },
-    /// A part of a note, such as the selection, or a text from elsewhere. The model gets it as data.
+    /// A part of a note, such as the selection, or a text from elsewhere. The model receives it as
+    /// data.
     Resource {
         resource: EmbeddedResource,
     },
-    /// A PNG, JPEG, GIF or WebP image of at most 5 MiB. A model without vision is told that there is one.
+    /// A PNG, JPEG, GIF or WebP image of at most 5 MiB. A model without vision receives a note that
+    /// there is one.
     #[serde(rename_all = "camelCase")]
     Image {
         /// The media type, such as `image/png`.
@@ -78,7 +82,7 @@ pub enum PromptContent {
         /// Base64.
         data: String,
     },
-    /// Anything else is refused.
+    /// Any other part is refused.
     #[serde(other)]
     Other,
 }
@@ -108,8 +112,8 @@ pub struct PromptMeta {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptVaultMeta {
-    /// A unique name of at most 100 characters. A message that is sent again under it, after a lost
-    /// connection, is not delivered twice and gets the same answer.
+    /// A unique id of at most 100 characters. A message that is sent again with the same id, after
+    /// a lost connection, is not delivered twice and gets the same answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub client_message_id: Option<String>,
@@ -119,7 +123,7 @@ pub struct PromptVaultMeta {
     pub source: Option<String>,
 }
 
-/// The turn is over.
+/// The turn has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionPromptResult {
@@ -128,11 +132,11 @@ pub struct SessionPromptResult {
     pub meta: PromptResultMeta,
 }
 
-/// Why a turn is over, in ACP's words.
+/// The reason of a turn's end, in ACP's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The model is done, or waits for an answer.
+    /// The model has finished, or waits for an answer.
     EndTurn,
     /// The answer reached its maximum length.
     MaxTokens,
@@ -159,16 +163,16 @@ pub struct PromptResultVaultMeta {
     pub turn: String,
     /// The turn's last message; empty if there is none.
     pub answer: String,
-    /// Whether that is a question that waits for an answer.
+    /// Whether the last message is a question that waits for an answer.
     pub waiting: bool,
-    /// No model was asked, since none is configured or usable: `answer` is the steward's own text on what to do.
-    /// Left out if false.
+    /// No model was asked, since none is configured or usable: `answer` is the steward's own text
+    /// with advice. Undefined if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[ts(optional, as = "Option<bool>")]
     pub no_model: bool,
 }
 
-/// Cancels the turn of a conversation, whoever began it.
+/// Cancels the turn of a conversation, whichever client started it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCancelParams {
@@ -195,15 +199,15 @@ pub struct SessionEventMeta {
 /// The event's number and turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct SessionEventVaultMeta {
-    /// Counted from 1 in each run of the daemon, without gaps. 0 in a replayed history, which consists of no
-    /// events.
+    /// Counted from 1 in each run of the daemon, without gaps. 0 in a replayed history, which is
+    /// not part of the event stream.
     pub seq: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
 }
 
-/// An update, of ACP's kinds.
+/// An update, with ACP's kinds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum SessionUpdate {
@@ -231,12 +235,12 @@ pub enum SessionUpdate {
     /// A tool call.
     ToolCall {
         tool_call_id: String,
-        /// What it does, for people.
+        /// A description of the call, for people.
         title: String,
         /// `read`, `edit`, `delete`, `move`, `search` or `other`.
         kind: String,
         status: ToolCallStatus,
-        /// The files that it names, as absolute paths.
+        /// The files that the call names, as absolute paths.
         locations: Vec<PermissionLocation>,
         /// The arguments.
         #[ts(type = "unknown")]
@@ -248,7 +252,7 @@ pub enum SessionUpdate {
     ToolCallUpdate {
         tool_call_id: String,
         status: ToolCallStatus,
-        /// What it waits for, if it needs approval.
+        /// The approval that it waits for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         title: Option<String>,
@@ -260,7 +264,8 @@ pub enum SessionUpdate {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[ts(optional, type = "unknown")]
         raw_output: Option<Value>,
-        /// The files that it changed, for ACP clients, which show diffs; others use `_vault/changes`.
+        /// The files that it changed, for ACP clients, which show diffs; others use
+        /// `_vault/changes`.
         #[serde(skip)]
         #[ts(skip)]
         files: Vec<FileChange>,
@@ -269,7 +274,7 @@ pub enum SessionUpdate {
         #[ts(skip)]
         image: Option<ToolImage>,
     },
-    /// Use of the model's context window.
+    /// The used part of the model's context window.
     UsageUpdate {
         /// Tokens in use.
         used: u64,
@@ -302,7 +307,7 @@ pub enum SessionUpdate {
 }
 
 impl SessionUpdate {
-    /// The message or the call that the update begins or extends.
+    /// The id of the message or call that the update starts or extends.
     #[must_use]
     pub fn part_of(&self) -> Option<&str> {
         match self {
@@ -350,7 +355,7 @@ pub struct UserMessageMeta {
 pub struct UserMessageVaultMeta {
     /// `chat`, `cli`, `voice`.
     pub source: String,
-    /// The client's name for the message.
+    /// The client's id for the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub client_message_id: Option<String>,
@@ -372,7 +377,7 @@ pub struct ToolCallVaultMeta {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
-    /// It has not begun, or waits for approval.
+    /// It has not started, or waits for approval.
     Pending,
     InProgress,
     Completed,
@@ -384,11 +389,11 @@ pub enum ToolCallStatus {
 pub struct FileChange {
     /// The absolute path.
     pub path: String,
-    /// The first line that differs, from 1; none if it is not known.
+    /// The first line that differs, from 1; none if it is unknown.
     pub line: Option<u32>,
     /// The text before; none for a new file.
     pub old: Option<String>,
-    /// The text after; none if both are too long to show, or no text.
+    /// The text after; none if both are too long to show, or the file is not text.
     pub new: Option<String>,
 }
 
@@ -416,7 +421,7 @@ pub struct Cost {
     pub currency: String,
 }
 
-/// A message is complete and stored, or what was shown of it is void.
+/// A message is complete and stored, or its displayed part is void.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageParams {
@@ -443,7 +448,7 @@ pub enum MessageKind {
     Sent,
     /// A question of the model, which waits for an answer.
     Question,
-    /// The answer was interrupted and is requested again: remove what was shown of it.
+    /// The answer was interrupted and is requested again: remove its displayed part.
     Void,
 }
 
@@ -457,11 +462,11 @@ pub struct StateParams {
     pub queued: u32,
     /// Whether there is a question, which the next message answers.
     pub waiting: bool,
-    /// Why the turn is over; none while it runs, or if it failed.
+    /// The reason of the turn's end; none while it runs, or if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub stop_reason: Option<StopReason>,
-    /// Why the turn failed, and what can be done about it.
+    /// The reason why the turn failed, and advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub error: Option<String>,
@@ -475,7 +480,7 @@ pub struct StateParams {
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
     Running,
-    /// It runs, and waits for a person's approval.
+    /// The turn runs, and waits for a person's approval.
     RequiresAction,
     /// No turn runs.
     Idle,

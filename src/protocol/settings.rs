@@ -18,7 +18,7 @@ pub struct SettingsGetResult {
     pub file: String,
     /// Whether the file exists; it need not.
     pub exists: bool,
-    /// Why the file is invalid.
+    /// The reason why the file is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub problem: Option<ConfigProblem>,
@@ -49,7 +49,7 @@ pub struct Setting {
     /// Whether `_vault/settings/set` can change it: settings that weaken security can only be changed in the
     /// file, and the daemon must be able to write to the file.
     pub settable: bool,
-    /// What the setting is for.
+    /// A description of the setting.
     pub doc: String,
 }
 
@@ -100,7 +100,7 @@ pub struct SettingsSetResult {
     pub overridden_by: Option<String>,
 }
 
-/// Why the settings file is invalid.
+/// The reason why the settings file is invalid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ConfigProblem {
     /// The settings file.
@@ -113,9 +113,9 @@ pub struct ConfigProblem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub column: Option<u32>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// Advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub hint: Option<String>,
@@ -136,7 +136,7 @@ pub struct ConfigReloadedParams {
 /// The settings file is invalid; the old settings stay in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct ConfigRejectedParams {
-    /// What is wrong, and where.
+    /// The problem and its position.
     #[serde(flatten)]
     pub problem: ConfigProblem,
     #[serde(rename = "_meta")]

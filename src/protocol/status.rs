@@ -20,40 +20,40 @@ pub struct StatusResult {
     pub version: String,
     /// The daemon's process id.
     pub pid: u32,
-    /// How long it has been running, in seconds.
+    /// The time since its start, in seconds.
     pub uptime_seconds: u64,
     /// Current connections, including this one.
     pub connections: u32,
-    /// This run of the daemon.
+    /// The id of this run of the daemon.
     pub epoch: String,
     /// The number of the last event so far.
     pub seq: u64,
     pub settings: SettingsState,
-    /// How far the operating system confines the daemon, should a bug be exploited.
+    /// The confinement of the daemon by the operating system, in case a bug is exploited.
     pub confinement: Confinement,
     /// The connection to SmartHole, which receives voice messages.
     pub smarthole: SmartHoleState,
     /// The approval mode; null if it cannot be read: then nothing is changed.
     pub mode: Option<ModeResult>,
-    /// The client that has the vault open, which is asked to open notes; null if none is connected.
+    /// The client that has the vault open, which opens notes on request; null if none is connected.
     pub host: Option<HostState>,
     pub memory: MemoryState,
-    /// What notes are found by; null for callers that may not see the whole vault.
+    /// The state of the search in notes; null for callers that may not see the whole vault.
     pub knowledge: Option<KnowledgeState>,
     pub vault: VaultState,
 }
 
-/// What `search_notes` finds notes by.
+/// The state of the indexes that `search_notes` uses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeState {
-    /// Notes whose words were read; 0 before the first search.
+    /// Number of notes in the word index; 0 before the first search.
     pub notes: u64,
-    /// The model of meaning; null if it is switched off.
+    /// The embedding model; null if search by meaning is switched off.
     pub model: Option<String>,
-    /// Whether what the notes mean is still to be read, from the first search on.
+    /// Whether notes still have to be embedded, from the first search on.
     pub meaning_pending: bool,
-    /// Chunks whose meaning was read.
+    /// Number of embedded chunks.
     pub chunks: u64,
     /// PDFs whose text was read; null if the settings do not allow it.
     pub pdfs: Option<u64>,
@@ -63,10 +63,10 @@ pub struct KnowledgeState {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryState {
-    /// All memory of the process; null if the system does not tell.
+    /// All memory of the process; null if the system does not report it.
     pub total: Option<u64>,
-    /// Mapped files, such as the program's, which the system shares between processes and can evict; null
-    /// if it does not tell.
+    /// Mapped files, such as the program's, which the system shares between processes and can
+    /// evict; null if the system does not report it.
     pub program: Option<u64>,
     /// The catalogue: path, size and times of each file.
     pub catalogue: u64,
@@ -76,14 +76,14 @@ pub struct MemoryState {
     pub text_index: u64,
     /// Texts of notes that are cached for searching.
     pub resident_text: u64,
-    /// The words of all notes, for ranking; 0 before the first search.
+    /// The word index of all notes, for ranking; 0 before the first search.
     pub words: u64,
-    /// What all notes mean, as vectors.
+    /// The embeddings of all notes.
     pub meaning: u64,
-    /// The database's page cache, at most.
+    /// The maximum size of the database's page cache.
     pub store: u64,
-    /// Everything else: compiled patterns, stacks, requests in flight, and memory that the allocator
-    /// keeps; null if it is not known.
+    /// Everything else: compiled patterns, stacks, pending requests, and memory that the allocator
+    /// keeps; null if it is unknown.
     pub other: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ pub struct MemoryState {
 pub struct SettingsState {
     /// The file's path; it need not exist.
     pub file: String,
-    /// Why the file is invalid.
+    /// The reason why the file is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub problem: Option<ConfigProblem>,
@@ -101,21 +101,21 @@ pub struct SettingsState {
     pub needs_restart: Vec<String>,
 }
 
-/// How far the daemon is confined.
+/// The confinement of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct Confinement {
     pub state: ConfinementState,
-    /// What is missing, or why it is not confined; a line each.
+    /// The missing restrictions, or the reason why the daemon is not confined; one per line.
     pub lacks: Vec<String>,
 }
 
-/// How far the daemon is confined.
+/// The confinement of the daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfinementState {
     /// It can write only to its vault and its own folders, and open no connections.
     Full,
-    /// The same, except for what is listed.
+    /// The same, except for the listed restrictions.
     Partial,
     /// Switched off in the settings.
     Off,
@@ -144,11 +144,11 @@ pub struct VaultState {
     /// Duration of the last scan in milliseconds.
     pub scanned_ms: u64,
     pub watching: Watching,
-    /// What a person should know, one line each.
+    /// Information for a person, one line each.
     pub warnings: Vec<String>,
 }
 
-/// How changes by other programs are noticed.
+/// The way in which changes by other programs are noticed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum Watching {
@@ -158,7 +158,7 @@ pub enum Watching {
     Polling {
         /// The interval in seconds.
         seconds: u32,
-        /// Why the system's notifications are not used.
+        /// The reason why the system's notifications are not used.
         reason: String,
     },
     /// Not at all.

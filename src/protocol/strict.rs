@@ -7,8 +7,9 @@ use serde_json::{Map, Number, Value};
 
 /// Parses a JSON text.
 ///
-/// Refuses what serde_json refuses (nesting over 127 levels, numbers out of range, lone surrogates, a byte
-/// order mark, anything after the value), and duplicate keys, of which parsers use either.
+/// Refuses everything that serde_json refuses (nesting over 127 levels, numbers out of range, lone
+/// surrogates, a byte order mark, text after the value), and duplicate keys, since parsers disagree
+/// about which value counts.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut deserializer)?;

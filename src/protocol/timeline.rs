@@ -1,12 +1,12 @@
-//! `_vault/timeline`: what changed the vault, turn by turn, and who did it.
+//! `_vault/timeline`: the changes of the vault, turn by turn, with their authors.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Which change sets to list. All conditions must hold.
+/// The change sets to list. All conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct TimelineParams {
-    /// Only those before this number: `next` of the last answer.
+    /// Only change sets before this number: `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub before: Option<u64>,
@@ -14,15 +14,16 @@ pub struct TimelineParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub limit: Option<u32>,
-    /// Only those that touched this note, under its earlier names too, or something in this folder.
+    /// Only change sets that touched this note, under its earlier names too, or a file in this
+    /// folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub path: Option<String>,
-    /// Only those of this kind of actor.
+    /// Only change sets of this kind of actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub by: Option<Actor>,
-    /// Only those that a call of this tool made.
+    /// Only change sets that a call of this tool made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub tool: Option<String>,
@@ -48,31 +49,31 @@ pub struct TimelineResult {
 #[serde(rename_all = "camelCase")]
 pub struct TimelineSet {
     pub id: u64,
-    /// When it began, in UTC.
+    /// The time of its start, in UTC.
     pub time: String,
     pub title: String,
     pub by: Actor,
-    /// The program's name for itself.
+    /// The program's own name.
     pub caller: String,
     /// The conversation that led to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub session_id: Option<String>,
-    /// What it took back: a change set (`17`) or one change (`17.2`).
+    /// The change set (`17`) or change (`17.2`) that it undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub undoes: Option<String>,
-    /// Whether all of it is taken back.
+    /// Whether all of it is undone.
     pub undone: bool,
     /// Number of its changes.
     pub total: u64,
     /// The first files that it changed.
     pub paths: Vec<String>,
-    /// The tools that made the changes, as far as the audit still knows.
+    /// The tools that made the changes, if the audit log still has them.
     pub tools: Vec<String>,
 }
 
-/// Who made a change.
+/// The author of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
@@ -80,7 +81,7 @@ pub enum Actor {
     Person,
     /// The agent, in a conversation.
     Agent,
-    /// The agent, asked by voice.
+    /// The agent, after a voice message.
     Voice,
     /// A script or another program with a token.
     Client,
@@ -88,7 +89,7 @@ pub enum Actor {
     Mcp,
     /// An ACP client.
     Acp,
-    /// A rule that runs by itself.
+    /// A rule that runs automatically.
     Rule,
 }
 

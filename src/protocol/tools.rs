@@ -34,16 +34,16 @@ pub struct Tool {
     pub annotations: ToolAnnotations,
 }
 
-/// MCP's hints about a tool. What is allowed is decided by the daemon.
+/// MCP's hints about a tool. The daemon decides about permissions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// Display name, where MCP expects it.
+    /// Display name, at the place where MCP expects it.
     pub title: String,
     pub read_only_hint: bool,
-    /// It may move or delete what exists, or change much at once.
+    /// It may move or delete existing files, or change many at once.
     pub destructive_hint: bool,
-    /// A second call with the same arguments changes nothing more.
+    /// A repeated call with the same arguments changes nothing more.
     pub idempotent_hint: bool,
     /// It reaches beyond the vault: a tool of somebody else's server may.
     pub open_world_hint: bool,
@@ -70,7 +70,7 @@ pub struct CallMeta {
     pub vault: Option<CallVaultMeta>,
 }
 
-/// What only the calling program can say, never the model that wrote the arguments.
+/// Options that only the calling program can set, never the model that wrote the arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CallVaultMeta {
@@ -78,8 +78,8 @@ pub struct CallVaultMeta {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
-    /// With `confirmed`: the `identity` of what the person was shown. If the call would change anything else
-    /// by now, nothing is done and approval is requested again.
+    /// With `confirmed`: the `identity` of the change that the person was shown. If the call would
+    /// now make another change, nothing is done and approval is requested again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub agreed: Option<String>,
@@ -87,12 +87,13 @@ pub struct CallVaultMeta {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub dry_run: bool,
-    /// The turn it belongs to, any text of at most 100 characters. The changes of one turn of one
-    /// connection make one change set and share the limits of a turn.
+    /// The turn that the call belongs to, any text of at most 100 characters. The changes of one
+    /// turn of one connection make one change set and share the limits of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub turn: Option<String>,
-    /// The conversation it belongs to, for `list_changes` and the audit; at most 100 characters.
+    /// The conversation that the call belongs to, for `list_changes` and the audit; at most 100
+    /// characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub conversation: Option<String>,
@@ -114,7 +115,7 @@ pub struct ToolsCallResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsCallWritten {
     pub text: String,
-    /// The data: JSON, which is sent as it is.
+    /// The data as JSON, which is sent unchanged.
     pub facts: String,
     pub is_error: bool,
 }

@@ -11,7 +11,7 @@ use super::error::ErrorObject;
 use super::http::ChallengeAnswer;
 use super::page::{ExchangeAnswer, ExchangeBody};
 
-/// A line of the `Methods` interface, and the types it needs.
+/// A line of the `Methods` interface, and the types that it needs.
 pub(crate) struct Method {
     name: &'static str,
     docs: &'static [&'static str],
@@ -97,7 +97,7 @@ fn tidy(declaration: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// The whole file. It depends on nothing but the protocol.
+/// The complete file. It depends only on the protocol.
 #[must_use]
 pub fn generate() -> String {
     let lists = [
@@ -145,7 +145,7 @@ pub fn generate() -> String {
 }
 
 const HEAD: &str = r#"// Written by the daemon's own tests from src/protocol; do not edit.
-// After a change there: UPDATE_GENERATED=1 cargo test --test protocol
+// After a change of the protocol: UPDATE_GENERATED=1 cargo test --test protocol
 
 /** The version of the protocol that these types describe. */
 export const PROTOCOL_VERSION = 1;

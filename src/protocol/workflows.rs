@@ -17,7 +17,7 @@ pub struct WorkflowRunParams {
     #[serde(default = "unnamed")]
     #[ts(optional, as = "Option<String>")]
     pub source: String,
-    /// By name.
+    /// The inputs, by name.
     #[serde(default)]
     #[ts(optional, as = "Option<BTreeMap<String, Value>>")]
     pub inputs: Map<String, Value>,
@@ -47,8 +47,8 @@ pub struct WorkflowResumeParams {
     #[serde(default)]
     #[ts(optional, as = "Option<bool>")]
     pub confirmed: bool,
-    /// Answers by step: `ask`, or `ask[2]` for the third element of a list. For a change that waits for approval `yes`,
-    /// which is valid for exactly what was shown, or `no`.
+    /// Answers by step: `ask`, or `ask[2]` for the third element of a list. For a change that waits
+    /// for approval: `yes`, which is valid for exactly the change that was shown, or `no`.
     #[serde(default)]
     #[ts(optional, as = "Option<BTreeMap<String, String>>")]
     pub answers: BTreeMap<String, String>,
@@ -104,24 +104,24 @@ pub struct WorkflowStep {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[ts(optional, as = "Option<String>")]
     pub text: String,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub error: Option<WorkflowFault>,
-    /// What a person must answer.
+    /// The question that a person must answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub waits: Option<WorkflowWaits>,
 }
 
-/// Why a step failed.
+/// The reason of a step's failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct WorkflowFault {
     /// A stable word.
     pub code: String,
-    /// What went wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// Advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub hint: Option<String>,

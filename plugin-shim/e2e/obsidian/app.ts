@@ -1,7 +1,6 @@
-// A stand-in for Obsidian, written from its public typings and documentation, that loads a plugin as
-// Obsidian loads it: from the vault's folder, as it is shipped. It has what this plugin needs of the
-// version that the plugin's manifest names as the oldest, and nothing that came later; what is asked
-// of it beyond that fails loudly.
+// A stand-in for Obsidian, written from its public typings and documentation. It loads a plugin as Obsidian
+// loads it: from the vault's folder, in its shipped form. It has the API that this plugin needs in the oldest
+// version that the plugin's manifest names, and nothing newer; any other use fails with an error.
 
 import * as state from "@codemirror/state";
 import type { Extension } from "@codemirror/state";
@@ -20,7 +19,7 @@ import { SettingsModal, SettingTab } from "./settings";
 import { editorInfoField, EmptyView, FileExplorerView, FileView, ItemView, MarkdownView, StandInView, View, type ViewState } from "./views";
 import { Workspace, WorkspaceLeaf, type WorkspaceArea } from "./workspace";
 
-/** The version that the manifest names; `agrees.ts` keeps out what is newer. */
+/** The version in the manifest; `agrees.ts` rejects newer members. */
 const VERSION = "1.13.0";
 const LAYOUT = ".obsidian/workspace.json";
 
@@ -45,7 +44,7 @@ class SecretStorage extends Events {
   }
 }
 
-/** What is kept of a tab. */
+/** The stored state of a tab. */
 interface KeptLeaf {
   id?: string;
   type: "leaf";
@@ -90,7 +89,7 @@ export class App {
     return (await ask("list", { file: path })) as string[];
   }
 
-  /** Plugins first, so that the views are known, then the layout as it was. */
+  /** Plugins first, so that their views are registered, then the previous layout. */
   async _start(): Promise<void> {
     await this._plugins.loadEnabled();
     await this.#restore();
@@ -129,14 +128,14 @@ export class App {
     await this.vault.adapter.write(LAYOUT, JSON.stringify(kept, null, 2));
   }
 
-  /** A view has a maker again: leaves that waited for one show it where they are. */
+  /** A view is registered again: leaves that waited for it show it. */
   async _withMaker(type: string): Promise<void> {
     for (const leaf of this.workspace.getLeavesOfType(type)) {
       if (leaf.view instanceof StandInView && !leaf.isDeferred) await leaf.setViewState(leaf.getViewState());
     }
   }
 
-  /** Its maker is gone: leaves stay, with nothing of it in them. */
+  /** The view's registration ended: its leaves stay empty. */
   async _withoutMaker(type: string): Promise<void> {
     for (const leaf of this.workspace.getLeavesOfType(type)) {
       await leaf._show(new StandInView(leaf, leaf.getViewState(), false));
@@ -177,7 +176,7 @@ function keep(area: WorkspaceArea): object {
   return { type: "split", collapsed: area.collapsed, children: [{ type: "tabs", children, currentTab }] };
 }
 
-/** As `requestUrl` does it: no page's rules apply, and a server that is not there is an error. */
+/** As `requestUrl` does: CORS does not apply, and an unreachable server is an error. */
 async function requestUrl(asked: string | { url: string; throw?: boolean }): Promise<object> {
   const given = typeof asked === "string" ? { url: asked } : asked;
   const answer = (await ask("request", given)) as { error?: string; status: number; headers: Record<string, string>; text: string };
@@ -199,7 +198,7 @@ function parseLinktext(link: string): { path: string; subpath: string } {
 
 const Platform = { isDesktop: true, isDesktopApp: true, isMobile: false, isMobileApp: false, isPhone: false, isTablet: false, isMacOS: false, isWin: false, isLinux: true, isSafari: false };
 
-/** What a plugin gets for `require("obsidian")`. */
+/** The module that a plugin gets for `require("obsidian")`. */
 export const parts = {
   ...controls,
   apiVersion: VERSION,
@@ -244,13 +243,13 @@ const api = new Proxy(parts, {
   },
 });
 
-/** What a test asks of it. */
+/** The functions that a test calls. */
 const standIn = {
   get app(): App {
     return app;
   },
   openSettings: () => new SettingsModal(app).open(),
-  /** As the system hands over an address: `obsidian://action?name=value`. */
+  /** As the system opens a link: `obsidian://action?name=value`. */
   openLink(url: string): void {
     const { host, pathname, searchParams } = new URL(url);
     const action = host || pathname.replace(/^\/+/, "");
@@ -258,7 +257,7 @@ const standIn = {
     if (handler === undefined) throw new Error(`nobody handles ${action}`);
     void handler({ action, ...Object.fromEntries(searchParams) });
   },
-  /** Runs a command as its palette does: not where it says that it cannot be run. */
+  /** Runs a command as the command palette does, unless the command is not available. */
   command(id: string): boolean {
     const command = app._commands.get(id);
     if (command === undefined) throw new Error(`there is no command ${id}`);

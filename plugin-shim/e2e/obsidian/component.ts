@@ -1,13 +1,13 @@
-// Obsidian's events, and what is loaded and unloaded with all that it began.
+// Obsidian's events and components: unloading a component releases everything that it registered.
 
-/** One who hears; whoever has it can end that. */
+/** A subscription, which its holder can end. */
 export interface Ref {
   events: Events;
   name: string;
   heard: (...data: unknown[]) => unknown;
 }
 
-/** Every subscription that stands, over all that tells events. */
+/** All active subscriptions of all event sources. */
 export const subscriptions = new Set<Ref>();
 
 export class Events {
@@ -37,7 +37,7 @@ export class Events {
     try {
       ref.heard(...data);
     } catch (error) {
-      // What one of them does wrong keeps no other from hearing.
+      // A listener that throws does not prevent the others from being called.
       window.setTimeout(() => {
         throw error;
       });
@@ -57,7 +57,7 @@ export class Component {
     for (const child of [...this.#children]) child.load();
   }
 
-  /** What loading comes to, where it takes time: a plugin's. */
+  /** The result of an asynchronous load: a plugin's. */
   _loading: Promise<void> | undefined;
 
   onload(): Promise<void> | void {

@@ -1,4 +1,4 @@
-// The controls of the settings, as plugins are given them.
+// The controls of the settings, with Obsidian's API for plugins.
 
 import { setIcon } from "./icons";
 
@@ -188,7 +188,7 @@ export class ToggleComponent extends ValueComponent<boolean> {
     return this.#isOn;
   }
 
-  /** Also a value that is set tells whoever hears it. */
+  /** A programmatic value also calls the listener. */
   setValue(on: boolean): this {
     if (this.#isOn === on) return this;
     this.#isOn = on;
@@ -303,7 +303,7 @@ export class Setting {
   }
 }
 
-/** Rows below one heading. */
+/** The rows below one heading. */
 export class SettingGroup {
   listEl: HTMLElement;
   readonly #groupEl: HTMLElement;

@@ -1,4 +1,4 @@
-// A person's desk: a vault, the program, and a stand-in for Obsidian in a browser of its own.
+// A person's computer: a vault, the program, and a stand-in for Obsidian in its own browser.
 import assert from "node:assert/strict";
 import { cp, readFile } from "node:fs/promises";
 import net from "node:net";
@@ -17,41 +17,41 @@ const BUILT = path.resolve(import.meta.dirname, "..", "..", "dist");
 
 export class Desk {
   contexts = new Set();
-  /** What the page reported as wrong. */
+  /** The errors of the page. */
   problems = [];
-  /** Where the plugin keeps its own settings, in the vault. */
+  /** The file of the plugin's own settings, in the vault. */
   data = `.obsidian/plugins/${ID}/data.json`;
-  /** What the page asked of other machines. */
+  /** The page's requests to other machines. */
   elsewhere = [];
   #browser;
 
-  /** Everything is there, and nothing runs but what is not the steward's. */
+  /** Prepares everything; only processes that are not the steward's are running. */
   static async set({ program, browser, sample, harness, chain }) {
     const desk = new Desk();
     stages.add(desk);
-    // Not opened here; it tells whose test this is.
+    // Not opened here; its name identifies the test.
     desk.browser = browser;
     desk.scripts = harness;
     desk.model = await Model.start();
     desk.smarthole = await SmartHole.start();
     desk.port = await freePort();
     const given = { program, sample, model: desk.model, smarthole: desk.smarthole.port, hears: false, port: desk.port, chain };
-    // A name that has to be quoted where it is typed.
+    // A name that needs quotes in a shell.
     desk.daemon = await Daemon.prepare({ ...given, folder: "Ana's notes" });
     desk.house = await House.open({ vault: desk.daemon.vault, home: desk.daemon.home, scripts: harness, usual: desk.port });
     return desk;
   }
 
-  /** The vault's folder as it is typed in a shell. */
+  /** The vault's folder, quoted for a shell. */
   get folder() {
     return `'${this.daemon.vault.replaceAll("'", "'\\''")}'`;
   }
 
-  /** Puts the plugin into the vault, as the program does it; what that printed. */
+  /** Installs the plugin into the vault with the program; returns the output. */
   async install() {
     const printed = await this.daemon.typed(`steward plugin install --vault ${this.folder}`);
     const folder = path.join(this.daemon.vault, ".obsidian", "plugins", ID);
-    // A plugin that was built since the program was, for whoever works on it.
+    // For developers: a plugin that was built after the program.
     const newer = process.env.STEWARD_PLUGIN;
     if (newer) for (const file of ["main.js", "styles.css"]) await cp(path.join(newer, file), path.join(folder, file));
     const carried = await readFile(path.join(folder, "main.js"), "utf8");
@@ -60,7 +60,7 @@ export class Desk {
     return printed;
   }
 
-  /** Opens Obsidian, in a browser that was not there before. */
+  /** Opens Obsidian in a new browser. */
   async open({ dark = false } = {}) {
     this.#browser = await launch();
     const context = await this.#browser.newContext({
@@ -80,7 +80,7 @@ export class Desk {
     return tab;
   }
 
-  /** The plugin is in the vault, switched on and paired: the chat stands in the sidebar. */
+  /** The plugin is installed, enabled and paired: the chat is in the sidebar. */
   async openPaired() {
     await this.install();
     await this.daemon.start();
@@ -106,14 +106,14 @@ export class Desk {
     });
   }
 
-  /** Closes Obsidian with all its windows, as a person does; the layout is kept. */
+  /** Closes Obsidian with all its windows, as a person does; the layout is saved. */
   async quit() {
     await this.tab.evaluate(() => window.standIn.quit());
     await this.#browser.close();
     this.contexts.clear();
   }
 
-  /** What is held by the page, and what the plugin has of the stand-in and of the daemon. */
+  /** The page's resources, and the plugin's registrations in the stand-in and the daemon. */
   async held() {
     const inside = await this.tab.evaluate(() => ({ ...window.__held(), ...window.standIn.held }));
     return { ...inside, connections: this.house.tunnels.size };
@@ -123,7 +123,7 @@ export class Desk {
     return this.tab.evaluate(() => window.standIn.notices);
   }
 
-  /** Asks the daemon something, as a program of the person's does. */
+  /** Calls the daemon as a person's own program does. */
   async call(method, params) {
     const headers = { authorization: `Bearer ${this.daemon.token}` };
     const socket = new WebSocket(`ws://127.0.0.1:${this.daemon.port}/v1`, { headers });
@@ -155,7 +155,7 @@ export class Desk {
   }
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 function freePort() {
   return new Promise((resolve, reject) => {
     const server = net.createServer();

@@ -1,12 +1,12 @@
-// What stands before everything else: dialogs and short messages.
+// Dialogs and notices.
 
 import type { App } from "./app";
 import { ButtonComponent } from "./controls";
 
-/** Milliseconds for which a message is shown where nothing else is said. */
+/** The default duration of a notice in milliseconds. */
 const SHOWN = 4_000;
 
-/** Dialogs that are open, the last one in front. */
+/** The open dialogs, the front one last. */
 export const open: Modal[] = [];
 
 export class Modal {
@@ -32,7 +32,7 @@ export class Modal {
   }
 
   open(): void {
-    // In the window that has the focus.
+    // In the focused window.
     activeDocument.body.appendChild(this.containerEl);
     this.containerEl.win.addEventListener("keydown", this.#keys);
     open.push(this);
@@ -72,7 +72,7 @@ export class Modal {
   }
 }
 
-/** Closes its dialog after its handler, but for one that comes to something true. */
+/** Closes its dialog after its handler, unless the handler returns true. */
 export class ConfirmationButton extends ButtonComponent {
   #handler: ((event: MouseEvent) => unknown) | null = null;
 
@@ -160,5 +160,5 @@ export class Notice {
   }
 }
 
-/** What every message said, in order. */
+/** The texts of all notices, in order. */
 export const shown: string[] = [];

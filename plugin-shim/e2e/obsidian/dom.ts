@@ -1,9 +1,9 @@
-// The helpers that Obsidian puts on elements. Every window has elements of its own kind, so each gets
-// them: whoever asks `instanceof` across windows is wrong here as there.
+// The helpers that Obsidian adds to elements. Every window has its own constructors, so each window gets the
+// helpers. `instanceof` across windows fails here as in Obsidian.
 
 type Realm = Window & typeof globalThis;
 
-/** Who wants to hear that an element came into another window. */
+/** Callbacks for elements that move to another window. */
 const migrated = new WeakMap<Node, Set<(win: Window) => void>>();
 
 function define(on: object, members: object): void {
@@ -33,7 +33,7 @@ function setText(of: Element, text: string | DocumentFragment): void {
   else of.replaceChildren(text);
 }
 
-/** Puts the helpers into a window. */
+/** Adds the helpers to a window. */
 export function augment(win: Realm): void {
   define(win.Node.prototype, {
     get doc(): Document {
@@ -132,7 +132,7 @@ export function augment(win: Realm): void {
   });
 }
 
-/** Has those told that wait for it: what was moved is in another window now. */
+/** Calls the waiting callbacks: the moved elements are in another window now. */
 export function tellMigrated(root: Node): void {
   const all = [root, ...(root as Element).querySelectorAll("*")];
   for (const node of all) {
@@ -140,7 +140,7 @@ export function tellMigrated(root: Node): void {
   }
 }
 
-/** Who waits for an element of a document to move; what is gone must leave none. */
+/** The callbacks for a document's elements; a removed part must leave none. */
 export function waitsForMove(root: Node): number {
   const all = [root, ...(root as Element).querySelectorAll("*")];
   return all.reduce((sum, node) => sum + (migrated.get(node)?.size ?? 0), 0);

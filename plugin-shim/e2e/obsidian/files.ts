@@ -1,5 +1,5 @@
-// The vault: files and folders as Obsidian knows them, over what is on the disk. What others write
-// there is noticed a moment later, as Obsidian notices it.
+// The vault: Obsidian's files and folders, over the real disk. Changes by other programs are noticed a moment
+// later, as in Obsidian.
 
 import { Events } from "./component";
 import { ask, type Found } from "./machine";
@@ -116,7 +116,7 @@ export class Vault extends Events {
 
   async rename(file: TAbstractFile, to: string): Promise<void> {
     if (await this.adapter.exists(to)) throw new Error("Destination file already exists!");
-    // What Obsidian moves itself is no deletion and no new file to it.
+    // A move by Obsidian itself is neither a deletion nor a new file for it.
     this.#moving = [file.path, to];
     try {
       await ask("rename", { file: file.path, to });
@@ -136,7 +136,7 @@ export class Vault extends Events {
     this._gone(file.path);
   }
 
-  /** Takes note of what is otherwise on the disk. */
+  /** Compares the known files with the disk. */
   _noticed(one: Found & { kind: "created" | "modified" | "deleted" }): void {
     if (!isSeen(one.path) || this.#moving.some((path) => one.path === path || one.path.startsWith(`${path}/`))) return;
     const known = this.#files.get(one.path);
@@ -198,7 +198,7 @@ export class MetadataCache extends Events {
     super();
   }
 
-  /** Where a link leads: by its whole path, then by its end, the shortest first. */
+  /** Resolves a link: by its complete path, then by the end of a path, shortest first. */
   getFirstLinkpathDest(linkpath: string, source: string): TFile | null {
     const wanted = linkpath.toLowerCase().replace(/^\//, "");
     if (wanted === "") return this.vault.getFileByPath(source);
@@ -217,7 +217,7 @@ export class FileManager {
   constructor(
     private readonly vault: Vault,
     private readonly links: MetadataCache,
-    /** Asks the person whether links are to follow; it ends when somebody clicks. */
+    /** Asks the person whether to update links; resolves after a click. */
     private readonly askAboutLinks: () => Promise<boolean>,
   ) {}
 
@@ -239,7 +239,7 @@ export class FileManager {
     else await this.vault.trash(file, option === "system");
   }
 
-  /** The wikilinks to a file, by the note that they stand in. */
+  /** The wikilinks to a file, grouped by the note that contains them. */
   async #leadingTo(file: TAbstractFile): Promise<Map<string, Set<string>>> {
     const found = new Map<string, Set<string>>();
     for (const note of this.vault.getMarkdownFiles()) {
@@ -267,7 +267,7 @@ export class FileManager {
   }
 }
 
-/** A path as Obsidian writes it. */
+/** Normalizes a path as Obsidian does. */
 export function normalizePath(path: string): string {
   const plain = path.replace(/[\u00a0\u202f]/g, " ").replace(/[\\/]+/g, "/").replace(/^\/|\/$/g, "");
   return plain.normalize("NFC") || "/";

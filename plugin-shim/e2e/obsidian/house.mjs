@@ -1,26 +1,25 @@
-// What stands around the stand-in for Obsidian on a real machine: the disk, the system's trash and its
-// store of secrets, and the network, as a proxy that lets nothing through but to this machine and that
-// gives requests the origin that Obsidian has.
+// The environment of the stand-in for Obsidian on a real machine: the disk, the system's trash, its secret
+// storage, and the network, as a proxy that blocks all other machines and sets Obsidian's origin on requests.
 import http from "node:http";
 import net from "node:net";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
-/** The origin of Obsidian's desktop app, as servers see it. */
+/** The origin of Obsidian's desktop app, as servers receive it. */
 const ORIGIN = "app://obsidian.md";
-/** The port of a daemon whose settings say nothing else. */
+/** The port of a daemon with default settings. */
 const USUAL = 27_180;
-/** Milliseconds after which a change on the disk is noticed at the latest. */
+/** The maximum delay in milliseconds after which a change on the disk is noticed. */
 const NOTICED = 60;
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Notes</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="/app.css"></head>
 <body class="theme-light mod-linux is-focused"><script src="/app.js"></script></body></html>`;
 
 export class House {
-  /** Connections that are open through the proxy, but for the page's own. */
+  /** Open connections through the proxy, except the page's own. */
   tunnels = new Set();
-  /** What was asked of other machines, outside of any page; it got nothing, as little as pages do. */
+  /** Blocked requests to other machines from outside of any page. */
   refused = [];
   #server;
   #watchers = new Set();
@@ -32,8 +31,8 @@ export class House {
   #usual;
 
   /**
-   * `scripts` is the folder with the built `app.js`; `home` keeps what is no part of the vault. `usual` is
-   * the port that stands for the daemon's usual one, since this machine may have a daemon of its own.
+   * `scripts` is the folder with the built `app.js`; `home` is for files that are not part of the vault.
+   * `usual` is the port that replaces the daemon's default port, since this machine may run its own daemon.
    */
   static async open({ vault, home, scripts, usual }) {
     const house = new House();
@@ -58,12 +57,12 @@ export class House {
     return `http://127.0.0.1:${this.port}/`;
   }
 
-  /** What a browser is to use for all it asks. */
+  /** The proxy settings for a browser. */
   get proxy() {
     return { server: `http://127.0.0.1:${this.port}` };
   }
 
-  /** Files that went to the system's trash. */
+  /** The files in the system's trash. */
   get trashed() {
     const trash = path.join(this.#home, "trash");
     return existsSync(trash) ? readdirSync(trash) : [];
@@ -100,7 +99,7 @@ export class House {
     return send("application/json", JSON.stringify(answer));
   }
 
-  /** What the stand-in asks of the machine. */
+  /** The stand-in's commands to the machine. */
   #operations = {
     boot: async () => ({ base: this.#vault, files: [...this.#known.values()], secrets: await this.#secrets() }),
     read: async ({ file }) => {
@@ -120,7 +119,7 @@ export class House {
       await mkdir(path.dirname(this.#at(to)), { recursive: true });
       await rename(this.#at(file), this.#at(to));
     },
-    /** Into the vault's `.trash`, flat, or into the system's. */
+    /** Into the vault's `.trash`, flat, or into the system's trash. */
     trash: async ({ file, system }) => {
       const trash = system ? path.join(this.#home, "trash") : this.#at(".trash");
       await mkdir(trash, { recursive: true });
@@ -187,7 +186,7 @@ export class House {
     request.pipe(asked);
   }
 
-  /** A WebSocket of a page's. */
+  /** A WebSocket of a page. */
   #tunnel(request, socket, head) {
     const [, host, port] = /^(.*):(\d+)$/.exec(request.url) ?? [];
     if (!isHere(host ?? "")) {
@@ -223,7 +222,7 @@ export class House {
     });
   }
 
-  /** The vault as Obsidian sees it: nothing whose name begins with a dot. And each plugin's own data. */
+  /** The vault as Obsidian sees it, without names that begin with a dot; and each plugin's own data. */
   #walk() {
     const found = new Map();
     const into = (folder) => {
@@ -249,11 +248,11 @@ export class House {
       const { size, mtimeMs, ctimeMs } = statSync(this.#at(file));
       found.set(file, { path: file, isFolder, size, mtime: mtimeMs, ctime: ctimeMs });
     } catch {
-      // Gone since it was listed.
+      // It was deleted after the listing.
     }
   }
 
-  /** Tells the page what is otherwise on the disk than it was. */
+  /** Reports the differences on the disk to the page. */
   #look() {
     const now = this.#walk();
     const told = [];
@@ -271,7 +270,7 @@ export class House {
     }
   }
 
-  /** What the plugin keeps in the vault, as text; it may be read while it is written. */
+  /** The plugin's data in the vault as text; it may be read during a write. */
   data(id) {
     return readFileSync(this.#at(`.obsidian/plugins/${id}/data.json`), "utf8").replace(/\s/g, "");
   }
@@ -287,7 +286,7 @@ async function text(stream) {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Whether a file is there, for tests that wait for one to go. */
+/** Whether a file exists, for tests that wait for its deletion. */
 export async function exists(file) {
   return stat(file).then(() => true, () => false);
 }

@@ -1,8 +1,8 @@
-// Icons by the names that Obsidian and Lucide share.
+// Icons by their names in Obsidian and Lucide.
 
 import { createElement, icons } from "lucide";
 
-/** Names that were asked for and that nobody knows; but for the one that means none. */
+/** Requested names that do not exist, except the one for no icon. */
 export const unknownIcons = new Set<string>();
 
 /** Draws an icon into an element; an unknown name draws nothing. */

@@ -1,4 +1,4 @@
-// The machine that the stand-in runs on, as the page reaches it: by requests to the test.
+// The page's access to the machine: requests to the test's own server.
 
 /** A file or a folder of the vault. */
 export interface Found {
@@ -10,17 +10,16 @@ export interface Found {
 }
 
 export interface Boot {
-  /** The vault's folder. */
   base: string;
   files: Found[];
-  /** What the system's store of secrets holds. */
+  /** The content of the system's secret storage. */
   secrets: Record<string, string>;
 }
 
-// Before anything counts or wraps it: what the stand-in itself asks is no plugin's doing.
+// Captured before a test counts or wraps it: the stand-in's own requests are not the plugin's.
 const fetch = window.fetch.bind(window);
 
-/** Has something done; the answer is as `house.mjs` says. */
+/** Sends a command; `house.mjs` describes the answers. */
 export async function ask(op: string, given: object = {}): Promise<unknown> {
   const answer = await fetch("/do", { method: "POST", body: JSON.stringify({ op, ...given }) });
   if (!answer.ok) throw new Error(await answer.text());
@@ -31,7 +30,7 @@ export function boot(): Promise<Boot> {
   return ask("boot") as Promise<Boot>;
 }
 
-/** Hears what is otherwise on the disk, from when this resolves on. */
+/** Subscribes to changes on the disk, from the time at which this resolves. */
 export function watch(heard: (one: Found & { kind: "created" | "modified" | "deleted" }) => void): Promise<void> {
   const source = new EventSource("/changes");
   source.onmessage = ({ data }: MessageEvent<string>) => heard(JSON.parse(data) as Parameters<typeof heard>[0]);

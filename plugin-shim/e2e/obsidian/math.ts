@@ -1,10 +1,10 @@
-// What MathJax 3 puts out for the commands that hostile answers are made of, as Obsidian has it: with all
-// of its packages and nothing that makes it safe. Anything else is drawn as signs, one by one.
+// The output of MathJax 3 for the commands of hostile answers, as in Obsidian: with all its packages and
+// without its `safe` extension. Other text is drawn character by character.
 
-/** What `\DeclareMathOperator` made of commands: it holds for every formula that is drawn later. */
+/** The commands that `\DeclareMathOperator` defined: they apply to every later formula. */
 const operators = new Map<string, string>();
 
-/** A formula as Obsidian gives it: drawn, and in no document yet. */
+/** A formula as Obsidian returns it: drawn, but not in a document yet. */
 export function renderMath(source: string, display: boolean): HTMLElement {
   const root = createSpan({ cls: display ? "math math-block is-loaded" : "math math-inline is-loaded" });
   const container = part(root, "mjx-container", { class: "MathJax", jax: "CHTML" });
@@ -14,7 +14,7 @@ export function renderMath(source: string, display: boolean): HTMLElement {
 
 function part(into: Element, name: string, attributes: Record<string, string> = {}): HTMLElement {
   const made = into.ownerDocument.createElement(name);
-  // By the element's own ways, as MathJax does: what is no style is left out.
+  // By the element's own style API, as MathJax does: an invalid style is ignored.
   for (const [key, value] of Object.entries(attributes)) {
     if (key === "style") made.style.cssText = value;
     else made.setAttribute(key, value);
@@ -23,7 +23,7 @@ function part(into: Element, name: string, attributes: Record<string, string> = 
   return made;
 }
 
-/** What stands in braces, with some more of them in it. */
+/** The content of braces, which may be nested. */
 const GROUP = String.raw`\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)\}`;
 const TOKEN = new RegExp(String.raw`^\\mmlToken\{(\w+)\}\[([^\]]*)\]${GROUP}`);
 const BOX = new RegExp(String.raw`^\\bbox\[([^\]]*)\]${GROUP}`);

@@ -1,4 +1,4 @@
-// Menus at the pointer, with what Obsidian and plugins put into them.
+// Menus at the pointer, with the items of Obsidian and of plugins.
 
 import { setIcon } from "./icons";
 

@@ -1,4 +1,4 @@
-// Plugins: what they are given, and how they are loaded from the vault and unloaded again.
+// Plugins: their API, their loading from the vault, and their unloading.
 
 import type { Extension } from "@codemirror/state";
 import type { App } from "./app";
@@ -25,12 +25,12 @@ export interface Command {
   checkCallback?: (checking: boolean) => boolean | void;
 }
 
-/** Everything that plugins have registered and not taken back. */
+/** Everything that plugins have registered and not removed. */
 export const registered = new Set<string>();
 
 export abstract class Plugin extends Component {
   settings?: unknown;
-  /** What the data file held when it was last read or written here. */
+  /** The content of the data file when it was last read or written here. */
   _data = "";
 
   constructor(
@@ -44,7 +44,7 @@ export abstract class Plugin extends Component {
     return undefined;
   }
 
-  /** Made by plugins that want it. */
+  /** Created on demand by plugins. */
   declare onExternalSettingsChange?: () => unknown;
 
   get #file(): string {
@@ -63,7 +63,7 @@ export abstract class Plugin extends Component {
     await this.app.vault.adapter.write(this.#file, this._data);
   }
 
-  /** Tells the plugin that somebody else wrote its data. */
+  /** Notifies the plugin that another program wrote its data. */
   async _dataChanged(): Promise<void> {
     const now = await this.app.vault.adapter.read(this.#file);
     if (now !== this._data) await this.onExternalSettingsChange?.();
@@ -135,14 +135,14 @@ export abstract class PluginSettingTab extends SettingTab {
   }
 }
 
-/** What is in the vault's folder of plugins, and what of it runs. */
+/** The plugins in the vault's folder, and which of them are enabled. */
 export class Plugins {
   readonly running = new Map<string, Plugin>();
   readonly #styles = new Map<string, HTMLStyleElement>();
 
   constructor(
     private readonly app: App,
-    /** What `require` gives for the names that a plugin may ask for. */
+    /** The modules that a plugin may `require`. */
     private readonly modules: Record<string, object>,
     private readonly version: string,
   ) {}
@@ -157,12 +157,12 @@ export class Plugins {
     return found;
   }
 
-  /** Those that were switched on when the app was last open. */
+  /** The plugins that were enabled when the app was last open. */
   async loadEnabled(): Promise<void> {
     for (const id of await this.#enabled()) await this.#load(id);
   }
 
-  /** Switches one on, as a person does. */
+  /** Enables a plugin, as a person does. */
   async enable(id: string): Promise<void> {
     const plugin = await this.#load(id);
     await this.#write([...new Set([...(await this.#enabled()), id])]);
@@ -191,7 +191,7 @@ export class Plugins {
       if (found === undefined) throw new Error(`Cannot find module '${name}'`);
       return found;
     };
-    // As Obsidian does: the bundle is a function of these three.
+    // As Obsidian does: the bundle is a function with these three parameters.
     const run = new Function("require", "module", "exports", `${code}\n//# sourceURL=plugin:${id}`) as (
       require: (name: string) => object,
       to: object,

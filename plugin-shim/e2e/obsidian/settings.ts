@@ -1,4 +1,4 @@
-// The settings: a tab of definitions, drawn by Obsidian, and the dialog around it.
+// The settings: a tab of definitions, which Obsidian renders, and its dialog.
 
 import type { App } from "./app";
 import { ButtonComponent, Setting, SettingGroup, ToggleComponent } from "./controls";
@@ -37,7 +37,7 @@ export abstract class SettingTab {
     return undefined;
   }
 
-  /** Draws what is defined, row by row. */
+  /** Renders the definitions, row by row. */
   _display(into: HTMLElement): void {
     this._hide();
     this.update();
@@ -65,7 +65,7 @@ export abstract class SettingTab {
   }
 }
 
-/** The dialog with all tabs; the plugins themselves are the first. */
+/** The dialog with all tabs; the list of plugins is the first. */
 export class SettingsModal extends Modal {
   #shown: SettingTab | null = null;
   #body!: HTMLElement;
@@ -114,7 +114,7 @@ export class SettingsModal extends Modal {
     this.#body.empty();
   }
 
-  /** The plugins that are in the vault, each with its switch. */
+  /** The plugins in the vault, each with its toggle. */
   async #community(): Promise<void> {
     this.#clear();
     const { _plugins: plugins } = this.app;

@@ -1,5 +1,5 @@
-// Views: what a leaf shows. Those of Obsidian's own that a plugin meets are here: a note, the list of
-// files, and what stands for a view that is not loaded or that nobody makes any more.
+// Views: the content of leaves. Includes Obsidian's own views that a plugin meets: a note, the list of files,
+// and the placeholder of a view that is not loaded or not registered.
 
 import { EditorState, StateEffect, StateField } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
@@ -13,7 +13,7 @@ export interface ViewState {
   type: string;
   state?: Record<string, unknown>;
   active?: boolean;
-  /** What its tab says, kept with the layout. */
+  /** The title of its tab, stored with the layout. */
   title?: string;
 }
 
@@ -265,7 +265,7 @@ export class MarkdownView extends FileView {
   }
 }
 
-/** The notes, to click on. */
+/** The list of notes, for clicks. */
 export class FileExplorerView extends ItemView {
   override icon = "folder-closed";
   override navigation = false;
@@ -299,7 +299,7 @@ export class FileExplorerView extends ItemView {
   }
 }
 
-/** A tab with nothing in it. */
+/** An empty tab. */
 export class EmptyView extends ItemView {
   getViewType(): string {
     return "empty";
@@ -310,7 +310,7 @@ export class EmptyView extends ItemView {
   }
 }
 
-/** Stands for a view that was not looked at since the start, or that no plugin makes at the moment. */
+/** The placeholder of a view that was not shown since the start, or that no plugin registers now. */
 export class StandInView extends ItemView {
   constructor(
     leaf: WorkspaceLeaf,

@@ -1,4 +1,4 @@
-// The workspace: leaves in the main area, in the two sidebars and in windows of their own.
+// The workspace: leaves in the main area, in the two sidebars and in separate windows.
 
 import type { App } from "./app";
 import { Events } from "./component";
@@ -14,7 +14,7 @@ interface OpenState {
 
 let nextId = 1;
 
-/** Leaves as tabs, one in front. */
+/** Leaves as tabs, one of them active. */
 export class WorkspaceTabs extends Events {
   readonly containerEl: HTMLElement;
   readonly #headers: HTMLElement;
@@ -194,7 +194,7 @@ export class Workspace extends Events {
   readonly rightSplit: WorkspaceArea;
   readonly _windows: WorkspaceArea[] = [];
   layoutReady = false;
-  /** Kept when Obsidian is quit; between, nobody reads it. */
+  /** Saved when Obsidian quits; nothing reads it before. */
   readonly requestSaveLayout = (): void => undefined;
   #active: WorkspaceLeaf | null = null;
   #activations = 0;
@@ -286,7 +286,7 @@ export class Workspace extends Events {
     return last instanceof FileView ? last.file : null;
   }
 
-  /** Tells whoever hears it where another file is in front than before. */
+  /** Notifies listeners when another file is active than before. */
   _noteFile(): void {
     const file = this.getActiveFile();
     if (file === this.#file) return;
@@ -335,7 +335,7 @@ export class Workspace extends Events {
     return area;
   }
 
-  /** Another window, with elements and constructors of its own. */
+  /** Another window, with its own elements and constructors. */
   #window(): WorkspaceArea {
     const win = window.open("about:blank", "_blank", "popup,width=520,height=760");
     if (win === null) throw new Error("the window was not opened");
@@ -367,7 +367,7 @@ export class Workspace extends Events {
     this.trigger("window-close", area, area.win);
   }
 
-  /** A leaf is gone; a window with none left goes too. */
+  /** Removes a leaf; a window without leaves closes. */
   _left(leaf: WorkspaceLeaf, area: WorkspaceArea): void {
     if (this.#active === leaf) this.#active = null;
     if (this._windows.includes(area) && area._tabs._leaves.length === 0 && !area.win.closed) area.win.close();
@@ -376,7 +376,7 @@ export class Workspace extends Events {
   }
 }
 
-/** Whether a view is of a note; here, since the rooms know each other. */
+/** Whether a view shows a note; here, since the modules import each other. */
 export function isNote(view: View): view is MarkdownView {
   return view instanceof MarkdownView;
 }

@@ -1,4 +1,6 @@
-/** The program around the view where that is a browser. Notes are opened in Obsidian if it is there, and shown here otherwise. */
+/**
+ * The host of the view in a browser. Notes open in Obsidian if it is available, and in a preview otherwise.
+ */
 
 import { said } from "../call-error";
 import { CallError, type Connection } from "../connection";
@@ -8,7 +10,7 @@ import { loadCards } from "../view/lazy";
 import type { ActiveNote, Host, OpenOptions } from "../host";
 import { drawIcon } from "./icons";
 
-/** Milliseconds that a notice stays. */
+/** Milliseconds for which a notice is shown. */
 const STAYS = 6_000;
 
 export class BrowserHost implements Host {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { isHarmless } from "../view/formula";
 import { draw } from "./formulas";
 
-// jsdom has no styles of MathML elements, which browsers show as the attribute.
+// jsdom has no styles for MathML elements; a browser derives them from the attribute.
 beforeAll(() => {
   const style = (element: Element): object =>
     new Proxy({}, {
@@ -26,7 +26,7 @@ describe("a formula on the page", () => {
     String.raw`\sum_{i=1}^n \hat{x}_i \longrightarrow \mathcal{D} \quad \vec{v} \overline{ab}`,
     String.raw`\color{red}{x} \boxed{y}`,
     String.raw`\left\{ x \setminus y \right\} \lim_{x \to 0} \binom{n}{k}`,
-  ])("is MathML that does nothing else: %s", (tex) => {
+  ])("is MathML without links or actions: %s", (tex) => {
     for (const isBlock of [true, false]) {
       const drawn = draw(document, tex, isBlock);
       expect(drawn.querySelector("math > *, math")?.namespaceURI).toBe("http://www.w3.org/1998/Math/MathML");
@@ -34,7 +34,7 @@ describe("a formula on the page", () => {
     }
   });
 
-  it.each([String.raw`\frac{a`, String.raw`\nosuchcommand{a}`, String.raw`\def\a{\a\a}\a`])("is refused where it cannot be understood: %s", (tex) => {
+  it.each([String.raw`\frac{a`, String.raw`\nosuchcommand{a}`, String.raw`\def\a{\a\a}\a`])("is refused if it is invalid: %s", (tex) => {
     expect(() => draw(document, tex, true)).toThrow();
   });
 
@@ -44,13 +44,13 @@ describe("a formula on the page", () => {
   });
 
   it.each([String.raw`\href{http://evil.example}{x}`, String.raw`\includegraphics{http://evil.example/p.png}`])(
-    "never leads elsewhere: %s",
+    "never contains an address: %s",
     (tex) => {
       let drawn: HTMLElement | null = null;
       try {
         drawn = draw(document, tex, false);
       } catch {
-        // Refused.
+        // Refused formulas throw.
       }
       expect(drawn?.innerHTML ?? "").not.toContain("evil.example");
     },

@@ -1,12 +1,12 @@
-/** Formulas as MathML, which browsers draw without fonts of their own. Loaded when the first one is drawn. */
+/** Formulas as MathML, which browsers draw without extra fonts. Loaded when the first formula is drawn. */
 
 import temml from "temml";
 
-/** Ems that a rule or a space may be long, and macros that a formula may expand. */
+/** The maximum length of a rule or space in ems, and the maximum number of macro expansions of a formula. */
 const LARGEST: [number, number] = [20, 200];
 const MOST_EXPANSIONS = 200;
 
-/** Draws a formula. Throws where the TeX is not understood. */
+/** Draws a formula. Throws if the TeX is invalid. */
 export function draw(document: Document, tex: string, isBlock: boolean): HTMLElement {
   const root = document.createElement(isBlock ? "div" : "span");
   temml.render(tex, root, {
@@ -16,10 +16,10 @@ export function draw(document: Document, tex: string, isBlock: boolean): HTMLEle
     strict: true,
     maxSize: LARGEST,
     maxExpand: MOST_EXPANSIONS,
-    // Macros of one formula must not change the next.
+    // Macros of one formula must not affect the next one.
     macros: {},
   });
-  // Its classes for other browsers and fonts mean nothing here.
+  // Its classes, for other browsers and fonts, have no styles here.
   for (const one of root.querySelectorAll("[class]")) {
     const ours = [...one.classList].filter((name) => name.startsWith("tml-"));
     if (ours.length > 0) one.setAttribute("class", ours.join(" "));

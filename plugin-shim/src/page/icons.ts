@@ -1,4 +1,4 @@
-/** Lucide's icons (ISC licence) for the page; Obsidian brings its own. */
+/** Lucide's icons (ISC licence) for the page; Obsidian includes its own. */
 
 import {
   ArrowDown,
@@ -89,7 +89,7 @@ const ICONS: Record<string, IconNode> = {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Draws an icon into an element; one that is not known leaves its room empty. */
+/** Draws an icon into an element. The space of an unknown icon stays empty. */
 export function drawIcon(into: HTMLElement, name: string): void {
   const document = into.ownerDocument;
   const svg = document.createElementNS(SVG, "svg");

@@ -1,4 +1,4 @@
-/** The chat as a page that the daemon serves: without Obsidian, in a browser. */
+/** The chat as a page that the daemon serves to a browser. */
 
 import { Activity } from "../activity";
 import { type Connection, createConnection } from "../connection";
@@ -12,7 +12,7 @@ import { codeIn, exchange, keep, tokenFor } from "./exchange";
 const NAME = "Vault Steward";
 
 async function start(): Promise<void> {
-  // Before the code is taken out of the address, and what goes with it.
+  // Read before the fragment, which holds the code, is removed from the address.
   const isMachine = new URLSearchParams(window.location.hash.slice(1)).get("view") === "time-machine";
   const root = element(document, "main", { class: "page-chat" });
   document.body.appendChild(root);
@@ -23,7 +23,7 @@ async function start(): Promise<void> {
     capabilities: { approvals: true },
     clientInfo: { name: "vault-steward-page", title: "Browser", version: "0.1.0" },
     get: async (url) => {
-      // Its own daemon, whatever this machine is called in the address bar.
+      // The page's own daemon, whatever name of this machine is in the address.
       const answer = await window.fetch(new URL(url).pathname, { cache: "no-store" });
       return { status: answer.status, text: await answer.text() };
     },
@@ -32,7 +32,7 @@ async function start(): Promise<void> {
   const activity = new Activity(connection);
   activity.onWaiting((what) => host.alert(what));
   const focus = isMachine ? await showMachine(root, connection, activity, host) : showChat(root, connection, activity, host);
-  /** Once it is in: a token with all of its time before it, and what lets this tab in again. */
+  /** After the login: requests a token with its full lifetime, and the value that admits this tab again. */
   const renew = async (): Promise<void> => {
     const { url } = await connection.call("_vault/page_code", {});
     const renewed = await exchange(window, codeIn(url));
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
     await keep(window, renewed, epoch);
   };
   connection.onState(({ kind }) => {
-    // What cannot be had now is had with the next connection.
+    // A failed renewal is repeated with the next connection.
     if (kind === "connected") renew().catch(() => undefined);
   });
   connection.start();
@@ -54,7 +54,7 @@ async function start(): Promise<void> {
   });
 }
 
-/** The chat; the answer has the person write there. */
+/** Shows the chat; the returned function focuses the input field. */
 function showChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): () => void {
   const chat = mountChat(root, connection, activity, host);
   const entitle = (): void => {
@@ -65,7 +65,7 @@ function showChat(root: HTMLElement, connection: Connection, activity: Activity,
   return () => chat.focus();
 }
 
-/** The time machine in a tab of its own. */
+/** Shows the time machine in its own tab. */
 async function showMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): Promise<() => void> {
   document.title = `Time machine · ${NAME}`;
   const { mountMachine } = await loadCards();
@@ -73,7 +73,7 @@ async function showMachine(root: HTMLElement, connection: Connection, activity: 
   return () => root.querySelector<HTMLElement>(".vs-river")?.focus();
 }
 
-/** What the tab is called: what waits for the person first, in whichever conversation it does. */
+/** The title of the tab: pending approvals of any conversation come first. */
 function titleFor({ kind, approvals }: ChatState, isWaiting: boolean): string {
   const words: Partial<Record<ChatState["kind"], string>> = { working: "Working…", failed: "Failed", away: "Disconnected" };
   const what = words[kind];
@@ -81,5 +81,5 @@ function titleFor({ kind, approvals }: ChatState, isWaiting: boolean): string {
   return first === undefined ? NAME : `${first} · ${NAME}`;
 }
 
-// In a task of its own: reading the program and building the page are each as long as one may be.
+// In a separate task: parsing the program and building the page each take as long as one task may.
 window.setTimeout(() => void start(), 0);

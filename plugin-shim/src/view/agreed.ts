@@ -1,18 +1,18 @@
-/** Calls of tools that the person makes by a button, and what to show of their answers. */
+/** Tool calls that the person makes with a button, and the display of their answers. */
 
 import type { CallGiven, CallHow } from "./chat";
 import type { Parts } from "./part";
 import type { ToolsCallResult } from "../protocol";
 
-/** How a person is asked for their agreement. */
+/** The texts of a confirmation dialog. */
 interface Asks {
-  /** `Undo this?` */
+  /** The question: `Undo this?` */
   question: string;
-  /** What the button of agreement says: `Undo`. */
+  /** The label of the confirming button: `Undo`. */
   action: string;
 }
 
-/** Calls a tool, and once more with the person's agreement where it takes one. Null where they do not give it. */
+/** Calls a tool, and calls it again with the person's approval if it needs one. Null if they refuse. */
 export async function callAgreed(
   parts: Pick<Parts, "chat" | "host">,
   tool: string,
@@ -24,7 +24,7 @@ export async function callAgreed(
   if (codeOf(result) !== "approval_needed") return result;
   const { reasons, identity } = errorData(result) as { reasons?: string[]; identity?: string };
   const why = reasons?.join("; ") ?? messageOf(result);
-  if (!(await parts.host.confirm(`${asks.question} It needs your agreement: ${why}.`, asks.action))) return null;
+  if (!(await parts.host.confirm(`${asks.question} It needs your approval: ${why}.`, asks.action))) return null;
   return parts.chat.tool(tool, given, { ...how, confirmed: true, agreed: identity });
 }
 
@@ -33,23 +33,23 @@ export function textOf(result: ToolsCallResult): string {
   return result.content.map((one) => one.text).join("\n");
 }
 
-/** What the answer has for programs. */
+/** The answer's structured output. */
 export function structured(result: ToolsCallResult): Record<string, unknown> {
   return objectOf(result.structuredContent);
 }
 
-/** Why it was refused; the advice in it is for who calls tools, and a button here. */
+/** The reason of the refusal. Its advice is for programs that call tools; a person has a button. */
 export function messageOf(result: ToolsCallResult): string {
   const { message } = structured(result);
   return typeof message === "string" ? message : textOf(result);
 }
 
-/** The code of an error; undefined where the call did its work. */
+/** The code of an error; undefined if the call succeeded. */
 export function codeOf(result: ToolsCallResult): unknown {
   return result.isError ? structured(result)["code"] : undefined;
 }
 
-/** What an error says for programs of its own kind. */
+/** The details of an error, which depend on its code. */
 export function errorData(result: ToolsCallResult): Record<string, unknown> {
   return objectOf(structured(result)["data"]);
 }

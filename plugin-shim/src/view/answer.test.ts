@@ -3,7 +3,7 @@ import { Answer, Painter } from "./answer";
 import type { Host } from "../host";
 import { Scope } from "./scope";
 
-/** A window whose frames and timers run when a test says so; each look at the clock costs a little. */
+/** A window whose frames and timers run when a test runs them; each read of the clock costs a little time. */
 class Time {
   #frames: (() => void)[] = [];
   #timers: (() => void)[] = [];
@@ -32,7 +32,7 @@ class Time {
     return due.length;
   }
 
-  /** Lets everything run that waits; answers in how many frames and tasks. */
+  /** Runs everything that waits; returns the number of frames and tasks. */
   async all(): Promise<{ frames: number; tasks: number }> {
     const counted = { frames: 0, tasks: 0 };
     for (let round = 0; round < 10_000; round++) {
@@ -63,7 +63,7 @@ const items = (root: Element): (string | null)[] => [...root.querySelectorAll("l
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, at) => `item ${at}`);
 
 describe("an answer", () => {
-  it("shows in the next frame what has come", () => {
+  it("shows arrived text in the next frame", () => {
     const { answer: one } = answer();
     one.set("One **two", false);
     time.frame();
@@ -74,14 +74,14 @@ describe("an answer", () => {
     expect(one.root.querySelectorAll("p")).toHaveLength(2);
   });
 
-  it("is drawn from its end when it is long, in many short tasks, and whole", async () => {
+  it("is drawn completely from its end in many short tasks if it is long", async () => {
     time.cost = 0.5;
     const { answer: one } = answer();
     one.set(lines(2_000), true);
     while (items(one.root).length === 0) time.frame();
     expect(items(one.root)).toContain("item 1999");
     expect(items(one.root)).not.toContain("item 0");
-    // What is not drawn takes its room.
+    // Text that is not drawn yet reserves its height.
     const first = one.root.querySelector<HTMLElement>(".vs-group");
     expect(first?.style.minHeight).toMatch(/em$/);
     const { tasks } = await time.all();
@@ -91,7 +91,7 @@ describe("an answer", () => {
     expect(one.root.classList.contains("is-long")).toBe(true);
   });
 
-  it("has no piece twice and none missing, however it comes and however slow it is drawn", async () => {
+  it("has every piece exactly once, however it arrives and however slowly it is drawn", async () => {
     for (const cost of [0.1, 3, 50]) {
       time = new Time();
       time.cost = cost;
@@ -108,7 +108,7 @@ describe("an answer", () => {
     }
   });
 
-  it("is drawn at once where all of it is needed", () => {
+  it("is drawn at once if all of it is needed", () => {
     const { answer: one, painter } = answer();
     one.set(lines(2_000), true);
     while (time.frame() > 0);
@@ -116,7 +116,7 @@ describe("an answer", () => {
     expect(items(one.root)).toEqual(numbered(2_000));
   });
 
-  it("begins anew with another text", async () => {
+  it("starts again with another text", async () => {
     const { answer: one } = answer();
     one.set(lines(500), true);
     await time.all();
@@ -128,7 +128,7 @@ describe("an answer", () => {
 });
 
 describe("formulas", () => {
-  it("are drawn by the host once they are whole, one in a task", async () => {
+  it("are drawn by the host when they are complete, one per task", async () => {
     const asked: [string, boolean][] = [];
     const { answer: one } = answer((tex, block) => {
       asked.push([tex, block]);
@@ -184,7 +184,7 @@ describe("formulas", () => {
     String.raw`\eqref{a}`,
     String.raw`\refeq{a}`,
     "x".repeat(3_000),
-  ])("stay as they were written where they do more than show: %s", async (tex) => {
+  ])("stay TeX if they do more than display: %s", async (tex) => {
     let asked = 0;
     const { answer: one } = answer(() => {
       asked += 1;
@@ -202,7 +202,7 @@ describe("formulas", () => {
     String.raw`\set{x|y} \deg \cellcolor{red}`,
     String.raw`\textcolor{red}{x} \tag{1}`,
     String.raw`\begin{cases} a & b \end{cases}`,
-  ])("are drawn where they only show: %s", async (tex) => {
+  ])("are drawn if they only display: %s", async (tex) => {
     const asked: string[] = [];
     const { answer: one } = answer((given) => {
       asked.push(given);
@@ -213,7 +213,7 @@ describe("formulas", () => {
     expect(asked).toEqual([tex]);
   });
 
-  /** What stands in the place of `x` when MathJax has drawn this. */
+  /** The element that replaces `x` when MathJax has drawn the formula. */
   const drawn = async (html: string): Promise<{ root: Element; tex: string | null | undefined }> => {
     const { answer: one } = answer(() => {
       const made = document.createElement("span");
@@ -256,7 +256,7 @@ describe("formulas", () => {
     '<mjx-assistive-mml><math><mi href="http://evil.example">x</mi></math></mjx-assistive-mml>',
     '<mjx-assistive-mml><math><mglyph src="http://evil.example/picture.png"></mglyph></math></mjx-assistive-mml>',
     '<mjx-assistive-mml><math><mi style="position:fixed">x</mi></math></mjx-assistive-mml>',
-  ])("are not shown where what was drawn does more: %s", async (html) => {
+  ])("are not shown if the drawn elements do more: %s", async (html) => {
     const { root, tex } = await drawn(math(html));
     expect(tex).toBe("x");
     expect(root.querySelector("mjx-container")).toBeNull();
@@ -270,13 +270,13 @@ describe("formulas", () => {
     '<mjx-mtd style="text-align: right; padding-right: 0px; border-top: 0.1em dashed;" data-cramped="true" id="mjx-eqn:1"></mjx-mtd>',
     '<mjx-mtext style="font-family: MJXZERO, serif;"><mjx-utext style="width: 10px;" variant="-explicitFont">A</mjx-utext></mjx-mtext>',
     '<mjx-assistive-mml unselectable="on" display="inline"><math xmlns="http://www.w3.org/1998/Math/MathML"><mi mathvariant="normal" data-mjx-texclass="ORD" class="MJX-tex-mathit">x</mi></math></mjx-assistive-mml>',
-  ])("are shown where what was drawn only shows: %s", async (html) => {
+  ])("are shown if the drawn elements only display: %s", async (html) => {
     const { root, tex } = await drawn(math(html));
     expect(tex).toBeUndefined();
     expect(root.querySelector(".vs-formula mjx-math")?.innerHTML).toBe(html);
   });
 
-  it("stay where the host cannot draw them, and where it fails", async () => {
+  it("stay TeX if the host cannot draw them, and if it fails", async () => {
     const { answer: one } = answer();
     const { answer: two } = answer(() => Promise.reject(new Error("no")));
     for (const each of [one, two]) each.set("$x$", true);

@@ -1,4 +1,4 @@
-/** A text that is drawn as it arrives: what is final once, what is last again, all of it in time. */
+/** A text that is drawn as it arrives: final pieces once, the last piece repeatedly, all within a time limit. */
 
 import { box, clear } from "./dom";
 import { drawSegment } from "./blocks";
@@ -9,31 +9,34 @@ import { warmUp } from "./markdown";
 import type { Scope } from "./scope";
 import { type Segment, Segments } from "./segments";
 
-/** Milliseconds of one frame that are spent on what is in sight, */
+/** Milliseconds of a frame for drawing visible text, */
 const BUDGET = 4;
-/** and lines that are drawn in it: the browser lays them out in the same frame, which takes longer. */
+/** and the maximum number of lines, since their layout in the same frame takes longer than drawing. */
 const FRAME_LINES = 64;
-/** Milliseconds of one task between frames that are spent on what is not. */
+/** Milliseconds of a task between frames for drawing text that is not visible. */
 const FAR_BUDGET = 6;
-/** Characters that are cut into pieces before the time is looked at. */
+/** Characters that are segmented between two reads of the clock. */
 const READ = 8_000;
-/** Pieces, lines and characters that are laid out, or left out, together: the browser watches each group. */
+/**
+ * The maximum pieces, lines and characters of a group. The browser lays out, or skips, a group as a whole, and watches
+ * each group.
+ */
 const PIECES = 16;
 const LINES = 48;
 const CHARACTERS = 4_000;
-/** Groups at the end that are drawn within frames: about four screens. */
+/** The number of groups at the end that are drawn within frames: about four screens. */
 const NEAR = 3;
 
-/** Says whether there is time for more, now that so many lines more are drawn. */
+/** Whether there is time for more after that many more drawn lines. */
 type InTime = (lines?: number) => boolean;
 
-/** Draws the texts of a view: the end of each in frames, what lies far before it between them. */
+/** Draws the texts of a view: the end of each in frames, the rest between frames. */
 export class Painter {
   readonly #near = new Set<Answer>();
   readonly #far = new Set<Answer>();
-  /** Formulas to be drawn, code to be coloured and links to be checked. */
+  /** Formulas to draw, code to highlight and links to check. */
   readonly #later: HTMLElement[] = [];
-  /** Whether a frame is asked for, and whether a task is. */
+  /** Whether a frame is requested, and whether a task is. */
   #inFrame = false;
   #inTask = false;
 
@@ -41,7 +44,7 @@ export class Painter {
   readonly #now: () => number;
   readonly #math: Host["math"];
   readonly #icon: Host["icon"] | undefined;
-  /** Has a link to a note checked. */
+  /** Checks a link to a note. */
   readonly #link: ((link: HTMLElement) => void) | undefined;
 
   constructor(
@@ -58,7 +61,7 @@ export class Painter {
     this.#link = link;
   }
 
-  /** Gets ready, before anything is to be drawn, what the first text takes. */
+  /** Prepares, before any text arrives, what the first drawing needs. */
   warmUp(): void {
     const steps = warmUp();
     const step = (): void => {
@@ -70,20 +73,20 @@ export class Painter {
     this.#scope.frame(() => this.#scope.after(0, step));
   }
 
-  /** Has a text drawn in the next frame. */
+  /** Draws a text in the next frame. */
   want(answer: Answer): void {
     this.#near.add(answer);
     this.#plan();
   }
 
-  /** A piece is drawn that stays: what takes longer to draw in it is drawn later. */
+  /** After a final piece is drawn: schedules its slow parts. */
   drew(piece: HTMLElement): void {
     const later = ["[data-language]", this.#math && ".vs-math", this.#link && "[data-linkpath]"].filter(Boolean).join();
     this.#later.push(...piece.querySelectorAll<HTMLElement>(later));
     for (const one of piece.querySelectorAll<HTMLElement>("[data-icon]")) this.#icon?.(one, one.dataset["icon"] ?? "");
   }
 
-  /** Draws now all of the text that an element is in. */
+  /** Draws the complete text that contains an element now. */
   finish(within: Element): void {
     for (const answer of this.#far) if (answer.root.contains(within)) answer.fill(() => true);
   }
@@ -107,7 +110,7 @@ export class Painter {
   #paint(): void {
     this.#inFrame = false;
     const inTime = this.#within(BUDGET, FRAME_LINES);
-    // The newest first: it is what a person looks at.
+    // The newest text first: a person looks at it.
     for (const answer of [...this.#near].reverse()) {
       if (answer.paint(inTime)) {
         this.#near.delete(answer);
@@ -125,12 +128,12 @@ export class Painter {
       if (answer.fill(inTime)) this.#far.delete(answer);
       if (!inTime()) break;
     }
-    // One alone may take as long as a piece of text.
+    // One formula or code block may take as long as a whole piece.
     const later = inTime() ? this.#later.shift() : undefined;
     if (later?.isConnected) {
       if (later.classList.contains("vs-math")) void this.#drawMath(later);
       else if (later.dataset["linkpath"] !== undefined) this.#link?.(later);
-      // Without its colours it is read all the same.
+      // Code without colours is still readable.
       else void loadCards().then(({ highlight }) => highlight(later), () => undefined);
     }
     this.#plan();
@@ -143,11 +146,11 @@ export class Painter {
     try {
       const drawn = await this.#math?.(tex, isBlock);
       if (!drawn || !isHarmless(drawn)) return;
-      // What is moved or made larger within it stays within it.
+      // CSS that moves or enlarges parts of a formula must not reach beyond it.
       drawn.classList.add(isBlock ? "vs-formula-block" : "vs-formula");
       formula.replaceWith(drawn);
     } catch {
-      // It stays as it was written.
+      // A failed formula is shown as TeX.
     }
   }
 
@@ -161,17 +164,17 @@ export class Painter {
   }
 }
 
-/** Pieces that stand in one element. */
+/** Pieces in one element. */
 interface Group {
   root: HTMLElement;
-  /** What is not drawn yet. */
+  /** The pieces that are not drawn yet. */
   waiting: Segment[];
   pieces: number;
   lines: number;
   characters: number;
 }
 
-/** One text in an element of its own. */
+/** One text in its own element. */
 export class Answer {
   readonly root: HTMLElement;
   #segments = new Segments();
@@ -180,7 +183,7 @@ export class Answer {
   #isOver = false;
   #isFinished = false;
   #groups: Group[] = [];
-  /** Groups before this one are drawn. */
+  /** The groups before this one are drawn. */
   #drawnTo = 0;
   #open: HTMLElement | null = null;
 
@@ -194,7 +197,7 @@ export class Answer {
     this.root = box(near, "vs-markdown");
   }
 
-  /** Shows this text; `over` where no more of it comes. What was drawn of it stays. */
+  /** Shows this text; `over` if it is complete. Drawn pieces stay. */
   set(text: string, over: boolean): void {
     if (text === this.#text && over === this.#isOver) return;
     if (this.#isOver || !text.startsWith(this.#text)) this.#restart();
@@ -203,12 +206,12 @@ export class Answer {
     this.#painter.want(this);
   }
 
-  /** Whether something far from the end is not drawn yet. */
+  /** Whether a group far from the end is not drawn yet. */
   get waits(): boolean {
     return this.#groups.some((group, at) => at >= this.#drawnTo && group.waiting.length > 0);
   }
 
-  /** Draws the end as far as there is time; answers whether it stands. */
+  /** Draws the end while there is time; returns whether it is complete. */
   paint(inTime: InTime): boolean {
     if (!this.#cut(inTime)) return false;
     this.#closed();
@@ -225,7 +228,7 @@ export class Answer {
     return true;
   }
 
-  /** Draws what is far from the end; answers whether all of it stands. */
+  /** Draws the groups far from the end; returns whether all are complete. */
   fill(inTime: InTime): boolean {
     for (let at = this.#groups.length - 1; at >= this.#drawnTo; at--) {
       const group = this.#groups[at];
@@ -239,7 +242,7 @@ export class Answer {
     this.#painter.forget(this);
   }
 
-  /** Cuts what has come into pieces, each in its group; answers whether all has been. */
+  /** Segments the arrived text into groups; returns whether all of it is segmented. */
   #cut(inTime: InTime): boolean {
     while (this.#read < this.#text.length) {
       const to = Math.min(this.#text.length, this.#read + READ);
@@ -261,7 +264,7 @@ export class Answer {
     return true;
   }
 
-  /** Draws what waits in a group; answers whether all of it is drawn. */
+  /** Draws the waiting pieces of a group; returns whether all of them are drawn. */
   #draw(group: Group, inTime: InTime): boolean {
     if (group.waiting.length === 0) return true;
     for (let segment = group.waiting.shift(); segment; segment = group.waiting.shift()) {
@@ -273,7 +276,7 @@ export class Answer {
     return inTime();
   }
 
-  /** The group that the next piece falls into. */
+  /** The group of the next piece. */
   #place(continues: boolean): Group {
     const last = this.#groups[this.#groups.length - 1];
     if (last && last.pieces < PIECES && last.lines < LINES && last.characters < CHARACTERS) return last;
@@ -303,7 +306,7 @@ export class Answer {
   }
 }
 
-/** Has a group that is not laid out take about the room that it will take. */
+/** Reserves an estimated height for a group that is not laid out. */
 function estimate(group: Group): void {
   const height = `${Math.round(Math.max(group.lines, group.characters / 50) * 1.6)}em`;
   group.root.style.containIntrinsicBlockSize = `auto ${height}`;

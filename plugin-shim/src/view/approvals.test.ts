@@ -44,11 +44,11 @@ const buttons = (): HTMLElement[] => [...view.root.querySelectorAll<HTMLElement>
 const words = (): HTMLInputElement | null => view.root.querySelector("input");
 
 describe("a question", () => {
-  it("says for what an agreement holds that lasts", () => {
+  it("names the folder of a standing approval", () => {
     asked(1, "Garden/Beds");
     expect(buttons().map((one) => one.textContent)).toEqual(["Allow once", "Always for this folder", "Reject"]);
     const always = buttons()[1];
-    // What is read aloud begins with what is seen, and names the tool and the folder.
+    // The accessible name begins with the visible label, and includes the tool and the folder.
     expect(always?.getAttribute("aria-label")).toBe("Always for this folder: edit_file in Garden/Beds");
     expect(always?.title).toBe("From now on this is not asked for edit_file in Garden/Beds and the folders there");
     expect(buttons()[0]?.hasAttribute("aria-label")).toBe(false);
@@ -56,14 +56,14 @@ describe("a question", () => {
     expect(answers).toEqual(["allow_always"]);
   });
 
-  it("says in the daemon's words what lasts otherwise", () => {
+  it("shows the daemon's text for other lasting answers", () => {
     asked(1, null, "Always allow fly");
     expect(buttons()[1]?.textContent).toBe("Always allow fly");
     expect(buttons()[1]?.hasAttribute("aria-label")).toBe(false);
     expect(buttons()[1]?.title).toBe("");
   });
 
-  it("takes back to the caller why not, and says nothing with a yes", () => {
+  it("sends the comment with a refusal, and none with an approval", () => {
     asked(1, null);
     expect(words()?.getAttribute("aria-label")).toBe("Why not (optional)");
     words()!.value = "  only the old ones ";
@@ -77,12 +77,12 @@ describe("a question", () => {
     expect(answers[1]).toBe("allow_once");
   });
 
-  it("shows all of a plan in its outline", () => {
+  it("shows the whole plan in its outline", () => {
     asked(1, null, "Always allow fly", "move 2 notes\n  Inbox -> Archive\u202e  2");
     expect(view.root.querySelector(".vs-outline")?.textContent).toBe("move 2 notes\n  Inbox -> Archive\\u{202e}  2");
   });
 
-  it("is refused with the words by the key that ends them", () => {
+  it("is refused with the comment by the Enter key", () => {
     asked(1, null);
     words()!.value = "no";
     words()!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
@@ -90,16 +90,16 @@ describe("a question", () => {
   });
 });
 
-describe("where a question belongs", () => {
+describe("the conversation of a question", () => {
   const where = (): string => seen(".vs-approval-where").map((one) => one.textContent).join();
 
-  it("is said again whenever another conversation is shown", async () => {
+  it("is shown again whenever another conversation is opened", async () => {
     chat.sessionId = null;
     asked(1, null);
     await Promise.resolve();
     await Promise.resolve();
     expect(where()).toContain("Asked by chat in another conversation: Hello first");
-    // The view was opened before it knew which conversation goes on.
+    // The view was opened before it knew the current conversation.
     chat.sessionId = "s";
     view.update();
     expect(where()).toBe("");
@@ -112,7 +112,7 @@ describe("where a question belongs", () => {
 });
 
 describe("several questions", () => {
-  it("are counted, and rejected at once", () => {
+  it("are counted, and rejected together", () => {
     asked(1, null);
     expect(seen(".vs-approvals-head")).toEqual([]);
     asked(2, null);

@@ -1,4 +1,4 @@
-/** What waits for the person's agreement: what would be done, why it is asked, and the answers. */
+/** Pending approvals: the change, the reason of the question, and the answers. */
 
 import type { Approval } from "../activity";
 import type { DiffChange, DiffResult } from "../protocol";
@@ -9,23 +9,23 @@ import { iconOf, type Parts, setWords, textButton } from "./part";
 import { actionIcon } from "./changes";
 import { structured } from "./agreed";
 
-/** A change, as the question has it or as `_vault/diff` does. */
+/** A change, from the approval request or from `_vault/diff`. */
 type Shown = Pick<DiffChange, "action" | "path" | "added" | "removed"> & { from?: string | null; diff?: string };
 
-/** Changes that are shown at first. */
+/** The number of changes that are shown at first. */
 const SHOWN = 6;
 
-/** Files of a folder that are named at first, and at most. */
+/** The number of a folder's files that are named at first, and the maximum. */
 const NAMED = 6;
 const MOST_NAMED = 1_000;
 
 interface Card {
   root: HTMLElement;
-  /** Says where it belongs, by what is shown now. */
+  /** Updates the note that names its conversation, for the one that is shown now. */
   update(): void;
 }
 
-/** All that waits, above where the person writes. `open` shows a conversation. */
+/** All pending approvals, above the input field. `open` shows a conversation. */
 export function approvalsView(parts: Parts, open: (sessionId: string) => void): { root: HTMLElement; update(): void } {
   const { host, scope } = parts;
   const root = element(parts.root, "section", { class: "vs-approvals", attributes: { "aria-label": "Approvals" } });
@@ -116,7 +116,7 @@ function drawApproval(parts: Parts, approval: Approval, open: (sessionId: string
   return { root: card, update };
 }
 
-/** The files of a folder that is deleted or moved, by name; nothing where it is no folder. */
+/** The names of the files of a folder that is deleted or moved; empty for a file. */
 async function nameFiles(parts: Parts, folder: string, into: HTMLElement): Promise<void> {
   const given = { path: folder, pattern: "**", type: "file", max_results: MOST_NAMED };
   const { entries, total } = structured(await parts.chat.tool("list_files", given)) as { entries?: { path: string }[]; total?: number };
@@ -136,7 +136,7 @@ async function nameFiles(parts: Parts, folder: string, into: HTMLElement): Promi
   into.append(more);
 }
 
-/** What is done to a file, and as much of its diff as came. */
+/** The change of a file, and as much of its diff as the request contains. */
 function drawChange(parts: Parts, change: Shown): HTMLElement[] {
   const { root } = parts;
   const where = visible(change.from ? `${change.from} → ${change.path}` : change.path);
@@ -150,12 +150,12 @@ function drawChange(parts: Parts, change: Shown): HTMLElement[] {
   if (change.diff) return [line, drawDiff(root, change.diff)];
   if (change.action !== "delete" && change.action !== "move") return [line];
   const files = box(root, "vs-approval-files");
-  // Without their names the person still has the folder and the count among the reasons.
+  // The folder and the number of files are among the reasons anyway.
   nameFiles(parts, change.from ?? change.path, files).catch(() => undefined);
   return [line, files];
 }
 
-/** Says how much is not there, and brings it: all changes in the place of those that are shown. */
+/** Shows how many changes are missing, with a button that loads them all. */
 function whole(parts: Parts, question: number, list: HTMLElement, hidden: string): HTMLElement {
   const button = textButton(list, `Show all (${hidden} more)`, "vs-more");
   button.addEventListener("click", () => {
@@ -170,7 +170,7 @@ function whole(parts: Parts, question: number, list: HTMLElement, hidden: string
   return button;
 }
 
-/** All changes of a question, each with the whole of its diff. */
+/** Requests all changes of an approval with their complete diffs. */
 async function allOf(parts: Parts, question: number): Promise<DiffChange[]> {
   const all: DiffChange[] = [];
   let next: number | undefined = 1;
@@ -179,7 +179,7 @@ async function allOf(parts: Parts, question: number): Promise<DiffChange[]> {
     const answer: DiffResult = await parts.connection.call("_vault/diff", { question, first: next, line: nextLine });
     for (const change of answer.changes) {
       const last = all.at(-1);
-      // A long diff comes in several parts.
+      // A long diff arrives in several parts.
       if (last?.id === change.id) last.diff = `${last.diff}${change.diff}`;
       else all.push(change);
     }

@@ -1,4 +1,4 @@
-/** How any note, and the list of all files, was before and after a change set. */
+/** A note, and the list of all files, before and after a change set. */
 
 import type { AsOfResult, TimelineSet } from "../protocol";
 import { append, box, clear, element } from "./dom";
@@ -7,7 +7,7 @@ import { type Parts, textButton } from "./part";
 import { said } from "../call-error";
 import type { Scope } from "./scope";
 
-/** Files that are listed of the vault at one time. */
+/** The maximum number of files in one response. */
 const FILES = 300;
 
 export function asOf({ root, connection }: Pick<Parts, "root" | "connection">, set: TimelineSet, own: Scope): HTMLElement {

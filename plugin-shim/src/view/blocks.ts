@@ -1,4 +1,4 @@
-/** Markdown as elements. Every element is made by name, every text is a text node. */
+/** Markdown as elements. Every element is created by name; every text is a text node. */
 
 import { box, element } from "./dom";
 import type { Block, Inline, ListItem } from "./markdown";
@@ -22,7 +22,7 @@ export function drawSegment(near: Node, segment: Segment): HTMLElement {
   return made;
 }
 
-/** `begins` is the piece that begins with the block. */
+/** `begins` is the piece that contains the block's beginning. */
 function drawBlock(near: Node, block: Block, begins?: Cut): HTMLElement {
   switch (block.kind) {
     case "paragraph":
@@ -72,14 +72,14 @@ function listItem(near: Node, item: ListItem): HTMLElement {
     made.appendChild(element(near, "input", { class: "task-list-item-checkbox", attributes }));
   }
   for (const block of item.blocks) {
-    // The words of an item stand in it and not in a paragraph of their own.
+    // The text of a list item is not wrapped in a paragraph.
     if (block.kind === "paragraph" && block === item.blocks[0]) withInlines(made, block.children);
     else made.appendChild(drawBlock(near, block));
   }
   return made;
 }
 
-/** Named as Obsidian names them, so that a theme's callouts look the same here. */
+/** Obsidian's class names, so that a theme's callouts look the same here. */
 function callout(near: Node, { type, fold, title, blocks }: Extract<Block, { kind: "callout" }>): HTMLElement {
   const attributes = { "data-callout": type, dir: "auto", open: fold === "+" };
   const made = element(near, fold === "" ? "div" : "details", { class: "callout vs-callout", attributes });
@@ -92,7 +92,7 @@ function callout(near: Node, { type, fold, title, blocks }: Extract<Block, { kin
   return made;
 }
 
-/** The icon of a callout, as Obsidian has it or one like it. */
+/** Obsidian's icon for a callout, or a similar one. */
 function calloutIcon(type: string): string {
   const icons = {
     "file-text": "abstract summary tldr example",
@@ -135,7 +135,9 @@ function table(near: Node, block: Extract<Block, { kind: "table" }>, { continues
   return element(near, "div", { class: "vs-table", attributes: scrolled("Table", continues) }, made);
 }
 
-/** What may be wider than its place is scrolled by the keyboard too; of a long one the first piece alone is stopped at. */
+/**
+ * Content that may be too wide can be scrolled by keyboard, too. Of a long block only the first piece is a tab stop.
+ */
 function scrolled(name: string, continues = false): Record<string, string | number> {
   return continues ? {} : { role: "group", "aria-label": name, tabindex: 0 };
 }
@@ -188,10 +190,7 @@ function drawInline(near: Node, inline: Inline): Node {
   }
 }
 
-/**
- * A link. It has no `href`: a browser would look up its host's address, and open it by other ways
- * than a click.
- */
+/** A link. It has no `href`: a browser would resolve its host's address, and could open it without a click. */
 function drawLink(near: Node, link: Link, children: Inline[], image: boolean): HTMLElement {
   if (link.kind === "inert") return withInlines(element(near, "span", { class: "vs-link-inert" }), children);
   const attributes = { role: "link", tabindex: 0, dir: "auto" };
@@ -207,7 +206,7 @@ function drawLink(near: Node, link: Link, children: Inline[], image: boolean): H
     attributes: { ...attributes, "data-url": link.url, "aria-label": undefined, title: link.url },
   });
   withInlines(made, children);
-  // Where it leads stands beside it, unless its words say just that.
+  // The destination is shown beside the link unless the link's text is the destination.
   const said = made.textContent ?? "";
   const says = said === link.url || said === link.host || said === link.url.replace(/^https?:\/\//, "");
   if (!says || image) {

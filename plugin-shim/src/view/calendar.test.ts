@@ -4,7 +4,7 @@ import { calendar, sizeOf, weeksUntil } from "./calendar";
 const NOW = new Date(2026, 10, 26, 9);
 
 describe("a calendar of activity", () => {
-  it("has whole weeks from Monday on, over the change of the clocks too", () => {
+  it("has whole weeks from Monday, across the change of daylight saving time too", () => {
     const weeks = weeksUntil(NOW, 6);
     expect(weeks).toHaveLength(6);
     expect(weeks[5]).toEqual(["2026-11-23", "2026-11-24", "2026-11-25", "2026-11-26", "2026-11-27", "2026-11-28", "2026-11-29"]);
@@ -16,7 +16,7 @@ describe("a calendar of activity", () => {
     expect([0, 1, 3, 4, 10, 24, 25, 900].map(sizeOf)).toEqual([0, 1, 1, 2, 3, 3, 4, 4]);
   });
 
-  it("is gone through by the arrow keys, and tells which day is chosen", () => {
+  it("is navigated with the arrow keys, and reports the chosen day", () => {
     const chosen = vi.fn();
     const days = [
       { day: "2026-11-17", count: 2, last: 5 },

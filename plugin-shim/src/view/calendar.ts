@@ -1,14 +1,16 @@
-/** The activity of the last half year as a calendar: a column a week, the more turns the larger the mark of a day. */
+/**
+ * The activity of the last half year as a calendar with a column per week. A day's mark grows with its number of turns.
+ */
 
 import { append, box, element } from "./dom";
 import { counted } from "./format";
 import { dayWords } from "./density";
 import type { TimelineDay } from "../protocol";
 
-/** Weeks that are shown. */
+/** The number of weeks. */
 const WEEKS = 26;
 const DAY = 86_400_000;
-/** Turns from which a mark has the next size. */
+/** The numbers of turns at which a mark gets its next size. */
 const SIZES = [1, 4, 10, 25];
 
 /** A day as `2026-11-21`. */
@@ -17,7 +19,7 @@ export function dayOf(date: Date): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** The days of whole weeks, from Monday on, up to that of `now`. */
+/** The days of whole weeks, from a Monday to the day of `now`. */
 export function weeksUntil(now: Date, weeks: number): string[][] {
   const noon = new Date(now.getFullYear(), now.getMonth(), now.getDate(), 12);
   const monday = noon.getTime() - ((noon.getDay() + 6) % 7) * DAY;
@@ -30,7 +32,7 @@ export function sizeOf(count: number): number {
   return SIZES.filter((from) => count >= from).length;
 }
 
-/** Draws it; a day with turns is a button, gone through with the arrow keys, and `choose` hears which. */
+/** Draws the calendar. A day with turns is a button, reachable with the arrow keys; `choose` is called with the day. */
 export function calendar(near: Node, days: TimelineDay[], now: Date, choose: (day: TimelineDay) => void): HTMLElement {
   const known = new Map(days.map((day) => [day.day, day]));
   const today = dayOf(now);

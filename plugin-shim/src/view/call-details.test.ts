@@ -21,7 +21,7 @@ function drawn(input: unknown, rest: Partial<CallEntry> = {}): HTMLElement {
   return callDetails({ root }, entry).root;
 }
 
-/** Names and values, as they read. */
+/** The displayed names and values. */
 function lines(root: HTMLElement): string[] {
   const list = root.querySelector("dl");
   return [...(list?.children ?? [])].map((one) => one.textContent ?? "");
@@ -38,7 +38,7 @@ describe("the arguments of a call", () => {
     expect(lines(edited)).toEqual(["Path", "Garden/Plan.md", "Old text", "a", "New text", "b"]);
   });
 
-  it("have long texts and deep values in boxes of their own, and hide nothing", () => {
+  it("have boxes for long texts and deep values, and hide nothing", () => {
     const root = drawn({ text: "one\ntwo", items: [{ a: { b: { c: 1 } } }], name: "a\u202eb" });
     expect([...root.querySelectorAll("pre")].map((one) => one.textContent)).toEqual(["one\ntwo", '{"c":1}']);
     expect(root.textContent).toContain("a\\u{202e}b");
@@ -47,7 +47,7 @@ describe("the arguments of a call", () => {
     expect(many.textContent).toContain("and 10 more");
   });
 
-  it("are there as JSON on demand, and as they came where they are none", () => {
+  it("are shown as JSON on demand, and unchanged if they are not JSON", () => {
     const root = drawn({ path: "a.md" });
     const button = root.querySelector("button");
     button?.click();

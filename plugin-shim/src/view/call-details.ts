@@ -1,4 +1,4 @@
-/** What a tool was called with and what it answered, drawn once the person opens the call. */
+/** The arguments and the output of a tool call, drawn when the person opens the call. */
 
 import { append, box, element, setText } from "./dom";
 import { counted, sentence, visible } from "./format";
@@ -8,14 +8,14 @@ import { type Parts, textButton } from "./part";
 import type { Card } from "./lazy";
 import type { CallEntry } from "./timeline";
 
-/** Characters of a text that stands in its line; a longer one, or one of several lines, has a box of its own. */
+/** The maximum length of a text in its line; a longer or multi-line text gets a box. */
 const SHORT = 200;
-/** Values of a list that are shown. */
+/** The maximum number of displayed list values. */
 const LISTED = 50;
-/** How deep values within values are drawn; what lies deeper is shown as JSON. */
+/** The maximum depth of displayed values; deeper ones are shown as JSON. */
 const DEEP = 3;
 
-/** Whether a text is the path of a file that the call is about. */
+/** Whether a text is the path of a file that the call affects. */
 type IsPath = (text: string) => boolean;
 
 export function callDetails(parts: Pick<Parts, "root">, entry: CallEntry): Card {
@@ -38,7 +38,7 @@ export function callDetails(parts: Pick<Parts, "root">, entry: CallEntry): Card 
   return { root, end: () => undefined };
 }
 
-/** Named values, one a line: paths first, and what is new after what it replaces. */
+/** Named values, one per line: paths first, and a new value after the value that it replaces. */
 function drawFields(near: Node, given: Record<string, unknown>, isPath: IsPath, depth = 0): HTMLElement {
   const list = element(near, "dl", { class: "vs-given" });
   const rank = ([name, value]: [string, unknown]): number => {
@@ -78,7 +78,7 @@ function drawText(near: Node, text: string): HTMLElement {
   return element(near, "pre", { text, attributes: { dir: "auto", tabindex: 0 } });
 }
 
-/** A button that shows the arguments as the model wrote them. */
+/** A button that shows the arguments as JSON. */
 function asJson(near: Node, given: unknown): HTMLElement {
   const root = box(near, "vs-call-json");
   const button = textButton(root, "Show as JSON", "vs-more");
@@ -98,7 +98,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The diff that a tool answered with, for programs or within its text, and the text without it. */
+/** The diff in a tool's output, structured or within its text, and the text without it. */
 export function diffOf({ output, result }: Pick<CallEntry, "output" | "result">): { diff: string; rest: string } {
   const at = result.search(/^--- .*\n\+\+\+ /m);
   const rest = at < 0 ? result : result.slice(0, at).trimEnd();

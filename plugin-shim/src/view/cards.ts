@@ -1,4 +1,4 @@
-/** What the first paint does not need. The page loads this file when it draws the first of it. */
+/** Code that the first paint does not need. The page loads this file on first use. */
 
 export { approvalsView } from "./approvals";
 export { callDetails } from "./call-details";

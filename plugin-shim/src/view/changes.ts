@@ -1,4 +1,4 @@
-/** What a turn changed, in one card: each file with its counts, its diff, and the way back. */
+/** The changes of a turn in one card: each file with its counts, its diff, and its undo button. */
 
 import type { ChangeInfo, DiffChange, ToolsCallResult } from "../protocol";
 import { callAgreed, errorData, messageOf, textOf } from "./agreed";
@@ -11,10 +11,10 @@ import type { EntryView } from "./entries";
 import { putBackLine } from "./put-back";
 import { said } from "../call-error";
 
-/** Rows that are shown at first. */
+/** The number of rows that are shown at first. */
 const ROWS = 8;
 
-/** What the daemon answers where an undo would lose what somebody wrote since. */
+/** The daemon's error code for an undo that would lose later changes. */
 interface Refused {
   message: string;
   diff: string;
@@ -70,7 +70,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     show(more, left > 0);
   };
 
-  /** A diff, once: what was put back of it says so over the drawing of the card. */
+  /** A diff, built once. The card's next drawing marks its undone hunks. */
   const drawn = (set: ShownSet, change: ChangeInfo, text: string, undone: boolean): HTMLElement => {
     const canPutBack = !undone && (change.action === "modified" || change.action === "moved");
     const key = `${change.id}/${text.length}/${canPutBack}`;
@@ -133,7 +133,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     return row;
   };
 
-  /** Asks for the texts of change sets that are not known yet, or otherwise by now. */
+  /** Requests the texts of change sets that are unknown or outdated. */
   const learn = async (sets: ShownSet[]): Promise<void> => {
     for (const { info } of sets) {
       const name = `${info.id}/${info.total}`;
@@ -144,7 +144,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
         for (const change of answer.changes) diffs.set(change.id, change);
         draw();
       } catch {
-        // The card stands without counts; it asks again when it is drawn anew.
+        // Without an answer the card shows no counts, and asks again at its next drawing.
         asked.delete(name);
       }
     }
@@ -198,7 +198,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     if (!shown) return;
     const isUndone = changesOf(shown).every((one) => one.undone);
     const sets = [...shown.sets].reverse();
-    // To bring something back is to undo what took it back.
+    // A redo is an undo of the undo's change set.
     const ids = isUndone
       ? sets.map((set) => set.undoneBy)
       : sets.filter((set) => !set.undone).map((set) => set.info.id);
@@ -222,7 +222,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   };
 }
 
-/** The files of a folder that was deleted. */
+/** The files of a deleted folder. */
 function drawFiles(near: Node, { files = [], totalFiles = 0 }: DiffChange): HTMLElement {
   const rows = element(near, "ul", { class: "vs-files", attributes: { tabindex: 0, "aria-label": "Files" } });
   const line = (text: string): HTMLElement => element(rows, "li", { text: visible(text), attributes: { dir: "auto" } });
@@ -231,13 +231,12 @@ function drawFiles(near: Node, { files = [], totalFiles = 0 }: DiffChange): HTML
   return rows;
 }
 
-/** A part of the path of what changed, before and after where these differ. */
+/** A part of a changed file's path, with its value before and after if they differ. */
 function moved({ from, path }: Pick<ChangeInfo, "from" | "path">, of: (path: string) => string): string {
   const [before, after] = [of(from ?? path), of(path)];
   return before === after ? after : `${before} → ${after}`;
 }
 
-/** An icon for what is done. */
 export function actionIcon(parts: Parts, action: string): HTMLElement {
   const icons: Record<string, string> = {
     created: "file-plus",
@@ -257,7 +256,7 @@ export function actionIcon(parts: Parts, action: string): HTMLElement {
   return iconOf(parts, icons[action] ?? "file-text", `vs-icon vs-action-${action.replace("_", "-")}`);
 }
 
-/** The difference that an undo would lose: in the data of the error, or in its text. */
+/** The changes that an undo would lose: in the error's data, or in its text. */
 function diffIn(result: ToolsCallResult): string {
   const { diff } = errorData(result);
   if (typeof diff === "string") return diff;

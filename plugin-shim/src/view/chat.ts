@@ -1,4 +1,4 @@
-/** One conversation as the view has it before it: what is loaded of it, what happens, what is asked. */
+/** The conversation that the view shows: its loaded part, its events, and the person's requests. */
 
 import type { Activity, Approval } from "../activity";
 import type { BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallParams, ToolsCallResult } from "../protocol";
@@ -10,72 +10,73 @@ import { Outbox } from "./outbox";
 import { Pages } from "./pages";
 import { type Stands, standsOf } from "./stands";
 
-/** How full the model's window is, which is known once a model was asked, and what the conversation cost, in US dollars. */
+/**
+ * The usage of the model's context window, known after the first request to a model, and the conversation's cost in US
+ * dollars.
+ */
 export interface Usage {
   used: number;
   size: number;
   cost: number;
 }
 
-/** Something that happened elsewhere and can be shown. */
+/** A message or event of another conversation that the view can open. */
 export interface Elsewhere {
   sessionId: string;
   text: string;
-  /** Where it was said; null where it waits there and was not sent. */
+  /** The source of the message; null if it waits there unsent. */
   source: string | null;
 }
 
-/** What changed; what is left out did not. */
+/** The changed parts of the chat; an undefined part did not change. */
 export interface Happened {
   timeline?: Changed;
-  /** Another conversation, another piece of it, or none. */
+  /** Another conversation, another loaded part of it, or none. */
   loaded?: boolean;
-  /** Title, state, branches. */
   info?: boolean;
   usage?: boolean;
-  /** What waits for an approval, or how a conversation stands. */
+  /** Pending approvals, or the activity of a conversation. */
   activity?: boolean;
   elsewhere?: boolean;
-  /** A message of the agent's is whole: for those who hear the view. */
+  /** A complete message of the agent, for screen readers. */
   said?: { text: string; isQuestion: boolean };
   problem?: string;
 }
 
-/** The arguments of a tool. */
 export type CallGiven = NonNullable<ToolsCallParams["arguments"]>;
 
-/** How a tool is called. */
+/** The options of a tool call. */
 export interface CallHow extends CallOptions {
-  /** With the person's agreement, */
+  /** With the person's approval, */
   confirmed?: boolean;
-  /** and the identity of what they were shown for it. */
+  /** and the identity of the change that they saw. */
   agreed?: string;
 }
 
 export class Chat {
   readonly timeline = new Timeline();
-  /** The conversation; null where none has begun. */
+  /** The conversation; null before it exists. */
   info: ConversationInfo | null = null;
   branches: BranchInfo[] = [];
-  /** The branch that is only looked at; null where the live one is shown. */
+  /** The branch that is only displayed; null if the live branch is shown. */
   branch: number | null = null;
   usage: Usage | null = null;
   elsewhere: Elsewhere | null = null;
-  /** The person wants a new one: what goes on elsewhere is not shown in its place. */
+  /** The person requested a new conversation: activity elsewhere must not replace it. */
   isNew = false;
-  /** Settles when what is being loaded is there, or cannot be. */
+  /** Settles when the pending load has succeeded or failed. */
   fetching: Promise<void> = Promise.resolve();
-  /** What the daemon may not have yet. */
+  /** Messages that the daemon may not have. */
   readonly outbox: Outbox;
   readonly pages: Pages;
 
   readonly #heard = new Set<(happened: Happened) => void>();
   readonly #releases: Unsubscribe[] = [];
-  /** Events that came while a piece was loaded. */
+  /** Events that arrived during a load. */
   #held: (() => void)[] | null = null;
-  /** What was to be opened and could not be yet, where nothing else is shown. */
+  /** A conversation that could not be opened yet, while no other one is shown. */
   #wanted: { sessionId: string; branch: number | null } | null = null;
-  /** The conversation whose turn is to be stopped once the connection is back. */
+  /** The conversation whose turn must be stopped after the reconnection. */
   #toStop: string | null = null;
 
   readonly #connection: Connection;
@@ -92,7 +93,7 @@ export class Chat {
     return this.info?.sessionId ?? null;
   }
 
-  /** The conversation that is shown, or that is to be as soon as it can be. */
+  /** The conversation that is shown, or will be shown as soon as possible. */
   get wantedId(): string | null {
     return (this.#wanted ?? this).sessionId;
   }
@@ -101,12 +102,12 @@ export class Chat {
     return this.timeline.standing.state !== "idle";
   }
 
-  /** What waits for the person's approval, here and in other conversations. */
+  /** The pending approvals of this and other conversations. */
   get approvals(): readonly Approval[] {
     return this.#activity.approvals;
   }
 
-  /** How the conversation stands. */
+  /** The state of the conversation. */
   get stands(): Stands {
     const { timeline, info, sessionId } = this;
     return standsOf({
@@ -178,7 +179,7 @@ export class Chat {
     this.outbox.end();
   }
 
-  /** Shows an empty view; the conversation begins with its first message. */
+  /** Shows an empty view; the first message starts the conversation. */
   begin(): void {
     this.isNew = true;
     this.#showNone();
@@ -197,7 +198,7 @@ export class Chat {
     this.tell({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
   }
 
-  /** Shows a conversation, or a branch of it that is not gone on with. */
+  /** Shows a conversation, or a branch of it without continuing it. */
   async open(sessionId: string, branch: number | null = null): Promise<void> {
     if (sessionId !== this.sessionId) this.usage = null;
     if (this.info === null) this.#wanted = { sessionId, branch };
@@ -205,15 +206,15 @@ export class Chat {
     await this.#fetch(sessionId, branch);
   }
 
-  /** A conversation has begun with its first message: where nothing else is shown it is shown now. */
+  /** The first message has started a conversation: it is shown if no other one is. */
   async begun(sessionId: string): Promise<void> {
-    // Whatever was being loaded gives way.
+    // The fetch below supersedes a pending load.
     if (this.sessionId !== null) return;
     this.isNew = false;
     await this.#fetch(sessionId, null);
   }
 
-  /** Loads anew what is shown; at first, the conversation that goes on. */
+  /** Reloads the displayed conversation; at first, loads the current one. */
   async reload(): Promise<void> {
     if (this.isNew && this.sessionId === null) return;
     const { sessionId, branch } = this.#wanted ?? this;
@@ -258,7 +259,7 @@ export class Chat {
         return this.#showNone();
       }
       this.#connection.missed();
-      // It is loaded with the next connection, and that there is none is seen.
+      // The next connection loads it. The missing connection is visible.
       if (this.info === null && kind === "not_connected") this.tell({ loaded: true });
       else this.tell({ problem: said(error), loaded: true });
     }
@@ -271,7 +272,7 @@ export class Chat {
     held.forEach((happen) => happen());
   }
 
-  /** Learns the numbers of what was just said, and how the conversation is called by now. */
+  /** Loads the numbers of new messages, and the conversation's title. */
   async learn(): Promise<void> {
     const { sessionId, pages } = this;
     const { load } = pages;
@@ -283,11 +284,11 @@ export class Chat {
       this.branches = answer.branches;
       this.tell({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
     } catch {
-      // It is learnt with the next turn, or when everything is loaded anew.
+      // The next turn or reload brings them.
     }
   }
 
-  /** Learns what the conversation cost: events tell it of this run of the daemon alone. */
+  /** Loads the conversation's cost: events report only the cost since the daemon's start. */
   async #count(): Promise<void> {
     const { sessionId } = this;
     if (sessionId === null) return;
@@ -297,13 +298,13 @@ export class Chat {
       this.usage = { used: 0, size: 0, ...this.usage, cost: total.costMillionths / 1e6 };
       this.tell({ usage: true });
     } catch {
-      // It is learnt with the next request, or when everything is loaded anew.
+      // The next request or reload brings it.
     }
   }
 
-  // --- what the person does
+  // --- requests of the person
 
-  /** Stops the turn. */
+  /** Stops the running turn. */
   stop(): void {
     const { sessionId } = this;
     if (sessionId === null) return;
@@ -314,12 +315,12 @@ export class Chat {
     }
   }
 
-  /** Says something. What cannot be sent now is sent when the connection is back. */
+  /** Sends a message. Without a connection it is sent after the reconnection. */
   send(draft: Draft, sessionId = this.sessionId): void {
     this.outbox.send(draft, sessionId);
   }
 
-  /** Goes on from before a message of the person's, with other words, whatever is shown by then. */
+  /** Edits an earlier message: continues before it with a new text, whichever conversation is shown by then. */
   async fork({ sessionId, item }: { sessionId: string; item: number }, draft: Draft): Promise<void> {
     const { load } = this.pages;
     await this.#connection.call("_vault/fork", { sessionId, item });
@@ -330,7 +331,7 @@ export class Chat {
     this.send(draft, sessionId);
   }
 
-  /** Goes on with another branch. */
+  /** Continues another branch. */
   async goOnWith(branch: number): Promise<void> {
     const { sessionId } = this;
     if (sessionId === null) return;
@@ -338,15 +339,15 @@ export class Chat {
     await this.#fetch(sessionId, null);
   }
 
-  /** Calls a tool as the person. */
+  /** Calls a tool with the person's permissions. */
   tool(name: string, given: CallGiven, { confirmed = false, agreed, ...options }: CallHow = {}): Promise<ToolsCallResult> {
     const meta = confirmed ? { _meta: { vault: { confirmed, agreed } } } : {};
     return this.#connection.call("tools/call", { name, arguments: given, ...meta }, options);
   }
 
-  // --- what happens
+  // --- events
 
-  /** Does now what an event says, or when what is being loaded is there. */
+  /** Handles an event now, or after a pending load. */
   #inOrder(happen: () => void): void {
     if (this.#held) this.#held.push(happen);
     else happen();
@@ -357,7 +358,7 @@ export class Chat {
   }
 
   #update({ sessionId, update, _meta }: SessionUpdateParams): void {
-    // A history that is told again for another client is not ours.
+    // The event replays history for another client.
     if (_meta.vault.seq === 0) return;
     if (update.sessionUpdate === "user_message_chunk") {
       const isMine = this.outbox.hears(update._meta?.vault.clientMessageId ?? "");
@@ -382,9 +383,9 @@ export class Chat {
     update: Extract<SessionUpdateParams["update"], { sessionUpdate: "user_message_chunk" }>,
   ): void {
     const { source = "chat" } = update._meta?.vault ?? {};
-    // It is seen where it is done.
+    // It is visible where it happens.
     if (source === "inline") return;
-    // Nothing is before the person that they would lose.
+    // The person sees nothing that they would lose.
     if (this.info === null && !this.isNew && this.outbox.isEmpty) {
       void this.open(sessionId);
       return;
@@ -393,13 +394,13 @@ export class Chat {
     this.tell({ elsewhere: true });
   }
 
-  /** Forgets what happened elsewhere. */
+  /** Clears the reference to another conversation. */
   dismiss(): void {
     this.elsewhere = null;
     this.tell({ elsewhere: true });
   }
 
-  /** Has everybody hear what changed. */
+  /** Notifies all listeners of a change. */
   tell(happened: Happened): void {
     for (const heard of this.#heard) heard(happened);
   }

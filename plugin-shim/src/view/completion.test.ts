@@ -26,7 +26,7 @@ describe("a mention", () => {
     expect(mention && completed(text, mention, "Garden/Compost.md").text).toBe("see [[Garden/Compost]] more");
   });
 
-  it("is none in an address, behind its end, or far away", () => {
+  it("does not exist in an address, after its end, or far away", () => {
     expect(at("ana@example|")).toBeNull();
     expect(at("no mention|")).toBeNull();
     expect(at("@a line\nand another|")).toBeNull();
@@ -45,7 +45,7 @@ describe("a mention", () => {
     expect(completed("@p", { kind: "note", from: 0, to: 2, text: "p" }, "pear.png").text).toBe("[[pear.png]] ");
   });
 
-  it("shows the alias that was chosen, unless a link cannot hold it", () => {
+  it("shows the chosen alias, unless a link cannot contain it", () => {
     const mention = { kind: "note", from: 0, to: 2, text: "p" } as const;
     expect(completed("@p", mention, "Garden/Kürbis.md", "Pumpkin").text).toBe("[[Garden/Kürbis|Pumpkin]] ");
     expect(completed("@p", mention, "Garden/Kürbis.md", "Pumpkin [old]").text).toBe("[[Garden/Kürbis]] ");
@@ -53,7 +53,7 @@ describe("a mention", () => {
 });
 
 describe("a tag and a command", () => {
-  it("begin with their signs, the command only at the start of a message that is nothing else", () => {
+  it("begin with their signs, the command only if it is the whole message", () => {
     const kind = (text: string): string | undefined => mentionAt(text, text.length)?.kind;
     expect(["#", "about #garden/so", "(#x", "#3d", "#3", "a#b", "# head", "#a b"].map(kind)).toEqual(["tag", "tag", "tag", "tag", undefined, undefined, undefined, undefined]);
     expect(["/", "/ne", "/weekly-review", "/übersetzen", "/new ", " /new", "a/b", "/home/me"].map(kind)).toEqual(["command", "command", "command", "command", undefined, undefined, undefined, undefined]);
@@ -69,18 +69,18 @@ describe("a tag and a command", () => {
   });
 });
 
-describe("what is dragged in", () => {
+describe("dragged text", () => {
   it("is a path of the vault", () => {
     expect(draggedPaths("obsidian://open?vault=My%20Vault&file=Garden%2FPlot%2027.md")).toEqual(["Garden/Plot 27.md"]);
     expect(draggedPaths("[[Compost#Heap|the heap]]")).toEqual(["Compost"]);
     expect(draggedPaths("![[pear.png]]")).toEqual(["pear.png"]);
   });
 
-  it("is each of several, one in a line", () => {
+  it("is several paths, one per line", () => {
     expect(draggedPaths("Garden/Compost.md\r\n\nobsidian://open?vault=x&file=Inbox\n")).toEqual(["Garden/Compost.md", "Inbox"]);
   });
 
-  it("is nothing else, nor a text in which there is a path", () => {
+  it("is not a path if it is other text, or text that contains a path", () => {
     for (const text of ["", "https://example.org/a.md", "file:///etc/passwd.txt", "/etc/hosts.md", "just words", "obsidian://open?vault=x", "Garden/Compost.md\nsecond"]) {
       expect(draggedPaths(text), text).toEqual([]);
     }

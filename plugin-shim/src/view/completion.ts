@@ -1,21 +1,21 @@
-/** What is typed to be completed: behind an `@` or `[[` a note or a folder, behind a `#` a tag, behind a `/` a command. */
+/** Completion in the input field: `@` or `[[` begins a note or a folder, `#` a tag, and `/` a command. */
 
 export interface Mention {
   kind: "note" | "tag" | "command";
-  /** Where the sign before it stands. */
+  /** The offset of the sign that begins it. */
   from: number;
-  /** Where the cursor stands. */
+  /** The offset of the cursor. */
   to: number;
-  /** What was typed behind that. */
+  /** The text between them. */
   text: string;
 }
 
-/** Names are no longer than this. */
+/** The maximum length of a name. */
 const LONGEST = 80;
 
-/** The mention that is being typed before the cursor; null where none is. */
+/** The mention before the cursor; null if there is none. */
 export function mentionAt(text: string, cursor: number): Mention | null {
-  // A message that is a command, and nothing else.
+  // A message that consists of a command.
   const command = /^\/([\p{L}\p{N}-]*)$/u.exec(text);
   if (command && cursor === text.length) return { kind: "command", from: 0, to: cursor, text: command[1] ?? "" };
   const line = text.slice(Math.max(0, cursor - LONGEST - 1), cursor);
@@ -24,12 +24,12 @@ export function mentionAt(text: string, cursor: number): Mention | null {
   const linked = line.slice(link + 2);
   if (link >= 0 && !/[\]|#\n]/.test(linked)) return { kind: "note", from: start + link, to: cursor, text: linked };
   const tag = /(?:^|[\s([{"'])#([\p{L}\p{N}_/-]*)$/u.exec(line)?.[1];
-  // A number alone is not a tag.
+  // A number is not a valid tag.
   if (tag !== undefined && !/^\d+$/.test(tag) && (start === 0 || tag.length + 1 < line.length)) return { kind: "tag", from: cursor - tag.length - 1, to: cursor, text: tag };
   const at = line.lastIndexOf("@");
   if (at < 0) return null;
   const typed = line.slice(at + 1);
-  // `name@example.org` is no mention, and what has ended with two blanks or a line is none either.
+  // `name@example.org` is not a mention, and two blanks or a line end close a mention.
   const before = line[at - 1];
   if (before !== undefined && !/[\s([{"'“‘«]/.test(before)) return null;
   if (start > 0 && at === 0) return null;
@@ -38,14 +38,14 @@ export function mentionAt(text: string, cursor: number): Mention | null {
 }
 
 /**
- * Replaces the mention by a link to the path `name`, or by the tag `name`; also returns the new cursor position.
- * A link shows `alias` where one is given.
+ * Replaces the mention by a link to the path `name`, or by the tag `name`; returns the text and the new cursor
+ * position. The link shows `alias` if it is given.
  */
 export function completed(text: string, mention: Mention, name: string, alias?: string): { text: string; cursor: number } {
   const linkpath = name.endsWith(".md") ? name.slice(0, -3) : name;
-  // These would end the link, or begin another one.
+  // These characters would end the link or begin another one.
   const shown = alias === undefined || /[[\]\n]/.test(alias) ? "" : `|${alias}`;
-  // Brackets that an editor closed by itself are part of the link.
+  // Brackets that an editor closed automatically are part of the link.
   const after = mention.kind === "note" ? text.slice(mention.to).replace(/^\]\]/, "") : text.slice(mention.to);
   const what = mention.kind === "tag" ? `#${name}` : `[[${linkpath}${shown}]]`;
   const whole = `${what}${/^\s/.test(after) ? "" : " "}`;
@@ -53,7 +53,7 @@ export function completed(text: string, mention: Mention, name: string, alias?: 
   return { text: before + whole + after, cursor: before.length + whole.length };
 }
 
-/** The names that have a text in them, those that begin with it first. */
+/** The names that contain a text; those that begin with it come first. */
 export function matching<T extends { name: string }>(all: T[], text: string, most: number): T[] {
   const wanted = text.toLowerCase();
   const begins = (one: T): boolean => one.name.toLowerCase().startsWith(wanted);
@@ -61,14 +61,14 @@ export function matching<T extends { name: string }>(all: T[], text: string, mos
   return [...all.filter(begins), ...all.filter(has)].slice(0, most);
 }
 
-/** The vault paths in what was dragged from Obsidian, one in each line; none where a line is none. */
+/** The vault paths in text dragged from Obsidian, one per line; empty if a line contains none. */
 export function draggedPaths(text: string): string[] {
   const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   const paths = lines.flatMap((line) => draggedPath(line) ?? []);
   return paths.length === lines.length ? paths : [];
 }
 
-/** The vault path in a line of that: its own address, a link, or a path. */
+/** The vault path in such a line: an `obsidian://` address, a link, or a path. */
 function draggedPath(line: string): string | null {
   if (/^obsidian:\/\/open\?/.test(line)) {
     const file = new URLSearchParams(line.slice(line.indexOf("?") + 1)).get("file");

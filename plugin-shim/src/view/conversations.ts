@@ -1,4 +1,4 @@
-/** The list of all conversations, with a search in what was said, in notes and in changes. */
+/** The list of all conversations, and a search in messages, notes and changes. */
 
 import { append, box, clear, element, setText, show } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
@@ -10,15 +10,15 @@ import { period, when } from "./format";
 import { plainText, withMarks } from "./found";
 import { loadCards } from "./lazy";
 
-/** Conversations that are asked for at first. */
+/** The number of conversations in one response. */
 const PAGE = 100;
-/** Milliseconds without a key until it is searched. */
+/** Milliseconds between the last key and the search. */
 const PAUSE = 150;
 
 export interface ListActions {
   open(sessionId: string): void;
   openTab(sessionId: string): void;
-  /** The list has gone. */
+  /** The list was closed. */
   closed(): void;
   exportNote(sessionId: string): void;
   endConversation(sessionId: string): Promise<void>;
@@ -30,7 +30,7 @@ export interface ConversationList {
   readonly isOpen: boolean;
   open(): void;
   close(): void;
-  /** Shows the list anew where it is shown. */
+  /** Reloads the list if it is open. */
   refresh(): void;
 }
 
@@ -46,7 +46,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   let request = 0;
   let cursor: string | undefined;
   let isLoading = false;
-  /** There is something new that is not shown yet. */
+  /** There are new rows that are not shown yet. */
   let isStale = false;
   let wait: (() => void) | null = null;
 
@@ -57,7 +57,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     actions.closed();
   };
 
-  /** Puts rows in place of those that are shown, with the focus where it was. */
+  /** Replaces the rows and preserves the focus. */
   const replace = (made: HTMLElement[]): void => {
     const at = root.ownerDocument.activeElement;
     const old = at?.closest<HTMLElement>(".vs-session");
@@ -76,7 +76,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       let made: HTMLElement[];
       let next: string | undefined;
       if (text === "") {
-        // As many as are shown, and whatever is new.
+        // As many rows as before, and the new ones.
         const limit = Math.max(PAGE, rows.querySelectorAll(".vs-session").length + 1);
         const answer = await parts.connection.call("session/list", more && cursor ? { cursor } : { _meta: { vault: { limit } } });
         if (now !== request || scope.ended) return;
@@ -85,13 +85,13 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       } else {
         const [answer, others] = await Promise.all([
           parts.connection.call("_vault/search_conversations", { text, limit: 50 }),
-          // What was said is found all the same where nothing else can be.
+          // Messages are searched even if notes cannot be.
           loadCards().then(({ foundBeside }) => foundBeside(parts, text, close)).catch(() => []),
         ]);
         if (now !== request || scope.ended) return;
         made = [...answer.found.map((one) => row(one.conversation, one.places, text)), ...others];
       }
-      // What a person has open at a row stays; it is done when they come back to the list.
+      // An open menu or field of a row stays; the list is reloaded when the person leaves it.
       if (!more) isStale = parts.root.querySelector(".vs-menu, .vs-sessions .vs-rename") !== null;
       if (more) rows.append(...made);
       else if (!isStale) replace(made);
@@ -105,7 +105,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     show(note, note.textContent !== "");
   };
 
-  /** Rows under the periods of their conversations; `more` where they go on with those that are shown. */
+  /** Rows grouped by their conversations' periods; `more` if they continue the displayed rows. */
   const grouped = (infos: ConversationInfo[], more: boolean): HTMLElement[] => {
     const now = parts.now();
     let last = more ? [...rows.querySelectorAll(".vs-session-period")].at(-1)?.textContent : undefined;
@@ -221,7 +221,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   };
 }
 
-/** Puts a field in the place of `at`, in which a title is written. */
+/** Replaces `at` by a field for the title. */
 export function editTitle(parts: Parts, at: HTMLElement, title: string, save: (title: string) => Promise<void>): void {
   const scope = parts.scope.child();
   const field = element(at, "input", { class: "vs-rename", attributes: { type: "text", value: title, maxlength: 200, dir: "auto", "aria-label": "Title" } });

@@ -1,21 +1,21 @@
-/** The days of the vault as bars over a slider, to drag through. */
+/** The vault's days as bars above a slider. */
 
 import { box, clear, element, setText, show } from "./dom";
 import { counted } from "./format";
 import type { Scope } from "./scope";
 import type { TimelineDay } from "../protocol";
 
-/** Bars at most. */
+/** The maximum number of bars. */
 const BARS = 90;
 
 export interface Density {
   root: HTMLElement;
   set(days: TimelineDay[]): void;
-  /** Shows a day, by its last change set, or the present. */
+  /** Selects a day by its last change set, or the present. */
   go(last: number | null): void;
 }
 
-/** `heard` is told the last change set of the day that is chosen; null for the present. */
+/** `heard` is called with the last change set of the selected day; null for the present. */
 export function density(near: Node, scope: Scope, heard: (last: number | null) => void): Density {
   const bars = box(near, "vs-strip-bars");
   bars.setAttribute("aria-hidden", "true");
@@ -76,7 +76,7 @@ function sum(days: TimelineDay[]): number {
   return days.reduce((all, { count }) => all + count, 0);
 }
 
-/** `2026-11-21` as people write it. */
+/** Formats `2026-11-21` for people. */
 export function dayWords(day: string, options: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" }): string {
   return new Date(`${day}T12:00`).toLocaleDateString([], options);
 }

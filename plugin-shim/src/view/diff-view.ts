@@ -1,18 +1,18 @@
-/** A diff as lines with numbers. */
+/** A diff as numbered lines. */
 
 import { append, box, element } from "./dom";
 import { countsSaid, type Diff, type DiffLine, parseDiff, reversed } from "./diff";
 import { type Hunk, hunksOf } from "./hunks";
 import { visible } from "./format";
 
-/** Lines that are drawn at first; the others come when they are asked for. */
+/** The number of lines that are drawn at first; a button shows the others. */
 const SHOWN = 400;
 
-/** How a diff is drawn. */
+/** Options of a drawn diff. */
 interface Drawn {
-  /** Whether the changes that it tells of are taken back. */
+  /** Whether the diff's changes are undone. */
   isTaken?: boolean;
-  /** Draws what stands above a hunk. */
+  /** Draws the element above a hunk. */
   above?: (hunk: Hunk) => HTMLElement;
 }
 

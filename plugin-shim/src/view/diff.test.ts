@@ -30,7 +30,7 @@ describe("a diff", () => {
     ]);
   });
 
-  it("tells lines that look like its own head", () => {
+  it("distinguishes lines that look like its own head", () => {
     const diff = parseDiff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- rule\n+++ plus\n");
     expect(diff.lines).toEqual([
       { kind: "removed", text: "-- rule", old: 1 },
@@ -38,7 +38,7 @@ describe("a diff", () => {
     ]);
   });
 
-  it("marks the words that differ in a line that replaces another", () => {
+  it("marks the different words in a line that replaces another", () => {
     const pair = (before: string, after: string): (string | undefined)[] =>
       parseDiff(`@@ -1 +1 @@\n-${before}\n+${after}\n`).lines.map((line) =>
         "words" in line && line.words ? line.text.slice(...line.words) : undefined,
@@ -59,7 +59,7 @@ describe("a diff", () => {
     expect(cut.lines[1]).toEqual({ kind: "note", text: "[7 more lines of the diff are left out]" });
   });
 
-  it("shows what taking it back would lose", () => {
+  it("shows the changes that an undo would lose", () => {
     const diff = reversed(parseDiff("@@ -1 +1,2 @@\n one\n+of my own\n"));
     expect(diff).toMatchObject({ added: 0, removed: 1 });
     expect(diff.lines.at(-1)).toEqual({ kind: "removed", text: "of my own", old: 2, new: undefined });

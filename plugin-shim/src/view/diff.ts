@@ -1,10 +1,10 @@
-/** A unified diff as lines to show. */
+/** A unified diff as lines to display. */
 
 export type DiffLine =
   | { kind: "same" | "added" | "removed"; text: string; old?: number; new?: number; words?: [number, number] }
-  /** Lines that are left out between two places. */
+  /** The number of omitted lines between two hunks. */
   | { kind: "gap" }
-  /** What is no line of the text: that there is no line end, or that the rest is cut. */
+  /** A line that is not part of the text: a missing line end, or a truncated rest. */
   | { kind: "note"; text: string };
 
 export interface Diff {
@@ -15,7 +15,7 @@ export interface Diff {
 
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** Reads a unified diff; what it cannot read is a note, so that nothing is left out silently. */
+/** Parses a unified diff. A line that it cannot parse becomes a note, so that nothing is omitted silently. */
 export function parseDiff(text: string): Diff {
   const diff: Diff = { lines: [], added: 0, removed: 0 };
   if (text === "") return diff;
@@ -32,7 +32,7 @@ export function parseDiff(text: string): Diff {
       if (inHunk || old > 1 || new_ > 1) diff.lines.push({ kind: "gap" });
       inHunk = true;
     } else if (!inHunk) {
-      // Names of the two files.
+      // The names of the two files.
       if (!/^(---|\+\+\+|diff |index )/.test(line)) diff.lines.push({ kind: "note", text: line });
     } else if (line.startsWith("+")) {
       diff.lines.push({ kind: "added", text: line.slice(1), new: new_++ });
@@ -50,7 +50,7 @@ export function parseDiff(text: string): Diff {
   return diff;
 }
 
-/** Marks in lines that replace as many others what differs: from its first word to its last. */
+/** Marks the difference within lines that replace as many others: from the first to the last different word. */
 function markWords(lines: DiffLine[]): void {
   for (let start = 0; start < lines.length; start++) {
     const run = (from: number, kind: DiffLine["kind"]): number => {
@@ -85,7 +85,7 @@ function markPair(before: DiffLine | undefined, after: DiffLine | undefined): vo
   after.words = span(new_);
 }
 
-/** What taking the changes of a diff back does: what was added is lost, and what was removed comes back. */
+/** The inverse of a diff: added lines are removed, and removed lines are added. */
 export function reversed({ lines, added, removed }: Diff): Diff {
   const turned = lines.map((line): DiffLine => {
     if (line.kind !== "added" && line.kind !== "removed") return line;
@@ -94,7 +94,7 @@ export function reversed({ lines, added, removed }: Diff): Diff {
   return { lines: turned, added: removed, removed: added };
 }
 
-/** `+3 −1`, as it is said. */
+/** `+3 −1` as text for screen readers. */
 export function countsSaid(diff: { added: number; removed: number }): string {
   const lines = (count: number): string => (count === 1 ? "1 line" : `${count} lines`);
   return `${lines(diff.added)} added, ${lines(diff.removed)} removed`;

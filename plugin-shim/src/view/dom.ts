@@ -1,16 +1,16 @@
-/** Elements, made one by one: nothing here takes HTML. */
+/** Functions that create elements one by one: none of them takes HTML. */
 
 export type Child = Node | string | null | undefined | false;
 
-/** What an element is made with. */
+/** Options of a new element. */
 export interface Made {
   class?: string;
   text?: string;
-  /** Attributes; one that is undefined or false is left out, true is the empty text. */
+  /** Attributes; undefined or false omits one, true sets the empty text. */
   attributes?: Record<string, string | number | boolean | undefined>;
 }
 
-/** Makes an element in the document that `near` is in. */
+/** Creates an element in `near`'s document. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   near: Document | Node,
   tag: K,
@@ -28,12 +28,12 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made_;
 }
 
-/** An element that is there to be laid out: a `div` with a class. */
+/** A `div` with a class, for layout. */
 export function box(near: Document | Node, class_: string, ...children: Child[]): HTMLDivElement {
   return element(near, "div", { class: class_ }, ...children);
 }
 
-/** The document that a node is in now. */
+/** A node's current document. */
 export function documentOf(near: Document | Node): Document {
   return near.ownerDocument ?? (near as Document);
 }
@@ -49,17 +49,17 @@ export function clear(parent: Node): void {
   while (parent.lastChild) parent.removeChild(parent.lastChild);
 }
 
-/** Has a class exactly where `on` says so. */
+/** Adds a class if `on` is true, and removes it otherwise. */
 export function toggle(of: Element, name: string, on: boolean): void {
   if (of.classList.contains(name) !== on) of.classList.toggle(name, on);
 }
 
-/** Shows or hides. */
+/** Shows or hides an element. */
 export function show(of: HTMLElement, on: boolean): void {
   if (of.hidden === on) of.hidden = !on;
 }
 
-/** Sets a text where it is another. */
+/** Sets a text if it differs. */
 export function setText(of: Node, text: string): void {
   if (of.textContent !== text) of.textContent = text;
 }

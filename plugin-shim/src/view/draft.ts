@@ -1,8 +1,8 @@
-/** A message: what a person puts together, what the daemon takes, and what is told of it afterwards. */
+/** A message: as a draft, as the daemon receives it, and as events report it. */
 
 import type { PromptContent } from "../protocol";
 
-/** What a message consists of. */
+/** The parts of a message. */
 export interface Draft {
   text: string;
   /** Notes, or parts of them; `isOpen` where the person did not choose one, but has it open. */
@@ -10,7 +10,7 @@ export interface Draft {
   images: { data: string; mimeType: string; name: string }[];
 }
 
-/** A message as the daemon takes it. */
+/** A message in the daemon's format. */
 export function promptOf(draft: Draft): PromptContent[] {
   const pieces: PromptContent[] = [];
   if (draft.text.trim() !== "") pieces.push({ type: "text", text: draft.text });
@@ -27,10 +27,7 @@ export function promptOf(draft: Draft): PromptContent[] {
 /** What stands behind a message's text for what went with it. */
 const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is (meant|open))\)$/;
 
-/**
- * A message that was said, to be said again; `lacks` where something went with it of which no more than
- * the name is known.
- */
+/** An earlier message as a draft; `lacks` if one of its attachments is known only by name. */
 export function draftOf(said: string): { draft: Draft; lacks: boolean } {
   const draft: Draft = { text: said, attachments: [], images: [] };
   let lacks = false;
@@ -43,7 +40,7 @@ export function draftOf(said: string): { draft: Draft; lacks: boolean } {
   return { draft, lacks };
 }
 
-/** What is shown of a message before the daemon tells it. */
+/** The text of a message before the daemon reports it. */
 export function shownText(draft: Draft): string {
   const named = draft.attachments.map(({ path, selection }) =>
     selection === undefined ? `[[${path}]]` : `[[${path}]] (selection)`,

@@ -3,7 +3,7 @@ import { callView } from "./entries";
 import type { Parts } from "./part";
 import type { CallEntry } from "./timeline";
 
-/** What stands beside a call that failed, by what its tool answered for programs. */
+/** The label of a failed call, by its tool's structured output. */
 function stands(output: unknown): string | null {
   const view = callView({ root: document.body, host: { icon: () => undefined } } as unknown as Parts);
   const entry = { kind: "call", title: "Delete", tool: "delete", does: "delete", status: "failed", input: null, result: "", output };
@@ -11,8 +11,8 @@ function stands(output: unknown): string | null {
   return view.root.querySelector(".vs-call-state")?.textContent ?? null;
 }
 
-describe("a call that came to nothing", () => {
-  it("says who said no, or that nobody has said anything", () => {
+describe("a call without a result", () => {
+  it("shows who refused it, or that nobody answered", () => {
     expect(stands({ code: "denied", data: { layer: "approval", refused: { by: "chat", words: "" } } })).toBe("you refused");
     expect(stands({ code: "denied", data: { layer: "approval", reasons: [] } })).toBe("nobody answered");
     expect(stands({ code: "denied", data: { layer: "paths" } })).toBe("not allowed");

@@ -1,4 +1,4 @@
-/** One entry of the timeline each: what was said, thought, called, told. */
+/** The entries of the timeline: messages, thoughts, tool calls, notices. */
 
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { Answer } from "./answer";
@@ -10,22 +10,22 @@ import { cardKey } from "./plans";
 import { isFound, isNames, isProposed, isTable, type Names } from "./outputs";
 import type { AgentEntry, CallEntry, EndEntry, Entry, NoticeEntry, ThoughtEntry, UserEntry } from "./timeline";
 
-/** An entry as elements. */
+/** An entry's element. */
 export interface EntryView<E extends Entry = Entry> {
   readonly root: HTMLElement;
   update(entry: E): void;
   end?(): void;
 }
 
-/** What can be done with an entry. */
+/** The actions on an entry. */
 export interface EntryActions {
   edit(entry: UserEntry): void;
   again(entry: UserEntry): void;
-  /** Has the answer given once more. */
+  /** Requests the answer again. */
   retry(entry: AgentEntry | EndEntry): void;
 }
 
-/** A long message of the person's is folded from so many characters or lines on. */
+/** A longer message of the person is folded: characters, lines. */
 const LONG_TEXT = 1_200;
 const LONG_LINES = 14;
 
@@ -163,7 +163,7 @@ export function callView(parts: Parts): EntryView<CallEntry> {
   root.appendChild(details);
   let shown: CallEntry | null = null;
   let card: Card | null = null;
-  /** What the card is of. */
+  /** The subject of the card. */
   let cardOf: unknown;
   let does = "";
   let body: Card | null = null;
@@ -179,14 +179,14 @@ export function callView(parts: Parts): EntryView<CallEntry> {
     root,
     update(entry) {
       shown = entry;
-      // What it sends is shown as a message.
+      // A message that the agent sent is shown as a message.
       show(root, entry.tool !== "send_message" || entry.status === "failed");
       if (does !== entry.does) {
         does = entry.does;
         clear(icon);
         parts.host.icon(icon, callIcon(entry.does));
       }
-      // A tool without a title of its own is called by its name.
+      // A tool without a title is shown by its name.
       const called = entry.title === entry.tool ? sentence(entry.tool.replaceAll("_", " ")) : entry.title;
       setText(title, called);
       title.title = called;
@@ -223,7 +223,7 @@ function callIcon(does: string): string {
   return icons[does] ?? "wrench";
 }
 
-/** In which way a call came to nothing: who said no, or that nobody has said anything. */
+/** The label of a call without a result: refused by a person or a rule, or unanswered. */
 function failure({ output }: CallEntry): string {
   const { code, data } = (output ?? {}) as { code?: string; data?: { layer?: string; refused?: object } | null };
   if (code === "approval_pending") return "waiting for your approval";

@@ -1,10 +1,10 @@
-/** Links and the copying of code, for everything that a view shows, by one listener. */
+/** One listener for all links and copy buttons of a view. */
 
 import type { Parts } from "./part";
 import { said } from "../call-error";
 import { setText } from "./dom";
 
-/** Hears clicks on links of all kinds and on the buttons that copy code. */
+/** Handles clicks on links of all kinds and on buttons that copy code. */
 export function followLinks({ root, host, painter, scope, announce }: Pick<Parts, "root" | "host" | "painter" | "scope" | "announce">): void {
   const act = (target: Element, isModified: boolean): boolean => {
     const link = target.closest<HTMLElement>("[data-linkpath], [data-url], [data-path]");
@@ -50,7 +50,7 @@ export function followLinks({ root, host, painter, scope, announce }: Pick<Parts
   });
 }
 
-/** The code that a button belongs to, with the pieces that go on with it. */
+/** The code that belongs to a button, including the pieces that continue it. */
 function codeAt(button: Element): string {
   const block = button.closest(".vs-code");
   const text = [block?.querySelector("code")?.textContent ?? ""];

@@ -1,4 +1,4 @@
-/** Numbers, times and sources as people read them. */
+/** Formats of numbers, times and sources for people. */
 
 /** `950`, `12.3k`, `1.2M`. */
 export function tokens(count: number): string {
@@ -11,7 +11,7 @@ function trimmed(number: number): string {
   return number < 99.95 ? number.toFixed(1).replace(/\.0$/, "") : String(Math.round(number));
 }
 
-/** `$0.0042`, `$1.23`; nothing for nothing. */
+/** `$0.0042`, `$1.23`; empty for zero. */
 export function dollars(amount: number): string {
   if (amount <= 0) return "";
   if (amount < 0.0001) return "<$0.0001";
@@ -23,12 +23,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** A text with a capital at its beginning. */
+/** A text with an initial capital. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `14:02` of today, `Nov 20` of this year, else `Nov 20, 2025`; empty for what is not a time. */
+/** `14:02` for today, `Nov 20` for this year, otherwise `Nov 20, 2025`; empty for an invalid time. */
 export function when(time: string, now: Date): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";
@@ -46,7 +46,7 @@ export function clock(time: string): string {
   return CLOCK.format(new Date(time));
 }
 
-/** `Today`, `Yesterday`, `Previous 7 days`, else the month; empty for what is not a time. */
+/** `Today`, `Yesterday`, `Previous 7 days`, otherwise the month; empty for an invalid time. */
 export function period(time: string, now: Date): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return "";
@@ -60,7 +60,7 @@ export function period(time: string, now: Date): string {
   return date.toLocaleDateString("en", { month: "long", year });
 }
 
-/** Where a message came from, where that is not this chat. */
+/** The source of a message; empty for this chat. */
 export function sourceName(source: string): string | null {
   switch (source) {
     case "chat":
@@ -90,11 +90,13 @@ export function folderOf(path: string): string {
   return end < 0 ? "" : path.slice(0, end);
 }
 
-/** Characters that are drawn as nothing, turn the writing direction or end a line, but for line breaks, tabs, and the
- * joiners and variants that emoji and several scripts are spelt with. */
+/**
+ * Characters that are invisible, change the writing direction or end a line, except line breaks, tabs, and the joiners
+ * and variation selectors that emoji and several scripts need.
+ */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d|\p{VS})[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/gu;
 
-/** A text with what cannot be seen in it written as `\u{202e}`. */
+/** A text with its invisible characters written as `\u{202e}`. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }

@@ -16,12 +16,12 @@ function found(count: number): FoundNotes {
 }
 
 describe("notes that a search found", () => {
-  it("are told from other answers", () => {
+  it("are distinguished from other outputs", () => {
     expect(isFound(found(1))).toBe(true);
     expect([isFound(null), isFound(found(0)), isFound({ notes: [{}] }), isFound("text")]).toEqual([false, false, false, false]);
   });
 
-  it("say why they are found, and link to the note and to the place", () => {
+  it("show the reason of the match, and link to the note and to the position", () => {
     const drawn = drawFound(document.body, found(7));
     const rows = [...drawn.querySelectorAll<HTMLElement>("li")];
     expect(rows.map((row) => row.hidden)).toEqual([false, false, false, false, false, true, true]);
@@ -54,19 +54,19 @@ describe("a link of an answer", () => {
     asked = [];
   });
 
-  it("is marked where it leads to no file", async () => {
+  it("is marked if it is unresolved", async () => {
     expect(await isUnresolved("Compost#Turning")).toBe(false);
     expect(await isUnresolved("garden/compost")).toBe(false);
     expect(await isUnresolved("Nowhere")).toBe(true);
     expect(await isUnresolved("#Heading")).toBe(true);
-    // Nobody knows.
+    // The target is unknown.
     expect(await isUnresolved("Broken")).toBe(false);
     expect(asked).toEqual(["Compost", "garden/compost", "Nowhere", "Broken"]);
     await isUnresolved("Nowhere");
     expect(asked.length).toBe(4);
   });
 
-  it("is looked up in Obsidian where that is there", async () => {
+  it("is resolved by Obsidian if it is available", async () => {
     const resolveLink = (link: string): object | null => (link === "There" ? { path: "There.md", subpath: "" } : null);
     expect([await isUnresolved("There", { resolveLink }), await isUnresolved("Not there", { resolveLink })]).toEqual([false, true]);
     expect(asked).toEqual([]);

@@ -1,4 +1,4 @@
-/** What a search in notes found: which notes, why each of them, and where in it. */
+/** The results of a search in notes: the notes, the reason of each match, and its position. */
 
 import { append, box, element, show } from "./dom";
 import { counted, noteName, visible, when } from "./format";
@@ -10,17 +10,17 @@ import type { Host } from "../host";
 import { type Parts, textButton } from "./part";
 import { structured } from "./agreed";
 
-/** Notes that are shown at first. */
+/** The number of notes that are shown at first. */
 const SHOWN = 5;
-/** Results of a search beside conversations. */
+/** The number of results beside conversations. */
 const BESIDE = 12;
-/** Milliseconds for which it is known whether a link leads anywhere. */
+/** Milliseconds for which the result of a link check stays valid. */
 const KNOWN = 5_000;
 
-/** Why a note is found, as people say it. */
+/** The reason of a match, for people. */
 const WHY: Record<string, string> = { title: "name", words: "words", meaning: "meaning" };
 
-/** The notes that a search found, the best first. */
+/** The found notes, best first. */
 export function drawFound(near: Node, { notes, total }: FoundNotes): HTMLElement {
   const label = total > notes.length ? `${notes.length} of ${counted(total, "note")} found` : `${counted(total, "note")} found`;
   const list = element(near, "ol", { class: "vs-found", attributes: { "aria-label": label } });
@@ -53,7 +53,7 @@ function drawNote(near: Node, { path, title, why, chunks }: FoundNote): HTMLElem
   return row;
 }
 
-/** What `[[target|text]]` leads to. */
+/** The target of `[[target|text]]`. */
 function targetOf(link: string): string {
   return link.replace(/^\[\[|\]\]$/g, "").split("|")[0] ?? "";
 }
@@ -67,7 +67,7 @@ interface Result {
   open: string;
 }
 
-/** Notes and changes with what was searched, as rows behind conversations; `chosen` happens when one is opened. */
+/** Notes and changes with the search term, as rows after the conversations; `chosen` is called when one is opened. */
 export async function foundBeside(parts: Parts, text: string, chosen: () => void): Promise<HTMLElement[]> {
   const answer = await parts.chat.tool("memory_search", { query: text, sources: ["notes", "changes"], limit: BESIDE });
   if (answer.isError) return [];
@@ -101,13 +101,13 @@ function besideRow(parts: Parts, { source, title, time, snippet, open }: Result,
 
 const known = new Map<string, { leads: Promise<boolean>; until: number }>();
 
-/** Marks a link of an answer that leads to no file. */
+/** Marks an unresolved link in an answer. */
 export async function checkLink(connection: Connection, host: Host, link: HTMLElement): Promise<void> {
   const target = link.dataset["linkpath"] ?? "";
   const now = Date.now();
   let one = known.get(target);
   if (!one || one.until < now) {
-    // What is known of other links is out of date as well, or soon will be.
+    // The results for other links are outdated too, or soon will be.
     if (known.size > 500) known.clear();
     one = { leads: leads(connection, host, target), until: now + KNOWN };
     known.set(target, one);
@@ -119,13 +119,13 @@ export async function checkLink(connection: Connection, host: Host, link: HTMLEl
 }
 
 async function leads(connection: Connection, host: Host, target: string): Promise<boolean> {
-  // A heading of no note.
+  // A heading that belongs to no note.
   if (target.startsWith("#")) return false;
   if (host.resolveLink) return host.resolveLink(target, "") !== null;
   try {
     return (await findNote(connection, target)) !== null;
   } catch {
-    // Nobody knows.
+    // The target is unknown.
     return true;
   }
 }

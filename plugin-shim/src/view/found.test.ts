@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { plainText, withMarks } from "./found";
 import { period } from "./format";
 
-describe("places that were found", () => {
-  it("read without the marks of Markdown", () => {
+describe("search results", () => {
+  it("are shown without the marks of Markdown", () => {
     expect(plainText("the **last frost** in [[Garden/Plan|the plan]] and [[Inbox]]")).toBe("the last frost in the plan and Inbox");
     expect(plainText("## Head\n- `code` and ==mark== [there](https://x.org)")).toBe("Head\ncode and mark there");
     expect(plainText("2 * 3 * 4, a_b_c, **half")).toBe("2 * 3 * 4, a_b_c, **half");
   });
 
-  it("have what was looked for marked", () => {
+  it("have the search words highlighted", () => {
     const marks = (text: string, searched: string): string => {
       const root = document.createElement("span");
       withMarks(root, text, searched);

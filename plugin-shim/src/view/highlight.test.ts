@@ -14,7 +14,7 @@ describe("code", () => {
     expect(kinds("key: true", "yaml")).toEqual(["word:true"]);
   });
 
-  it("stays as it is in a language that is not known, or where it is long", () => {
+  it("is not highlighted in an unknown language, or if it is long", () => {
     expect(piecesOf("let a", "mermaid")).toBeNull();
     expect(piecesOf("let a", "")).toBeNull();
     expect(piecesOf("a".repeat(20_000), "js")).toBeNull();

@@ -1,11 +1,11 @@
-/** Colours for code: words, texts, numbers and comments, of the languages that people ask about most. */
+/** Syntax highlighting: keywords, strings, numbers and comments of the most common languages. */
 
 import { clear, element } from "./dom";
 
-/** Characters of a piece from which it stays as it is. */
+/** The length from which code is not highlighted. */
 const LONGEST = 12_000;
 
-/** What begins a comment, and the words of a language; texts and numbers look alike in all. */
+/** The comment signs and the keywords of a language; strings and numbers look alike in all. */
 interface Language {
   comment: string;
   words: string;
@@ -35,17 +35,17 @@ const LANGUAGES: [names: string, Language][] = [
   ["rb ruby lua r perl", { comment: `${HASH}|${DASHES}`, words: "def end if elsif else unless while do class module return nil true false require local function then for in not and or my sub use" }],
 ];
 
-/** The longest first, so that a text in triple quotes is one. */
+/** The longest quotes first, so that a text in triple quotes is one token. */
 const TEXTS = String.raw`"""[^]*?(?:"""|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'|\`(?:\\.|[^\`\\])*\``;
 const NUMBERS = String.raw`\b\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?\b|\b0x[\da-f]+\b`;
 
-/** A piece of code: how it is coloured, where it is. */
+/** A token with its class and position. */
 export interface Piece {
   text: string;
   kind?: "comment" | "text" | "number" | "word";
 }
 
-/** The pieces of a code; null where its language is not known. */
+/** The tokens of a code block; null for an unknown language. */
 export function piecesOf(code: string, language: string): Piece[] | null {
   const known = LANGUAGES.find(([names]) => names.split(" ").includes(language.toLowerCase()))?.[1];
   if (!known || code.length > LONGEST) return null;
@@ -65,7 +65,7 @@ export function piecesOf(code: string, language: string): Piece[] | null {
   return pieces;
 }
 
-/** Colours the code in an element. */
+/** Highlights the code in an element. */
 export function highlight(code: HTMLElement): void {
   const pieces = piecesOf(code.textContent ?? "", code.dataset["language"] ?? "");
   if (pieces === null) return;

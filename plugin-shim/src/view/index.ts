@@ -1,4 +1,4 @@
-/** The chat view, written against the DOM, the connection and the host alone. */
+/** The chat view. It depends only on the DOM, the connection and the host. */
 
 export { mountChat, type ChatHandle, type ChatState } from "./view";
 export { type Kept, read, written } from "./kept";

@@ -1,4 +1,4 @@
-/** A job: how far it is, what stops it, and the way back. */
+/** A job: its progress, its errors, and its undo button. */
 
 import { append, box, clear, element, setText, show } from "./dom";
 import { canUndo, type Job, jobWords } from "./plans";
@@ -9,7 +9,7 @@ import { counted } from "./format";
 import type { ToolsCallResult } from "../protocol";
 import { said } from "../call-error";
 
-/** Files that a list of reasons names at first. */
+/** The number of files that a list of reasons names at first. */
 const NAMED = 10;
 
 /** The state of a job with its buttons. */
@@ -90,7 +90,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
   };
 }
 
-/** The card of a job where its plan is not shown. */
+/** The card of a job whose plan is not shown. */
 export function jobCard(parts: Parts, job: number): Card {
   const root = element(parts.root, "section", { class: "vs-card", attributes: { role: "group", "aria-label": `Job ${job}` } });
   const title = element(root, "span", { class: "vs-card-title", attributes: { dir: "auto" } });
@@ -108,7 +108,7 @@ export function jobCard(parts: Parts, job: number): Card {
   return { root, end };
 }
 
-/** What an answer says that a person should know: why it failed, and which files were left out. */
+/** The parts of an answer that a person must know: the error, and the omitted files with reasons. */
 export function resultView(near: Node): {
   root: HTMLElement;
   clear(): void;
@@ -146,19 +146,19 @@ export function resultView(near: Node): {
   };
 }
 
-/** A file that was left out, and why. */
+/** An omitted file and its reason. */
 interface Reason {
   path: string;
   reason: string;
 }
 
-/** The files of a plan that no longer fit the vault, by the error that says so. */
+/** The files of a plan that no longer match the vault, from the error's data. */
 export function staleOf(result: ToolsCallResult): Reason[] {
   const { stale } = errorData(result) as { stale?: Reason[] };
   return Array.isArray(stale) ? stale : [];
 }
 
-/** Files with reasons, as a list. */
+/** A list of files with reasons. */
 export function reasons(near: Node, files: Reason[]): HTMLElement {
   const list = element(near, "ul", { class: "vs-reasons" });
   for (const { path, reason } of files.slice(0, NAMED)) {

@@ -1,11 +1,13 @@
-/** Jobs that are shown above where the person writes. */
+/** The jobs above the input field. */
 
 import { element, show } from "./dom";
 import { type Job, jobWords } from "./plans";
 import { type Card, lazyCard } from "./lazy";
 import type { Parts } from "./part";
 
-/** Jobs that run or wait for a person and stand nowhere in the timeline, above where the person writes. */
+/**
+ * Jobs that are running or wait for a person and have no card in the timeline. They are shown above the input field.
+ */
 export function jobsView(parts: Parts): { root: HTMLElement; update(): void } {
   const { jobs, chat } = parts;
   const root = element(parts.root, "div", { class: "vs-jobs", attributes: { role: "group", "aria-label": "Jobs" } });

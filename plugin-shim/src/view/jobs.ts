@@ -1,4 +1,4 @@
-/** The jobs that the daemon knows, kept true by its events. */
+/** The daemon's jobs, kept current by its events. */
 
 import { CallError } from "../call-error";
 import type { Chat, CallGiven } from "./chat";
@@ -10,10 +10,10 @@ import type { Job } from "./plans";
 import type { Scope } from "./scope";
 import type { ToolsCallResult } from "../protocol";
 
-/** Milliseconds that a job may take to answer: it is told of by events meanwhile. */
+/** The timeout of a job's call in milliseconds: events report its progress meanwhile. */
 const LONGEST = 6 * 60 * 60 * 1_000;
 
-/** What a plan is applied with. */
+/** The options of an applied plan. */
 export interface Applied extends CallGiven {
   plan: number;
   identity: string;
@@ -22,7 +22,7 @@ export interface Applied extends CallGiven {
 export class Jobs {
   readonly #jobs = new Map<number, Job>();
   readonly #heard = new Set<() => void>();
-  /** Interrupted jobs that the person leaves as they are. */
+  /** Interrupted jobs that the person has dismissed. */
   readonly #left = new Set<number>();
   #asked = 0;
   #isAsking = false;
@@ -38,10 +38,10 @@ export class Jobs {
     scope.add(connection.on("_vault/job", ({ job, plan, state, done, total }) => {
       this.#jobs.set(job, { ...this.#jobs.get(job), job, plan, state, done, total });
       this.#tell();
-      // What it did is known once it stands; what is being told is older than this.
+      // A finished job's result is requested then; a pending request is older than this event.
       if (state !== "running" || this.#isAsking) void this.learn();
     }));
-    // A job that nobody agreed to is none, and no event says so.
+    // A refused job does not exist, and no event reports that.
     parts.chat.on(({ timeline, loaded }) => {
       const isOver = (key: string): boolean => {
         const entry = parts.chat.timeline.get(key);
@@ -53,7 +53,7 @@ export class Jobs {
     if (connection.state.kind === "connected") void this.learn();
   }
 
-  /** The newest first. */
+  /** Newest first. */
   get all(): Job[] {
     return [...this.#jobs.values()].sort((one, other) => other.job - one.job);
   }
@@ -67,7 +67,7 @@ export class Jobs {
     return this.all.find((job) => job.plan === plan && (job.identity ?? identity) === identity);
   }
 
-  /** Hears when a job stands otherwise. */
+  /** Calls the listener when a job's state changes. */
   on(heard: () => void): Unsubscribe {
     this.#heard.add(heard);
     return () => this.#heard.delete(heard);
@@ -77,7 +77,7 @@ export class Jobs {
     this.#heard.forEach((heard) => heard());
   }
 
-  /** Asks for the jobs. */
+  /** Requests the jobs. */
   async learn(): Promise<void> {
     const asked = ++this.#asked;
     this.#isAsking = true;
@@ -95,7 +95,7 @@ export class Jobs {
     }
   }
 
-  /** Whether the person has said that a job stays as it is. */
+  /** Whether the person has dismissed the job. */
   isLeft(job: number): boolean {
     return this.#left.has(job);
   }
@@ -105,12 +105,12 @@ export class Jobs {
     this.#tell();
   }
 
-  /** Has a job stop before its next piece, whoever began it. Its events say how it ended. */
+  /** Stops a job before its next batch, whichever client started it. Its events report its end. */
   async stop(job: number): Promise<void> {
     await this.#connection.call("_vault/organize/stop", { job });
   }
 
-  /** Applies a plan, or goes on with a job of it. Null where the person does not agree, and where its state says it all. */
+  /** Applies a plan, or resumes its job. Null if the person refuses, and if the job's state shows the result. */
   async apply(given: Applied, files: number): Promise<ToolsCallResult | null> {
     const asks = { question: `Apply plan ${given.plan} to ${counted(files, "file")}?`, action: "Apply" };
     try {
@@ -122,7 +122,7 @@ export class Jobs {
     }
   }
 
-  /** Takes a job back. Null where the person does not agree. */
+  /** Undoes a job. Null if the person refuses. */
   async undo(job: number): Promise<ToolsCallResult | null> {
     const asks = { question: `Undo job ${job}?`, action: "Undo" };
     try {
@@ -135,7 +135,7 @@ export class Jobs {
   }
 }
 
-/** No answer, where the job itself says how far it came: it was stopped, or the connection was lost. */
+/** There is no answer, but the job's state shows its progress: it was stopped, or the connection was lost. */
 function withdrawn(error: unknown): null {
   if (error instanceof CallError && ["cancelled", "disconnected"].includes(error.kind)) return null;
   throw error;

@@ -1,12 +1,12 @@
-/** How rules are kept in a file of the vault. Pure. */
+/** The format of rules in a file of the vault. Pure. */
 
-/** Where rules are kept if the person says no other place: a note that is named after the first of them. */
+/** The default file of rules: a note named after the first of them. */
 export function pathOfRules(name: string): string {
   const bare = name.replace(/[\\/:*?"<>|#^[\]\p{Cc}]+/gu, " ").replace(/\s+/g, " ").replace(/^[ .]+|[ .]+$/g, "");
   return `Rules/${bare.slice(0, 80) || "Rules"}.md`;
 }
 
-/** What a file holds that keeps rules: a note has them in a block. */
+/** The content of a rule file: a note contains them in a code block. */
 export function noteOfRules(path: string, text: string): string {
   if (!/\.md$/i.test(path)) return `${text.trimEnd()}\n`;
   let fence = "```";

@@ -1,31 +1,31 @@
-/** What a view takes along: to another place as it is, and over a restart through a file, which keeps no images. */
+/** The state of a view that moves to another place, or is restored after a restart from a file without images. */
 
 import type { Draft } from "./draft";
 import type { Pending } from "./outbox";
 
-/** A conversation that is open in a tab, and what is written in it and not sent. */
+/** A conversation in a tab, and its draft. */
 export interface TabOf {
-  /** Null where none has begun. */
+  /** Null before the conversation exists. */
   sessionId: string | null;
   draft: Draft;
 }
 
-/** What a view that moves elsewhere takes along. */
+/** The state of a view that moves to another place. */
 export interface Kept {
-  /** The conversation; null where none has begun; left out, the one that goes on. */
+  /** The conversation; null before it exists; undefined means the current one. */
   sessionId?: string | null;
-  /** What is written and not sent, and the number of the message that it is written in place of. */
+  /** The draft, and the number of the message that it edits. */
   draft: Draft;
   item: number | null;
-  /** What was sent and the daemon may not have. */
+  /** Messages that the daemon may not have. */
   unsent: Pending[];
-  /** The tabs, where there are several, and which is shown. */
+  /** The tabs if there are several, and the selected one. */
   tabs?: { tabs: TabOf[]; at: number };
 }
 
 type Value = Record<string, unknown>;
 
-/** As it goes into a file. */
+/** Converts the state for the file. */
 export function written({ sessionId, draft, item, unsent, tabs }: Kept): Value {
   const { text, attachments } = draft;
   const messages = unsent.map(({ id, sessionId: to, draft: { text, attachments, images }, error }) => ({
@@ -41,8 +41,8 @@ export function written({ sessionId, draft, item, unsent, tabs }: Kept): Value {
 }
 
 /**
- * As it comes from a file, which anything may have written; null where it is none of ours. What waited is
- * sent by nobody but the person: the file may be old, or come from another machine, whose daemon is another.
+ * Parses the state from the file, which any program may have written; null if it is invalid. Unsent messages are sent
+ * only by the person: the file may be old, or come from another machine with another daemon.
  */
 export function read(state: unknown): Kept | null {
   const { sessionId, text, attachments, item, unsent, tabs, at } = (state ?? {}) as Value;
@@ -57,7 +57,7 @@ export function read(state: unknown): Kept | null {
       sessionId: typeof to === "string" ? to : null,
       isNew: !isKnown,
       sent: false,
-      error: typeof error === "string" ? error : `Not known to have arrived before Obsidian quit${lost}`,
+      error: typeof error === "string" ? error : `May not have arrived before Obsidian quit${lost}`,
     }];
   });
   const isNew = messages.some((one) => one.sessionId === null);
@@ -84,7 +84,7 @@ function draftOf(text: string, attachments: unknown): Draft {
   return { text, attachments: listOf(attachments).filter(isAttached) as unknown as Draft["attachments"], images: [] };
 }
 
-/** The objects of a list. */
+/** The objects in a list. */
 function listOf(value: unknown): Value[] {
   const all: unknown[] = Array.isArray(value) ? value : [];
   return all.filter((one): one is Value => typeof one === "object" && one !== null);

@@ -1,11 +1,11 @@
-/** The list of conversations, whose code is loaded when it is first opened. */
+/** The list of conversations, loaded when it is first opened. */
 
 import type { ConversationList, ListActions } from "./conversations";
 import { box } from "./dom";
 import { loadCards } from "./lazy";
 import type { Parts } from "./part";
 
-/** The list, and a field in which a title is written. */
+/** The list, and a field for a title. */
 export interface LazyList extends ConversationList {
   editTitle(at: HTMLElement, title: string, save: (title: string) => Promise<void>): void;
 }

@@ -4,14 +4,14 @@ import type { Entry } from "./timeline";
 import type { EntryView } from "./entries";
 import { box, setText } from "./dom";
 
-/** A card in the timeline, or above the field. */
+/** A card in the timeline, or above the input field. */
 export interface Card {
   readonly root: HTMLElement;
-  /** Lets go of what it hears. */
+  /** Ends its subscriptions. */
   end(): void;
 }
 
-/** A part that is there as long as the view is. */
+/** A part that exists as long as the view. */
 export interface Part {
   readonly root: HTMLElement;
   update(): void;
@@ -21,19 +21,19 @@ type Cards = typeof import("./cards");
 
 let loaded: Cards | null = null;
 
-/** Loads the code of the cards. Fails where the daemon that serves it is gone. */
+/** Loads the code of the cards. Rejects if the daemon that serves it is not running. */
 export async function loadCards(): Promise<Cards> {
   return (loaded ??= await import("./cards"));
 }
 
-/** The code of the cards where it is loaded. */
+/** The loaded code of the cards. */
 export function cardsNow(): Cards | null {
   return loaded;
 }
 
 const FAILED = "This part could not be loaded. Reload the page.";
 
-/** A card that is there at once where its code is loaded, and otherwise as soon as it is. */
+/** A card that exists at once if its code is loaded, and otherwise after the load. */
 export function lazyCard(near: Node, make: (cards: Cards) => Card): Card {
   if (loaded) return make(loaded);
   const root = box(near, "vs-lazy");
@@ -56,7 +56,7 @@ export function lazyCard(near: Node, make: (cards: Cards) => Card): Card {
   };
 }
 
-/** An entry of the timeline, likewise; it is drawn as it stands when its code is there. */
+/** An entry of the timeline, loaded in the same way. It is drawn in its current state after the load. */
 export function lazyEntry<E extends Entry>(near: Node, make: (cards: Cards) => EntryView<E>): EntryView<E> {
   if (loaded) return make(loaded);
   let view: EntryView<E> | null = null;
@@ -76,7 +76,7 @@ export function lazyEntry<E extends Entry>(near: Node, make: (cards: Cards) => E
   };
 }
 
-/** A part that is made when it has something to show. */
+/** A part that is created when it has content. */
 export function lazyPart(near: Node, isWanted: () => boolean, make: (cards: Cards) => Part): Part {
   const root = box(near, "vs-lazy");
   let part: Part | null = null;

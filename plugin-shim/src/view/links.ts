@@ -1,31 +1,31 @@
-/** Where a link of an answer may lead. */
+/** The destinations of links in an answer. */
 
 export type Link =
-  /** Into the vault: what stood in `[[…]]`, with its heading or block. */
+  /** A destination in the vault: the text of `[[…]]`, including its heading or block. */
   | { kind: "note"; linkpath: string }
-  /** Out of it; `host` is what a person is shown. */
+  /** An external address; `host` is displayed to the person. */
   | { kind: "web"; url: string; host: string }
-  /** Nowhere: what it said is shown, and nothing can be clicked. */
+  /** No valid destination: the text is shown without a link. */
   | { kind: "inert" };
 
-/** What a scheme looks like, after what browsers leave out of an address. */
+/** A scheme, after the removal of characters that browsers ignore in an address. */
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
 
-/** What the destination of a Markdown link means. */
+/** The destination of a Markdown link. */
 export function linkOf(destination: string): Link {
-  // Browsers drop tabs, line ends and leading control characters before they look for a scheme.
+  // Browsers remove tabs, line ends and leading control characters before they look for a scheme.
   const text = cleaned(destination);
   if (text === "") return { kind: "inert" };
   const scheme = SCHEME.exec(text)?.[1]?.toLowerCase();
   if (scheme === "http" || scheme === "https") return web(text);
   if (scheme === "mailto") return { kind: "web", url: text, host: text.slice("mailto:".length) };
   if (scheme !== undefined) return { kind: "inert" };
-  // `//host` means the web to a browser, and nothing to a vault.
+  // `//host` is a web address for a browser, and meaningless in a vault.
   if (text.startsWith("//") || text.startsWith("\\")) return { kind: "inert" };
   return { kind: "note", linkpath: decoded(text) };
 }
 
-/** What `[[target]]` means. */
+/** The destination of `[[target]]`. */
 export function wikiLink(target: string): Link {
   const text = cleaned(target);
   return text === "" ? { kind: "inert" } : { kind: "note", linkpath: text };
@@ -47,7 +47,7 @@ function web(text: string): Link {
   } catch {
     return { kind: "inert" };
   }
-  // A name before the host is there to deceive.
+  // A user name before the host is meant to deceive.
   if (url.username !== "" || url.password !== "") return { kind: "inert" };
   return { kind: "web", url: url.href, host: url.host };
 }

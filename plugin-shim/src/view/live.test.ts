@@ -10,17 +10,17 @@ const user: Entry = { kind: "user", key: "u", turn: "1", text: "hi", source: "ch
 const agent = (open: boolean): Entry => ({ kind: "agent", key: "a", turn: "1", text: "x", open, message: "answer", cutBefore: false });
 
 describe("the live line", () => {
-  it("says what is done, and on which note", () => {
+  it("shows the action and its note", () => {
     expect(doing([user, call({})])).toBe("Reading Compost");
     expect(doing([user, call({ does: "search", locations: [] })])).toBe("Searching");
     expect(doing([user, call({ does: "other", title: "List tags" })])).toBe("List tags");
     expect(doing([user, call({ status: "completed" }), agent(true)])).toBe("Writing");
     expect(doing([user, { kind: "thought", key: "t", turn: "1", text: "", open: true }])).toBe("Thinking");
-    // What stood open in an earlier turn says nothing of this one.
+    // An open call of an earlier turn does not belong to the current turn.
     expect(doing([call({}), user, agent(false)])).toBe("Working");
   });
 
-  it("says for how long and with how many tokens, where that is known", () => {
+  it("shows the duration and the tokens if they are known", () => {
     expect(liveLine([user], null, 0, 0)).toBe("Working…");
     expect(liveLine([user, call({})], 1_000, 13_400, 1_234)).toBe("Reading Compost… · 12 s · 1.2k tokens");
     expect(liveLine([user], 0, 125_000, 0)).toBe("Working… · 2 min 5 s");

@@ -1,11 +1,11 @@
-/** What goes on right now, in a line: what is done, on which note, for how long, and with how many tokens. Pure. */
+/** The current activity in a line: the action, its note, its duration, and its tokens. Pure. */
 
 import { noteName, tokens } from "./format";
 import type { Entry } from "./timeline";
 
 const DOES: Record<string, string> = { read: "Reading", search: "Searching", edit: "Changing", move: "Moving", delete: "Deleting" };
 
-/** What the agent does, by the last entry that is not over. */
+/** The agent's current action, from the last open entry. */
 export function doing(entries: Entry[]): string {
   for (let at = entries.length - 1; at >= 0 && entries[at]?.kind !== "user"; at--) {
     const entry = entries[at];
@@ -20,7 +20,7 @@ export function doing(entries: Entry[]): string {
   return "Working";
 }
 
-/** The line; `since` is when the turn began, in milliseconds, where that is known. */
+/** The line; `since` is the start of the turn in milliseconds if it is known. */
 export function liveLine(entries: Entry[], since: number | null, now: number, used: number): string {
   const seconds = since === null ? 0 : Math.max(0, Math.round((now - since) / 1000));
   const time = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;

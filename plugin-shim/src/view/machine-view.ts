@@ -1,4 +1,4 @@
-/** The time machine as a view of its own, without a conversation. */
+/** The time machine as a separate view, without a conversation. */
 
 import type { Activity } from "../activity";
 import type { Connection } from "../connection";
@@ -9,7 +9,7 @@ import { panel } from "./panel";
 import { append, show } from "./dom";
 import { timeMachine } from "./time-machine";
 
-/** Builds it into `root`; the answer takes it away again. */
+/** Builds the view into `root`; the returned function removes it. */
 export function mountMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): () => void {
   const parts = makeParts(root, connection, activity, host, () => undefined);
   const machine = timeMachine(parts, () => undefined, true);

@@ -16,7 +16,7 @@ describe("markdown", () => {
     expect(blocks[3]).toMatchObject({ ordered: true, start: 1, items: [{}, {}] });
   });
 
-  it("keeps the number that a list begins with, and what is done", () => {
+  it("keeps the first number of a list, and completed tasks", () => {
     expect(readMarkdown("7. seven")[0]).toMatchObject({ kind: "list", start: 7 });
     const [list] = readMarkdown("- [x] done\n- [ ] open\n- neither");
     expect(list).toMatchObject({ items: [{ checked: true }, { checked: false }, {}] });
@@ -46,7 +46,7 @@ describe("markdown", () => {
     expect(inlines("a == b == c")).toEqual([{ kind: "text", text: "a == b == c" }]);
   });
 
-  it("reads formulas, and leaves prices alone", () => {
+  it("reads formulas, but not prices", () => {
     expect(inlines("so $E = mc^2$, and $a_1 * b_2 * c$.")).toEqual([
       { kind: "text", text: "so " },
       { kind: "math", text: "E = mc^2", block: false },
@@ -91,7 +91,7 @@ describe("markdown", () => {
     expect(readMarkdown("> no [!note] at its beginning")[0]).toMatchObject({ kind: "quote" });
   });
 
-  it("reads footnotes where they are named and where they stand", () => {
+  it("reads references to footnotes, and the footnotes", () => {
     expect(inlines("so it is[^1], they say[^long-name]")).toEqual([
       { kind: "text", text: "so it is" },
       { kind: "footnote", id: "1" },
@@ -105,7 +105,7 @@ describe("markdown", () => {
     expect(inlines("an aside^[of *two* words].")[1]).toMatchObject({ kind: "styled", style: "small", children: [{ text: "of " }, {}, {}] });
   });
 
-  it("shows comments, for nothing that a model says is hidden", () => {
+  it("shows comments, since nothing in an answer may be hidden", () => {
     expect(inlines("a %%not *for* you%% b")[1]).toEqual({ kind: "comment", text: "%%not *for* you%%" });
     expect(inlines("100%% sure")).toEqual([{ kind: "text", text: "100%% sure" }]);
   });
@@ -130,16 +130,16 @@ describe("markdown", () => {
     });
   });
 
-  it("has embeds be links", () => {
+  it("turns embeds into links", () => {
     expect(inlines("![[Compost#Layers]]")[0]).toMatchObject({ kind: "link", image: true, link: { kind: "note", linkpath: "Compost#Layers" } });
   });
 
-  it("breaks lines where they break", () => {
+  it("keeps line breaks", () => {
     expect(inlines("one\ntwo").map((one) => one.kind)).toEqual(["text", "break", "text"]);
     expect(inlines("one<br>two").map((one) => one.kind)).toEqual(["text", "break", "text"]);
   });
 
-  it("has HTML be text", () => {
+  it("turns HTML into text", () => {
     for (const html of ["<script>alert(1)</script>", '<img src=x onerror="alert(1)">', "<iframe src='//x'></iframe>", "a <b>b</b>", "<!-- c -->", "<svg/onload=alert(1)>"]) {
       const blocks = readMarkdown(html);
       const kinds = words(blocks).match(/"kind":"(\w+)"/g) ?? [];
@@ -147,7 +147,7 @@ describe("markdown", () => {
     }
   });
 
-  it("has images be links that say where they lead", () => {
+  it("turns images into links that show their address", () => {
     expect(inlines("![a cat](https://example.org/cat.png)")[0]).toMatchObject({
       kind: "link",
       image: true,
@@ -178,13 +178,13 @@ describe("markdown", () => {
     expect(found).not.toMatch(/"linkpath":"[^"]*(script|example)/);
   });
 
-  it("has no link in a link", () => {
+  it("does not nest links", () => {
     const [link] = inlines("[a [[Note]] https://example.org b](https://outer.example)");
     const inner = link?.kind === "link" ? JSON.stringify(link.children) : "";
     expect(inner).not.toContain('"link"');
   });
 
-  it("reads what is deep, long and unfinished in no time", () => {
+  it("parses deep, long and unfinished text quickly", () => {
     const hostile = [
       "> ".repeat(3_000) + "x",
       "- ".repeat(3_000) + "x",

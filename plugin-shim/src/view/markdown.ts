@@ -1,6 +1,6 @@
 /**
- * A piece of Markdown as values, from which elements are made one by one. HTML in it is text. What
- * would be loaded from elsewhere, such as an image, is a link that says where it leads.
+ * A piece of Markdown as values, from which elements are created one by one. HTML in it is text. A resource from
+ * elsewhere, such as an image, becomes a link that shows its address.
  */
 
 import { getDefaults, Lexer, type Token, Tokenizer, type Tokens } from "marked";
@@ -11,16 +11,16 @@ export type Inline =
   | { kind: "styled"; style: "strong" | "em" | "del" | "mark" | "small"; children: Inline[] }
   | { kind: "code"; text: string }
   | { kind: "break" }
-  /** TeX; `block` where it stands on lines of its own. */
+  /** TeX; `block` is a display formula. */
   | { kind: "math"; text: string; block: boolean }
-  /** What is between `%%`, with these. */
+  /** A comment, including its `%%` marks. */
   | { kind: "comment"; text: string }
-  /** A number that leads to a footnote. */
+  /** The number of a footnote. */
   | { kind: "footnote"; id: string }
   | { kind: "link"; link: Link; children: Inline[]; image: boolean };
 
 export interface ListItem {
-  /** Whether it is done; none where it is no task. */
+  /** Whether the task is done; undefined if the item is not a task. */
   checked?: boolean;
   blocks: Block[];
 }
@@ -32,25 +32,25 @@ export type Block =
   | { kind: "heading"; depth: number; children: Inline[] }
   | { kind: "list"; ordered: boolean; start: number; items: ListItem[] }
   | { kind: "quote"; blocks: Block[] }
-  /** `fold` is `+` or `-` where it can be folded: open at first, or closed. */
+  /** `fold` is `+` or `-` if the callout can be folded: initially open or closed. */
   | { kind: "callout"; type: string; fold: string; title: Inline[]; blocks: Block[] }
   | { kind: "footnote"; id: string; children: Inline[] }
   | { kind: "code"; info: string; text: string }
   | { kind: "rule" }
   | { kind: "table"; align: Align[]; head: Inline[][]; rows: Inline[][][] };
 
-/** How deep things may stand in each other; what is deeper is shown as it was written. */
+/** The maximum nesting depth; deeper text is shown as written. */
 const DEEPEST = 16;
-/** The beginning of a line that would stand deeper. */
+/** The beginning of a line that is nested more deeply. */
 const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){16}/m;
-/** More of these in one piece than anybody writes make the reader slow. */
+/** More of these in one piece than a person would write make the parser slow. */
 const BRACKETS = 1_500;
 
 type Extensions = NonNullable<ReturnType<typeof getDefaults>["extensions"]>;
 type Start = NonNullable<Extensions["startInline"]>[number];
 type Read = NonNullable<Extensions["inline"]>[number];
 
-// What Obsidian's Markdown has beyond GitHub's.
+// Obsidian's extensions of GitHub's Markdown.
 const OWN_BEGINS = /!?\[\[|==|\$|%%|\[\^|\^\[/;
 const WIKI_LINK = /^(!?)\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]/;
 const HIGHLIGHT = /^==(?=\S)([^=\n]*[^=\s])==(?!=)/;
@@ -87,13 +87,13 @@ const readOwnBlock: Read = function (text) {
   const note = NOTE.exec(text);
   if (note) return { type: "note", raw: note[0], id: note[1], tokens: this.lexer.inlineTokens(note[2] ?? "") };
   const [raw] = MATH_BLOCK.exec(text) ?? [];
-  // Words behind it make it a part of a paragraph.
+  // With text after it, it is part of a paragraph.
   if (raw === undefined || /^[ \t]*\S/.test(text.slice(raw.length))) return undefined;
-  // Another name than a paragraph's: such a one would take what follows into itself.
+  // Not named `paragraph`, since the parser appends following text to a paragraph.
   return { type: "formula", raw, tokens: this.lexer.inlineTokens(raw.trim()) };
 };
 
-// The reader alone, and not the class around it, which would bring the writer of HTML along.
+// Only the lexer, without the class around it, which would import the HTML renderer.
 const extensions = {
   startInline: [startsOwn],
   inline: [readOwn],
@@ -102,12 +102,12 @@ const extensions = {
 } as Partial<Extensions> as Extensions;
 const options = { ...getDefaults(), gfm: true, breaks: true, extensions };
 
-/** The line under a heading. */
+/** The underline of a setext heading. */
 const UNDERLINE = /\n {0,3}(=+|-+)[ \t]*(?:\n+|$)/;
-/** A line that is none of a paragraph. */
+/** A line that interrupts a paragraph. */
 const NO_WORDS = /^(?: {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>|```|~~~)|[ \t]*$)/m;
 
-/** `marked`'s own rules, but for underlined headings: that one takes many times longer to compile than all others. */
+/** `marked`'s own rules, except setext headings: that rule takes many times longer to compile than all others. */
 class Reader extends Tokenizer<string, unknown> {
   override lheading(rest: string): Tokens.Heading | undefined {
     const found = UNDERLINE.exec(rest);
@@ -123,8 +123,8 @@ function lexer(): Lexer<string, unknown> {
 }
 
 /**
- * Has the reader's rules compiled before anything is read, one with each step: the engine does that
- * at the first use, and for all of them it takes longer than a frame.
+ * Compiles the lexer's rules before anything is parsed, one per step: the engine compiles them on first use, and all of
+ * them take longer than a frame.
  */
 export function* warmUp(): Generator<void> {
   const tokenizer = new Reader();
@@ -132,7 +132,7 @@ export function* warmUp(): Generator<void> {
   const { block, inline } = tokenizer.rules;
   for (const rule of [...Object.values(block), ...Object.values(inline)]) {
     if (rule === block.lheading) continue;
-    // The second use compiles it for good.
+    // The engine optimizes it on the second use.
     rule.exec("x y");
     rule.exec("x y");
     rule.lastIndex = 0;
@@ -140,13 +140,13 @@ export function* warmUp(): Generator<void> {
   }
 }
 
-/** Reads a piece of Markdown. What cannot be read is a paragraph of its own words. */
+/** Parses a piece of Markdown. Text that cannot be parsed becomes a paragraph. */
 export function readMarkdown(text: string): Block[] {
   if (TOO_DEEP.test(text) || tooMany(text)) return [plain(text)];
   try {
     return blocksOf(lexer().lex(text), 0);
   } catch {
-    // The reader is somebody else's: whatever it stumbles over, the words are shown.
+    // The lexer is a library: whatever it throws, the text must be shown.
     return [plain(text)];
   }
 }
@@ -298,7 +298,7 @@ function inlineOf(token: Tokens.Generic, depth: number): Inline | null {
 }
 
 function linked(href: string, children: Inline[], image: boolean): Inline {
-  // A link within a link is its words.
+  // A link within a link is plain text.
   return { kind: "link", link: linkOf(decoded(href)), children: children.flatMap(unlinked), image };
 }
 
@@ -317,7 +317,7 @@ function wiki(token: Tokens.Generic): Inline {
   return { kind: "link", link: wikiLink(target), children: [{ kind: "text", text }], image: embed };
 }
 
-/** `Garden#Beds` as Obsidian shows it: `Garden > Beds`. */
+/** Obsidian's display of `Garden#Beds`: `Garden > Beds`. */
 function shownTarget(target: string): string {
   return target
     .trim()
@@ -346,7 +346,7 @@ const NAMED: Record<string, string> = {
   deg: "°",
 };
 
-/** Character references as the characters they mean; what is none stays. */
+/** Replaces character references by their characters; invalid ones stay. */
 function decoded(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]+);/g, (whole, name: string) => {

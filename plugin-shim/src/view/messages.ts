@@ -1,4 +1,4 @@
-/** The timeline as elements: as many as are loaded, the end in view unless the person looks elsewhere. */
+/** The timeline as elements: all loaded entries, scrolled to the end unless the person looks elsewhere. */
 
 import { agentView, callView, endView, type EntryActions, type EntryView, noticeView, thoughtView, userView } from "./entries";
 import { box, element, setText, show, toggle } from "./dom";
@@ -10,28 +10,27 @@ import { notesFold } from "./notes-fold";
 import type { Happened } from "./chat";
 import type { HomeActions } from "./home";
 
-/** Pixels from the end within which it counts as in view. */
+/** The distance from the end, in pixels, that counts as the end. */
 const NEAR = 48;
-/** Milliseconds for which what a person did explains a scroll. */
+/** Milliseconds after an action of the person for which a scroll counts as theirs. */
 const MEANT = 1_000;
 /**
- * Pixels before the first entry at which older ones are loaded: so many screens that they are there
- * before the browser reaches for what comes into view, or it would draw them all in the frame they are
- * made in.
+ * The distance from the first entry, in pixels, at which older entries are loaded: several screens, so that they exist
+ * before the browser prepares the visible area. Otherwise it would draw them all in the frame that creates them.
  */
 const AHEAD = 8_000;
-/** Milliseconds of one frame that are spent on making entries, and how many are made at least. */
+/** Milliseconds of a frame for creating entries, and the minimum number of entries. */
 const BUDGET = 3;
 const AT_LEAST = 8;
-/** Entries that are laid out, or left out, together: the browser watches each run of them. */
+/** The number of entries that the browser lays out, or skips, as a group: it watches each group. */
 const RUN = 8;
 
 export interface Messages {
   root: HTMLElement;
   update(happened: Happened): void;
-  /** Has the end in view from now on. */
+  /** Follows the end from now on. */
   toEnd(): void;
-  /** Whether a model is set up; if not, the empty view shows the way to one. */
+  /** Whether a model is configured; if not, the empty view shows the setup. */
   setModel(isThere: boolean): void;
 }
 
@@ -52,10 +51,10 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     element(empty, "div", { class: "vs-empty-hint", text: "Ask about your notes, or have them written, moved and tidied. You can undo every change." }),
   );
   empty.append(hints);
-  /** The way to a first model; none where one is set up. */
+  /** The setup of a first model; null if a model is configured. */
   let setup: Card | null = null;
   let hasModel = false;
-  /** What an empty conversation begins with. */
+  /** The content of an empty conversation. */
   let home: Card | null = null;
   const work = box(root, "vs-work");
   const dots = element(root, "span", { class: "vs-dots", attributes: { "aria-hidden": "true" } });
@@ -72,10 +71,10 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   const views = new Map<string, EntryView>();
   let isPinned = true;
   let lastTop = 0;
-  /** Until when a scroll is the person's: they turned a wheel, touched, or pressed a key. */
+  /** The time until which a scroll counts as the person's: they turned the wheel, touched, or pressed a key. */
   let meantUntil = 0;
   let isHeld = false;
-  /** Entries wait for their elements. */
+  /** Set while entries wait for their elements. */
   let ordering: (() => void) | null = null;
 
   const toEnd = (): void => {
@@ -87,7 +86,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
 
   const drawJump = (): void => show(jump, !isPinned || chat.pages.later);
 
-  /** Whether the person scrolls; what goes on by its own swing is theirs too. */
+  /** Whether the person scrolls, including the momentum after their gesture. */
   const isMeant = (): boolean => {
     const now = parts.now().getTime();
     if (!isHeld && now > meantUntil) return false;
@@ -99,7 +98,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
 
   const mayLoad = (): void => {
     if (chat.pages.earlier && !chat.pages.loading && !ordering && isNearStart()) {
-      // At the very top nothing holds the place while elements come before it.
+      // At the very top the browser does not keep the scroll position when elements are inserted above.
       if (scroller.scrollTop === 0 && !isPinned) scroller.scrollTop = 1;
       void chat.pages.older();
     }
@@ -141,7 +140,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     return view;
   };
 
-  /** Puts an entry behind another, or before all. */
+  /** Puts an entry after another one, or first. */
   const put = (entry: Element, behind: Element | null): void => {
     const old = entry.parentElement;
     let run = behind ? behind.parentElement : list.firstElementChild;
@@ -149,7 +148,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       const next = behind?.nextElementSibling;
       const made = box(root, "vs-run");
       list.insertBefore(made, behind ? (run?.nextElementSibling ?? null) : run);
-      // What stood behind it in the full run stays behind it.
+      // The entries after it in the full group stay after it.
       for (let moved = next; moved; ) {
         const after: Element | null = moved.nextElementSibling;
         made.appendChild(moved);
@@ -162,8 +161,8 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   };
 
   /**
-   * Has the elements stand as the entries do, the newest first, as far as there is time; answers
-   * whether all do. Those that stand right are not touched.
+   * Creates and orders the elements as the entries are, newest first, while there is time; returns whether all are in
+   * place. Elements that are in place are not touched.
    */
   const order = (): boolean => {
     const { entries } = chat.timeline;
@@ -186,7 +185,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     return true;
   };
 
-  /** Orders now what there is time for, and the rest in the frames that follow. */
+  /** Orders as many as there is time for now, and the rest in the next frames. */
   const orderAll = (): void => {
     ordering?.();
     ordering = order() ? null : scope.frame(() => {
@@ -195,7 +194,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     });
   };
 
-  /** The turn at work, and when it was first seen so. */
+  /** The running turn, and the time at which it was first seen. */
   let begun: { turn: string | null; at: number } | null = null;
   let tick: (() => void) | null = null;
   const drawWork = (): void => {
@@ -207,7 +206,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     if (kind === "working") {
       const now = parts.now().getTime();
       if (begun?.turn !== turn) begun = { turn, at: now };
-      // Until its code is there the word alone does.
+      // Until the code is loaded, the line shows only the state.
       words = cardsNow()?.liveLine(chat.timeline.entries, begun.at, now, chat.usage?.used ?? 0) ?? stands;
       if (!cardsNow()) loadCards().catch(() => undefined);
       tick = scope.after(1_000, drawWork);
@@ -232,7 +231,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       if (timeline.standing || chat.isWorking) drawWork();
       if (timeline.standing) {
         for (const entry of chat.timeline.entries) if (entry.kind === "user" && entry.pending !== undefined) views.get(entry.key)?.update(entry);
-        // Whether a question still waits is seen on it.
+        // The entry shows whether a question is still open.
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");
         if (question) views.get(question.key)?.update(question);
       }
@@ -257,7 +256,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
       if (isAtEnd) isPinned = true;
-      // Only a person goes back; what grows or shrinks around the place does not.
+      // Only the person scrolls back; a layout change near the position does not.
       else if (scrollTop < lastTop - 2 && isMeant()) isPinned = false;
       lastTop = scrollTop;
       drawJump();
@@ -280,7 +279,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     scroller.focus({ preventScroll: true });
   });
   const observer = new ResizeObserver(() => {
-    // An empty conversation is read from its beginning.
+    // An empty conversation starts at its top.
     if (isPinned && empty.hidden) scroller.scrollTop = scroller.scrollHeight;
     lastTop = scroller.scrollTop;
   });
@@ -301,7 +300,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     show(hints, isThere);
     placeHome();
   };
-  /** Has the home in an empty view, as it is by then. */
+  /** Updates the home in an empty view. */
   const placeHome = (): void => {
     if (hasModel && !empty.hidden && !home) {
       home = lazyCard(root, ({ homeCard }) => homeCard(parts, atHome));
@@ -312,7 +311,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       home = null;
     }
   };
-  /** Has the way to a model in the middle of an empty view, and behind what was said elsewhere. */
+  /** Shows the setup of a model in the middle of an empty view, and after messages from elsewhere. */
   const placeSetup = (): void => {
     const isEmpty = chat.timeline.entries.length === 0;
     const place = isEmpty ? empty : content;

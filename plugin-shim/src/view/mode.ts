@@ -1,16 +1,16 @@
-/** The mode that holds in a conversation: a chip where the person writes. */
+/** The approval mode of a conversation: a chip beside the input field. */
 
 import { element, setText, show } from "./dom";
 import { loadCards } from "./lazy";
 import type { Parts } from "./part";
 
-/** The modes, from the one that allows most. */
+/** The modes, least restrictive first. */
 export const MODES = ["auto", "ask", "plan", "read-only"];
 
-/** What each is called. */
+/** Their labels. */
 export const MODE_NAMES: Record<string, string> = { auto: "Auto", ask: "Ask", plan: "Plan", "read-only": "Read only" };
 
-/** The stricter of the vault's mode and a conversation's own. */
+/** The stricter of the vault's mode and the conversation's own. */
 export function modeOf(vaults: string, own?: string): string {
   return MODES[Math.max(MODES.indexOf(vaults), MODES.indexOf(own ?? ""))] ?? vaults;
 }

@@ -4,7 +4,7 @@ import type { Connection } from "../connection";
 import { element } from "./dom";
 import { noteName } from "./format";
 
-/** Words, with the notes that they name as links. */
+/** A text in which the names of notes are links. */
 export function drawWords(into: HTMLElement, text: string): void {
   const named = /\[\[([^[\]\n|]+)(?:\|([^[\]\n]*))?\]\]|\(the note `([^`\n]+)` is (?:meant|open)\)/g;
   let from = 0;
@@ -17,7 +17,7 @@ export function drawWords(into: HTMLElement, text: string): void {
   if (from < text.length) into.append(text.slice(from));
 }
 
-/** A link to a note, opened by the view's one listener. */
+/** A link to a note; the view's listener opens it. */
 export function noteLink(near: Node, path: string, text: string): HTMLElement {
   return element(near, "a", {
     class: "internal-link vs-link",
@@ -26,9 +26,9 @@ export function noteLink(near: Node, path: string, text: string): HTMLElement {
   });
 }
 
-/** The file that a link names, by its path or its name alone; null where there is none. */
+/** The file that a link names, by its path or only its name; null if there is none. */
 export async function findNote(connection: Connection, link: string): Promise<string | null> {
-  // A link may name a heading; the file is what can be opened.
+  // A link may name a heading; only the file is opened.
   const text = link.split("#")[0] ?? link;
   const wanted = text.toLowerCase();
   const { found } = await connection.call("_vault/complete", { text, limit: 20 });

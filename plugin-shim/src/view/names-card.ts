@@ -1,4 +1,4 @@
-/** Names that files could have: one chosen for each, and a plan of those that are ticked. */
+/** Suggested names for files: the person chooses one for each, and makes a plan of the selected files. */
 
 import { box, element, setText, show } from "./dom";
 import { resultView } from "./job-card";
@@ -10,7 +10,7 @@ import { planCard } from "./plan-card";
 import { said } from "../call-error";
 import { structured } from "./agreed";
 
-/** Files that are shown at first. */
+/** The number of files that are shown at first. */
 const SHOWN = 20;
 
 export function namesCard(parts: Parts, { files }: Names): Card {
@@ -22,7 +22,7 @@ export function namesCard(parts: Parts, { files }: Names): Card {
   const list = element(root, "ul", { class: "vs-rows vs-plan-group" });
   const make = textButton(root, "", "mod-cta");
   const told = resultView(root);
-  /** The path that each ticked file would have. */
+  /** The new path of each selected file. */
   const chosen = new Map<string, string>();
   let plan: Card | null = null;
   let number: number | undefined;
@@ -70,7 +70,7 @@ export function namesCard(parts: Parts, { files }: Names): Card {
         draw();
         if (result.isError) return told.tell(result);
         const made = structured(result)["plan"] as number;
-        // The card of the same plan hears that it is another.
+        // The existing card of the same plan updates itself.
         if (made === number) return;
         number = made;
         plan?.end();

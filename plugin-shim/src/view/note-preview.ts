@@ -1,4 +1,4 @@
-/** A note in a dialog of the page, for where no Obsidian is there to open it. */
+/** A note in a dialog of the page, for a browser without Obsidian. */
 
 import type { Connection } from "../connection";
 import { Answer, Painter } from "./answer";
@@ -7,7 +7,7 @@ import { append, element } from "./dom";
 import { counted, folderOf, noteName, visible } from "./format";
 import { Scope } from "./scope";
 
-/** What the preview needs of the page. */
+/** The parts of the page that the preview uses. */
 export interface Previewing {
   document: Document;
   connection: Connection;
@@ -18,7 +18,7 @@ export interface Previewing {
   icon(into: HTMLElement, name: string): void;
 }
 
-/** Shows a note until the person closes it. Fails with the reason where it cannot be read. */
+/** Shows a note until the person closes it. Rejects with the reason if the note cannot be read. */
 export async function previewNote(page: Previewing, link: string): Promise<void> {
   const { document, connection } = page;
   const answer = await connection.call("tools/call", { name: "read_file", arguments: { path: await page.pathOf(link) } });
@@ -46,7 +46,7 @@ export async function previewNote(page: Previewing, link: string): Promise<void>
     append(dialog, element(dialog, "div", { class: "vs-aside", text: lines }));
   }
   append(dialog, element(dialog, "div", { class: "page-dialog-buttons" }, close));
-  // Properties are not Markdown: a line below them would make a heading of the last one.
+  // Properties are not Markdown: the line below them would turn the last one into a heading.
   text.set(image ? textOf(answer) : path.endsWith(".md") ? content.replace(/^---\n([\s\S]*?)\n---(?:\n|$)/, "```yaml\n$1\n```\n") : `\`\`\`\`\n${content}\n\`\`\`\``, true);
   const act = (target: Element): boolean => {
     const link = target.closest<HTMLElement>("[data-linkpath], [data-url]");
@@ -61,7 +61,7 @@ export async function previewNote(page: Previewing, link: string): Promise<void>
     return true;
   };
   scope.listen(dialog, "click", ({ target }) => {
-    // A click beside it is one on the dialog itself.
+    // A click on the backdrop has the dialog itself as its target.
     if (target === dialog || target === close) dialog.close();
     else act(target as Element);
   });

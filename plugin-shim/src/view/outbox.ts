@@ -1,4 +1,4 @@
-/** What the person said and the daemon may not have yet: it waits, is sent, and is sent again. */
+/** Messages that the daemon may not have yet: each waits, is sent, and is sent again. */
 
 import { CallError, said } from "../call-error";
 import { type Draft, promptOf, shownText } from "./draft";
@@ -8,17 +8,17 @@ import type { UserEntry } from "./timeline";
 
 /** A message that the daemon may not have yet. */
 export interface Pending {
-  /** Names it for good: the daemon hears what comes under one name once. */
+  /** Its permanent id: the daemon accepts one message per id. */
   id: string;
   draft: Draft;
-  /** The conversation that it was written in; null where that is not known yet, */
+  /** The conversation in which it was written; null while that is unknown, */
   sessionId: string | null;
-  /** which a new one is, if it is meant to begin one. */
+  /** and for a message that starts a new one. */
   isNew: boolean;
   sent: boolean;
-  /** Whether the daemon has told it. */
+  /** Whether the daemon has reported it. */
   isHeard?: boolean;
-  /** Why it was not taken. */
+  /** The reason of the rejection. */
   error?: string;
 }
 
@@ -44,12 +44,12 @@ export class Outbox {
     return this.#pending.size === 0;
   }
 
-  /** What the daemon may not have yet, for another view to send when this one ends. */
+  /** The unsent messages, for the view that replaces this one. */
   get unsent(): Pending[] {
     return [...this.#pending.values()].filter((one) => !one.isHeard);
   }
 
-  /** Says something in a conversation, or where none has begun in the one that does. */
+  /** Sends a message in a conversation, or in the current one if the view shows none. */
   send(draft: Draft, sessionId: string | null): void {
     const { timeline, branch, isNew } = this.#chat;
     const id = newId();
@@ -88,10 +88,10 @@ export class Outbox {
     }
   }
 
-  /** The conversation that a message goes to: the one it was written in, or a new one. */
+  /** The conversation of a message: the one in which it was written, or a new one. */
   async #session(pending: Pending): Promise<string> {
-    // What is written before it is known which conversation goes on belongs to that one, which is asked for
-    // right after all have heard that there is a connection.
+    // A message written before the current conversation is known belongs to it. The chat requests it right after all
+    // listeners of the connection's state.
     if (pending.sessionId === null) {
       await Promise.resolve();
       await this.#chat.fetching;
@@ -109,7 +109,7 @@ export class Outbox {
     }
   }
 
-  /** Sends what waits. */
+  /** Sends the waiting messages. */
   sendAll(): void {
     const { timeline } = this.#chat;
     for (const [id, { error }] of this.#pending) {
@@ -119,7 +119,7 @@ export class Outbox {
     }
   }
 
-  /** Sends once more what was not taken. */
+  /** Sends a rejected message again. */
   again({ clientMessageId: id = "" }: UserEntry): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
@@ -128,7 +128,7 @@ export class Outbox {
     void this.#deliver(id);
   }
 
-  /** Takes back what was not taken, to write it otherwise. */
+  /** Removes a rejected message, to edit it. */
   takeBack({ clientMessageId: id = "", pending: how }: UserEntry): Draft | null {
     const pending = this.#pending.get(id);
     if (!pending || how !== "failed") return null;
@@ -138,8 +138,8 @@ export class Outbox {
   }
 
   /**
-   * Sends what another view had not sent, but for what was not taken; what arrived nevertheless is heard once.
-   * What was not taken, and is of another conversation than the one that is to be shown, is told of.
+   * Sends the unsent messages of another view, except rejected ones; the daemon ignores a message that arrives twice. A
+   * rejected message of a conversation that will not be shown is reported.
    */
   take(unsent: Pending[], toShow?: string | null): void {
     const chat = this.#chat;
@@ -155,8 +155,8 @@ export class Outbox {
   }
 
   /**
-   * Has the timeline show what waits for this conversation, and nothing that waits for another; for
-   * `null` what waits for a new one, for a branch that is looked at nothing.
+   * Shows this conversation's waiting messages in the timeline: for `null` those of a new conversation, and none for a
+   * branch that is only displayed.
    */
   show(shown: string | null | undefined): void {
     const { timeline } = this.#chat;
@@ -172,19 +172,19 @@ export class Outbox {
     }
   }
 
-  /** The daemon tells a message; whether it is one of these. */
+  /** The daemon reports a message; returns whether it is one of these. */
   hears(id: string): boolean {
     const mine = this.#pending.get(id);
     if (mine) mine.isHeard = true;
     return mine !== undefined;
   }
 
-  /** There is no such conversation any more: what waited for it is to begin another. */
+  /** The conversation no longer exists: its waiting messages start another one. */
   keep(sessionId: string | undefined): void {
     for (const one of this.#pending.values()) if (one.sessionId === sessionId) [one.sessionId, one.isNew] = [null, true];
   }
 
-  /** The conversation was deleted, and what waited for it. */
+  /** The conversation was deleted with its waiting messages. */
   drop(sessionId: string): void {
     for (const [id, one] of this.#pending) if (one.sessionId === sessionId) this.#pending.delete(id);
   }

@@ -1,6 +1,6 @@
-/** Answers of tools that are drawn as cards. */
+/** Tool outputs that are drawn as cards. */
 
-/** A note: the value of each column, and the same as text. */
+/** A note: the value of each column, and its text. */
 export interface Row {
   path: string;
   cells: unknown[];
@@ -12,7 +12,7 @@ export interface Group {
   count: number;
 }
 
-/** The answer of a query. */
+/** The output of a query. */
 export interface Table {
   columns: { key: string; title: string }[];
   rows: Row[];
@@ -20,30 +20,30 @@ export interface Table {
   total: number;
 }
 
-/** Whether the answer of a tool is the table of a query. */
+/** Whether the output is the table of a query. */
 export function isTable(output: unknown): output is Table {
   const { columns, rows } = (output ?? {}) as Partial<Table>;
   return Array.isArray(columns) && Array.isArray(rows);
 }
 
-/** What a call proposed in the mode Plan. */
+/** The change that a call proposed in the mode Plan. */
 export interface Proposed {
   proposed: true;
   title: string;
   changes: { action: string; path: string; from?: string | null; diff: string }[];
 }
 
-/** Whether a call only proposed. */
+/** Whether a call only proposed its change. */
 export function isProposed(output: unknown): output is Proposed {
   return (output as Partial<Proposed> | null | undefined)?.proposed === true;
 }
 
-/** What `suggest_names` answers. */
+/** The output of `suggest_names`. */
 export interface Names {
   files: { path: string; fits: boolean; suggestions: { name: string; to: string; reason: string; taken_by?: string | null }[] }[];
 }
 
-/** Whether the answer of a tool is suggested names. */
+/** Whether the output contains suggested names. */
 export function isNames(output: unknown): output is Names {
   const { files } = (output ?? {}) as Partial<Names>;
   return Array.isArray(files) && files.every((file) => Array.isArray(file?.suggestions));
@@ -55,17 +55,17 @@ export interface FoundNote {
   title: string;
   /** `title`, `words`, `meaning`. */
   why: string[];
-  /** Its best passages. */
+  /** The best passages. */
   chunks: { headings: string[]; snippet: string; link: string }[];
 }
 
-/** What `search_notes` answers. */
+/** The output of `search_notes`. */
 export interface FoundNotes {
   notes: FoundNote[];
   total: number;
 }
 
-/** Whether the answer of a tool is notes that a search found. */
+/** Whether the output contains found notes. */
 export function isFound(output: unknown): output is FoundNotes {
   const { notes } = (output ?? {}) as Partial<FoundNotes>;
   return Array.isArray(notes) && notes.length > 0 && notes.every((note) => Array.isArray(note?.chunks) && Array.isArray(note.why));

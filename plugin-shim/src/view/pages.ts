@@ -1,4 +1,4 @@
-/** How much of the conversation is loaded: its end at first, what was said before it as far as it is looked at. */
+/** The loaded part of the conversation: first its end, then earlier pages as the person scrolls. */
 
 import { type Changed, entriesOf, type Outcome, type Standing } from "./timeline";
 import type { Chat } from "./chat";
@@ -6,21 +6,21 @@ import type { Connection } from "../connection";
 import type { ConversationResult } from "../protocol";
 import { said } from "../call-error";
 
-/** Items that are asked for at once, */
+/** The number of items in one request, */
 const PAGE = 40;
-/** entries that are kept while older ones are looked at, */
+/** the number of entries that stay while earlier pages are loaded, */
 const MOST = 500;
-/** and that remain when more came at the end. */
+/** and the number that remain after new ones arrived at the end. */
 const ENOUGH = 300;
 
 export class Pages {
-  /** Whether there is more before, and after, what is loaded. */
+  /** Whether there are items before, and after, the loaded ones. */
   earlier = false;
   later = false;
   loading = false;
-  /** Which time it is that all is loaded anew: what an earlier one brings counts for nothing. */
+  /** The number of the current reload: results of earlier ones are dropped. */
   load = 0;
-  /** What became of calls that stand before what is loaded. */
+  /** The results of calls that are before the loaded part. */
   #outcomes: Outcome[] = [];
 
   readonly #chat: Chat;
@@ -31,19 +31,19 @@ export class Pages {
     this.#connection = connection;
   }
 
-  /** Asks for a piece: the last one, or the one before an item. */
+  /** Requests a page: the last one, or the one before an item. */
   ask(sessionId: string | undefined, branch: number | null, before?: number): Promise<ConversationResult> {
     const params = { sessionId, branch: branch ?? undefined, before, last: PAGE, updates: true };
     return this.#connection.call("_vault/conversation", params);
   }
 
-  /** Nothing is loaded, and nothing that is on its way counts. */
+  /** Drops the loaded part and pending results. */
   clear(): void {
     this.load += 1;
     this.loading = this.earlier = this.later = false;
   }
 
-  /** Has the timeline show this piece and no other; `isSame` where the conversation was shown before. */
+  /** Shows only this page in the timeline; `isSame` if the conversation was shown before. */
   begin({ items, earlier, changes }: ConversationResult, standing: Partial<Standing>, isSame: boolean): Changed {
     const { timeline } = this.#chat;
     this.earlier = earlier;
@@ -60,7 +60,7 @@ export class Pages {
     return this.#chat.timeline.entries.find((entry) => entry.item !== undefined)?.item;
   }
 
-  /** Loads what was said before the first entry. */
+  /** Loads the page before the first entry. */
   async older(): Promise<void> {
     const first = this.#first;
     const { sessionId, branch, timeline } = this.#chat;
@@ -71,7 +71,7 @@ export class Pages {
       const answer = await this.ask(sessionId, branch, first);
       if (load !== this.load) return;
       const changed = timeline.prepend(entriesOf(answer.items, this.#outcomes));
-      // Nothing is asked for again that brought nothing.
+      // An empty page is not requested again.
       this.earlier = answer.earlier && (changed.order || this.#first !== first);
       for (const set of answer.changes ?? []) {
         if (set.turn === undefined) continue;
@@ -90,7 +90,7 @@ export class Pages {
     }
   }
 
-  /** Lets go of the end that is not looked at, where much has come. */
+  /** Drops entries at the end, out of view, after many have arrived. */
   letGo(side: "oldest" | "newest"): void {
     const { timeline } = this.#chat;
     if (timeline.entries.length <= (side === "oldest" ? MOST : 2 * MOST)) return;

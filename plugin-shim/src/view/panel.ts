@@ -1,4 +1,4 @@
-/** What stands in place of the chat while there is no daemon to talk to. */
+/** The panel that replaces the chat without a daemon. */
 
 import { append, box, clear, element, show } from "./dom";
 import { iconOf, type Parts, setWords, textButton } from "./part";
@@ -8,7 +8,7 @@ export interface Panel {
   update(): void;
 }
 
-/** Milliseconds that a connection may be made anew before anything is said of it. */
+/** Milliseconds of a reconnection before it is shown. */
 const PATIENCE = 700;
 
 export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel {
@@ -16,7 +16,7 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
   const root = element(parts.root, "section", { class: "vs-panel", attributes: { role: "status", "aria-label": "Connection" } });
   let drawn = "";
   let wait: (() => void) | null = null;
-  /** Whether it was connected once: then what is shown stays, and a line says how it stands. */
+  /** Whether there was a connection: then the content stays, and a line shows the state. */
   let wasConnected = false;
 
   const draw = (): void => {
@@ -53,7 +53,7 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
           say("key-round", "Not paired yet", detail ?? "This page opens with a one-time code. Run this in a terminal:", command("steward open"));
           break;
         }
-        // Whoever is new has not started the daemon either.
+        // A new user has not started the daemon either.
         say("key-round", "Not paired yet", "Start the daemon in a terminal, and leave it running:", command(host.command("serve")), "In another terminal, pair this vault with it, and open the link that is printed:", command(host.command("pair")));
         break;
       case "refused":
@@ -80,12 +80,12 @@ export function panel(parts: Parts, changed: (isShown: boolean) => void): Panel 
     wait = null;
     const { kind } = connection.state;
     if (kind === "connected") wasConnected = true;
-    // A connection that is back at once is not worth a word.
+    // A connection that is restored at once is not reported.
     if ((kind === "connecting" || kind === "off") && drawn === "") {
       show(root, false);
       wait = scope.after(PATIENCE, draw);
     } else if (kind === "connecting" && connection.state.detail === undefined && !root.hidden) {
-      // What is said stays until it is known otherwise: it would only flicker.
+      // The text stays until the state is known, so that it does not flicker.
       return;
     } else {
       draw();

@@ -1,4 +1,4 @@
-/** What every part of the view is given. */
+/** The context of every part of the view. */
 
 import type { Activity } from "../activity";
 import type { Chat } from "./chat";
@@ -24,13 +24,13 @@ export interface Parts {
   titles: Titles;
   /** The clock. */
   now(): Date;
-  /** Puts a text where the person writes, for them to go on with. */
+  /** Puts a text into the input field. */
   compose(text: string): void;
-  /** Has it said to those who hear the view. */
+  /** Announces a text to screen readers. */
   announce(text: string): void;
 }
 
-/** A button with an icon alone; `label` is what it is called. */
+/** A button that has only an icon; `label` is its accessible name. */
 export function iconButton(
   parts: Pick<Parts, "host" | "root">,
   icon: string,
@@ -45,13 +45,13 @@ export function iconButton(
   return made;
 }
 
-/** A button with words. */
+/** A button with a text. */
 export function textButton(near: Node, text: string, class_ = "", ...children: Child[]): HTMLButtonElement {
   const attributes = { type: "button" };
   return element(near, "button", { class: `vs-button ${class_}`.trim(), text, attributes }, ...children);
 }
 
-/** Puts words into an element, what stands in backticks as code. */
+/** Adds a text to an element; text in backticks becomes code. */
 export function setWords(into: HTMLElement, text: string): void {
   while (into.lastChild) into.removeChild(into.lastChild);
   visible(text).split(/`([^`\n]+)`/).forEach((part, at) => {
@@ -59,7 +59,6 @@ export function setWords(into: HTMLElement, text: string): void {
   });
 }
 
-/** An icon. */
 export function iconOf(parts: Pick<Parts, "host" | "root">, name: string, class_ = "vs-icon"): HTMLElement {
   const made = element(parts.root, "span", { class: class_, attributes: { "aria-hidden": "true" } });
   parts.host.icon(made, name);

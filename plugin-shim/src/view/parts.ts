@@ -1,4 +1,4 @@
-/** Makes what every part of a view is given. */
+/** Creates the context of a view's parts. */
 
 import type { Activity } from "../activity";
 import type { Connection } from "../connection";
@@ -12,10 +12,10 @@ import { loadCards } from "./lazy";
 import { Scope } from "./scope";
 import { Titles } from "./titles";
 
-/** Characters of an answer that are said to those who hear the view; the rest they read. */
+/** The length of an answer that is announced to screen readers; a person reads the rest. */
 const HEARD = 2_000;
 
-/** The parts of a view in `root`; its chat is not started. */
+/** Creates the context of a view in `root`; its chat is not started. */
 export function makeParts(root: HTMLElement, connection: Connection, activity: Activity, host: Host, compose: Parts["compose"]): Parts {
   const window = (): Window => {
     const view = root.ownerDocument.defaultView;
@@ -33,7 +33,7 @@ export function makeParts(root: HTMLElement, connection: Connection, activity: A
     connection,
     host,
     painter: new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host), (link) => {
-      // A link that is not checked is opened all the same.
+      // An unchecked link can still be opened.
       void loadCards().then(({ checkLink }) => checkLink(connection, host, link), () => undefined);
     }),
     scope,
@@ -46,7 +46,7 @@ export function makeParts(root: HTMLElement, connection: Connection, activity: A
   };
 }
 
-/** Takes all of a view away. */
+/** Removes all of a view. */
 export function unmake({ root, chat, scope }: Parts): void {
   chat.end();
   scope.end();

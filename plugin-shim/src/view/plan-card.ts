@@ -1,4 +1,4 @@
-/** A plan: what would happen to which file and why, a box for each, and the buttons that apply or drop it. */
+/** A plan: the change of each file with its reason and a checkbox, and the buttons that apply or drop the plan. */
 
 import { type Applied } from "./jobs";
 import { jobState, reasons, resultView, staleOf } from "./job-card";
@@ -11,22 +11,22 @@ import { iconOf, type Parts, setWords, textButton } from "./part";
 import { codeOf, messageOf, structured } from "./agreed";
 import { said } from "../call-error";
 
-/** Items of a group, and groups, that are drawn at first. */
+/** The number of items in a group, and of groups, that are drawn at first. */
 const SHOWN = 10;
 const GROUPS = 20;
 
-/** A plan as `show_plan` tells it, in parts. */
+/** A plan in the output of `show_plan`, in several parts. */
 interface Shown {
   identity: string;
   items: PlanItem[];
   total: number;
-  /** Rules that went wrong for some files. */
+  /** Rules that failed for some files. */
   faults: { rule: string; files: number; path: string; message: string }[];
-  /** Files in which links follow. */
+  /** Files whose links are updated. */
   relinked: number;
 }
 
-/** The card of a plan as it stands now. */
+/** The card of a plan in its current state. */
 export function planCard(parts: Parts, plan: number): Card {
   const { connection, jobs } = parts;
   const root = element(parts.root, "section", { class: "vs-card", attributes: { role: "group", "aria-label": `Plan ${plan}` } });
@@ -45,12 +45,12 @@ export function planCard(parts: Parts, plan: number): Card {
   append(root, box(root, "vs-card-head", iconOf(parts, "folder"), title, all), rules.root, facts, tree, more, told.root, buttons, job.root);
 
   let shown: Shown | null = null;
-  /** What the person has unticked. */
+  /** The items that the person has deselected. */
   const unticked = new Set<number>();
   let boxes: HTMLInputElement[] = [];
-  /** Where each file is said to stand in the job. */
+  /** The element with each file's state in the job. */
   const marks = new Map<number, HTMLElement>();
-  /** What the job did, by the number of the item, where it is not all of the plan; and of which state that was asked. */
+  /** The result of the job by item number if the job is a part of the plan, and the job's state at the request. */
   let doneOf: Map<number, string> | null = null;
   let askedOf = "";
   let isWhole = false;
@@ -62,7 +62,7 @@ export function planCard(parts: Parts, plan: number): Card {
   const applicable = (): PlanItem[] => (shown?.items ?? []).filter(isApplicable);
   const ticked = (): PlanItem[] => applicable().filter((item) => !unticked.has(item.item));
 
-  /** Whether its job stands, so that there is nothing to apply. */
+  /** Whether its job is applied, so that there is nothing to apply. */
   const standing = (): ReturnType<typeof jobs.get> => {
     const last = shown ? jobs.ofPlan(plan, shown.identity) : undefined;
     const isNothing = last !== undefined && last.done === 0 && ["failed", "cancelled"].includes(last.state);
@@ -138,7 +138,7 @@ export function planCard(parts: Parts, plan: number): Card {
       text: visible(noteName(item.path)),
       attributes: { dir: "auto", title: visible(item.path), ...(item.create ? {} : link) },
     });
-    // Where it would have gone is not said by its group.
+    // The group's heading does not name the destination of an item that cannot be applied.
     const after = item.to ? (isApplicable(item) ? noteName(item.to) : item.to) : "";
     const isRenamed = after !== "" && after !== noteName(item.path);
     const names = element(root, "span", { class: "vs-plan-names" }, name);
@@ -163,7 +163,7 @@ export function planCard(parts: Parts, plan: number): Card {
     return row;
   };
 
-  /** The rules that took a file; opened, all that were asked about it and what decided. */
+  /** The rules that selected a file; when opened, all evaluated rules and the deciding conditions. */
   const drawWhy = ({ item, path }: PlanItem, rules: string[]): HTMLElement => {
     const summary = element(root, "summary", { text: visible(`Why: ${rules.join(", ")}`), attributes: { dir: "auto", "aria-label": visible(`Why: ${rules.join(", ")} (${path})`) } });
     const list = element(root, "ol", { class: "vs-plan-why" });
@@ -190,7 +190,7 @@ export function planCard(parts: Parts, plan: number): Card {
     return made;
   };
 
-  /** What depends on the boxes and on the job. */
+  /** The parts that depend on the checkboxes and on the job. */
   const drawFoot = (): void => {
     if (isOver || !shown) return;
     const last = standing();
@@ -222,7 +222,7 @@ export function planCard(parts: Parts, plan: number): Card {
     if (last.state !== "running" && isLoaded) void learn(last);
   };
 
-  /** Learns which files the job changed, where it is not all of them. */
+  /** Loads the files that the job changed if it is a part of the plan. */
   const learn = async (last: Job): Promise<void> => {
     const name = JSON.stringify([last.job, last.state, last.done, last.undone]);
     const isAll = last.total === applicable().length && ["completed", "undone"].includes(last.state);
@@ -258,7 +258,7 @@ export function planCard(parts: Parts, plan: number): Card {
         const part = result.structuredContent as Shown;
         const isSame = part.identity === shown?.identity;
         if (items.length > 0 && !isSame) return await load();
-        // What is drawn stays, with what is open and has the focus.
+        // The drawn part stays, with its open elements and its focus.
         if (items.length === 0 && isSame && shown?.items.length === part.total) return;
         if (!isSame) told.clear();
         items.push(...part.items);
@@ -269,12 +269,12 @@ export function planCard(parts: Parts, plan: number): Card {
         draw();
       }
     } catch {
-      // It is loaded with the next connection.
+      // The next connection loads it.
       connection.missed();
     }
   };
 
-  /** It is no longer kept: what stands there could not be applied. */
+  /** The plan was deleted: it could not be applied. */
   const gone = (why: string): void => {
     shown = null;
     draw();
@@ -326,7 +326,7 @@ export function planCard(parts: Parts, plan: number): Card {
     if (result.isError) return told.fail(messageOf(result));
     isDropped = true;
     await load();
-    // The event of the change may have had the empty plan loaded already.
+    // The event of the change may have loaded the empty plan already.
     draw();
   };
 
@@ -369,7 +369,7 @@ function drawProblem(parts: Parts, message: string, blocks: boolean): HTMLElemen
   return box(parts.root, `vs-plan-problem${blocks ? " is-blocking" : ""}`, iconOf(parts, "triangle-alert"), words);
 }
 
-/** A text that is added, behind a line that says how long it is. */
+/** An added text, behind a line with its length. */
 function drawText(near: Node, where: "top" | "end" | "content", text: string): HTMLElement {
   const words = { top: "Adds at the top", end: "Adds at the end", content: "Content" }[where];
   return element(
@@ -381,7 +381,7 @@ function drawText(near: Node, where: "top" | "end" | "content", text: string): H
   );
 }
 
-/** A rule that was asked about a file, and what decided. */
+/** A rule that was evaluated for a file, and the deciding conditions. */
 function drawAsked(near: Node, { rule, took, stopped_by, parts = [] }: Asked): HTMLElement {
   const outcome = took ? "yes" : stopped_by ? `not asked: ${stopped_by} comes first` : "no";
   const line = element(near, "li", { text: visible(`${rule}: ${outcome}`), attributes: { dir: "auto" } });

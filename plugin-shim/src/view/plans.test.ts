@@ -12,16 +12,16 @@ function call(tool: string, rest: Partial<CallEntry>): CallEntry {
 }
 
 describe("the card of a call", () => {
-  it("is of the plan that was made or shown", () => {
+  it("is about the plan that was made or shown", () => {
     expect(cardOf(call("plan_changes", { output: { plan: 7 } }))).toEqual({ kind: "plan", plan: 7 });
     expect(cardOf(call("show_plan", { input: { plan: 3 } }))).toEqual({ kind: "plan", plan: 3 });
-    // As it is after the conversation was loaded anew.
+    // The call after a reload of the conversation.
     expect(cardOf(call("plan_changes", { result: "<tool_data>\nplan 12: move 3 notes\nidentity ab\n</tool_data>" }))).toEqual({ kind: "plan", plan: 12 });
     expect(cardOf(call("plan_changes", { status: "failed", input: { plan: 7 } }))).toBeNull();
     expect(cardOf(call("plan_changes", { status: "in_progress", input: { plan: 7 } }))).toBeNull();
   });
 
-  it("is of the job that was begun, ended early or taken back", () => {
+  it("is about the job that was started, ended early or undone", () => {
     expect(cardOf(call("apply_plan", { output: { job: 2, plan: 7 } }))).toEqual({ kind: "job", job: 2 });
     expect(cardOf(call("apply_plan", { status: "failed", output: { code: "timeout", data: { job: 4 } } }))).toEqual({ kind: "job", job: 4 });
     expect(cardOf(call("apply_plan", { result: "job 5 of plan 7, change set 9: move 3 notes" }))).toEqual({ kind: "job", job: 5 });
@@ -30,7 +30,7 @@ describe("the card of a call", () => {
     expect(cardOf(call("rollback_job", { input: { job: 2 } }))).toEqual({ kind: "job", job: 2 });
   });
 
-  it("is none of other tools", () => {
+  it("is absent for other tools", () => {
     expect(cardOf(call("read_file", { output: { plan: 7 }, result: "plan 7: x" }))).toBeNull();
   });
 });
@@ -46,7 +46,7 @@ describe("the items of a plan", () => {
     item("Stuck.md", { to: "Taken.md", problems: [{ message: "taken", blocks: true }] }),
   ];
 
-  it("stand by the folders before and after", () => {
+  it("are grouped by the folders before and after", () => {
     const titles = groupsOf(items).map((group) => `${groupTitle(group)} (${group.items.length})`);
     expect(titles).toEqual([
       "Vault folder: changed (1)",
@@ -58,21 +58,21 @@ describe("the items of a plan", () => {
     ]);
   });
 
-  it("are counted by what is done and by risk, but for those that cannot be done", () => {
+  it("are counted by action and by risk, except those that cannot be applied", () => {
     expect(actionCounts(items)).toBe("move 2, rename 1, change 1, create 1, trash 1");
     expect(riskCounts(items)).toEqual([["high", 1], ["medium", 4], ["low", 1]]);
   });
 
-  it("say what becomes of properties and tags", () => {
+  it("describe the changes of properties and tags", () => {
     expect(editsOf(items[3]!)).toEqual(["set done to true", "remove old", "add #x/y", "remove #z"]);
     expect(editsOf(item("a.md", { set: { text: "x".repeat(200) } }))[0]).toHaveLength("set text to ".length + 81);
   });
 });
 
-describe("where a job stands", () => {
+describe("the state of a job", () => {
   const said = (state: string, rest: Partial<Job> = {}): string => jobWords({ job: 1, plan: 1, state, done: 0, total: 12, ...rest });
 
-  it("is said in words", () => {
+  it("is described in words", () => {
     expect(said("running", { done: 4 })).toBe("Running: 4 of 12 items");
     expect(said("completed", { done: 12 })).toBe("Done: 12 items");
     expect(said("interrupted", { done: 4 })).toBe("Interrupted after 4 of 12 items");

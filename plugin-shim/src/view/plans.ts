@@ -1,9 +1,9 @@
-/** Plans and jobs as the tools tell of them, and which card a call has. Pure. */
+/** Plans and jobs in the outputs of tools, and the card of each call. Pure. */
 
 import type { CallEntry, Entry } from "./timeline";
 import { counted, folderOf } from "./format";
 
-/** What would happen to a file, as `show_plan` tells it. */
+/** The change of a file, from `show_plan`. */
 export interface PlanItem {
   item: number;
   path: string;
@@ -23,21 +23,21 @@ export interface PlanItem {
 
 export interface PlanProblem {
   message: string;
-  /** Whether the item is left out of the job. */
+  /** Whether the job omits the item. */
   blocks: boolean;
 }
 
-/** What came of asking one rule about a note. */
+/** The result of evaluating one rule for a note. */
 export interface Asked {
   rule: string;
   took: boolean;
-  /** The rule before it that stopped, where it was not asked. */
+  /** The earlier rule that stopped the evaluation. */
   stopped_by?: string | null;
-  /** The parts of its condition that decided, with the values they read. */
+  /** The conditions that decided, with the values that they read. */
   parts?: string[];
 }
 
-/** A job, by the events, the list of jobs and the answers of tools. */
+/** A job, from events, the list of jobs and the outputs of tools. */
 export interface Job {
   job: number;
   plan: number;
@@ -45,19 +45,19 @@ export interface Job {
   done: number;
   total: number;
   identity?: string;
-  /** Items that were taken back. */
+  /** The number of undone items. */
   undone?: number;
   summary?: string;
-  /** Why it ended early. */
+  /** The reason of an early end. */
   failure?: string | null;
-  /** Whether the journal still has what it takes to undo it. */
+  /** Whether the journal still has the data to undo it. */
   texts_kept?: boolean;
 }
 
-/** What a card is of: two calls of one plan, or of one job, have one card, at the later call. */
+/** The subject of a card: two calls for one plan, or for one job, share a card, at the later call. */
 export type CardOf = { kind: "plan"; plan: number } | { kind: "job"; job: number };
 
-/** The card of a call, by its answer; after the conversation was loaded anew, by its arguments and its text. */
+/** The card of a call, from its output; after a reload of the conversation, from its arguments and its text. */
 export function cardOf(entry: Entry): CardOf | null {
   if (entry.kind !== "call") return null;
   const given = objectOf(entry.input);
@@ -68,7 +68,7 @@ export function cardOf(entry: Entry): CardOf | null {
       if (entry.status !== "completed") return null;
       return planCard(numberOf(output["plan"]) ?? numberOf(given["plan"]) ?? inText(entry, /^plan (\d+): /m));
     case "apply_plan": {
-      // One that ended early fails, and is a job too.
+      // A job that ended early is a failed call, but still a job.
       if (entry.status !== "completed" && entry.status !== "failed") return null;
       const failed = objectOf(output["data"]);
       const job = numberOf(output["job"]) ?? numberOf(failed["job"]) ?? numberOf(given["job"]);
@@ -81,7 +81,7 @@ export function cardOf(entry: Entry): CardOf | null {
   }
 }
 
-/** Names what a card is of. */
+/** The key of a card's subject. */
 export function cardKey(card: CardOf): string {
   return card.kind === "plan" ? `plan:${card.plan}` : `job:${card.job}`;
 }
@@ -112,7 +112,7 @@ export function isApplicable(item: PlanItem): boolean {
   return !(item.problems ?? []).some((problem) => problem.blocks);
 }
 
-/** What is done to an item, in the one word by which it is counted; `leave` is nothing, since it cannot be done. */
+/** The word under which an item is counted. `leave` has none, since it cannot be applied. */
 export type Action = "move" | "rename" | "change" | "create" | "trash" | "leave";
 
 const ACTIONS: Action[] = ["move", "rename", "change", "create", "trash", "leave"];
@@ -125,14 +125,14 @@ export function actionOf(item: PlanItem): Action {
   return folderOf(item.to) === folderOf(item.path) ? "rename" : "move";
 }
 
-/** `move 12, trash 1`, of the items that can be applied. */
+/** `move 12, trash 1`, for the items that can be applied. */
 export function actionCounts(items: PlanItem[]): string {
   const counts = new Map<Action, number>();
   for (const item of items.filter(isApplicable)) counts.set(actionOf(item), (counts.get(actionOf(item)) ?? 0) + 1);
   return ACTIONS.filter((action) => counts.has(action)).map((action) => `${action} ${counts.get(action)}`).join(", ");
 }
 
-/** How many of the items that can be applied are of each risk, the highest first. */
+/** The number of applicable items of each risk, highest first. */
 export function riskCounts(items: PlanItem[]): [PlanItem["risk"], number][] {
   const risks: PlanItem["risk"][] = ["high", "medium", "low"];
   const able = items.filter(isApplicable);
@@ -140,17 +140,17 @@ export function riskCounts(items: PlanItem[]): [PlanItem["risk"], number][] {
   return counts.filter(([, count]) => count > 0);
 }
 
-/** Items of one folder to which the same is done, into the same folder. */
+/** Items with the same change, the same folder and the same new folder. */
 export interface Group {
   action: Action;
-  /** The folder before, or the one in which it happens; empty for the vault's own. */
+  /** The folder before, or the folder of an item that stays; empty for the vault's root. */
   from: string;
-  /** The folder afterwards, where it is another. */
+  /** The folder afterwards, if it differs. */
   to: string | null;
   items: PlanItem[];
 }
 
-/** Items by the folders before and after, in the order of the folders. */
+/** Items grouped by the folders before and after, ordered by folder. */
 export function groupsOf(items: PlanItem[]): Group[] {
   const groups = new Map<string, Group>();
   for (const item of items) {
@@ -178,10 +178,10 @@ export function groupTitle({ action, from, to }: Group): string {
   return `${named(from)}: ${words[action]}`;
 }
 
-/** Characters of a value that are shown. */
+/** The maximum length of a displayed value. */
 const MOST = 80;
 
-/** What is done to an item's properties and tags. */
+/** The change of an item's properties and tags. */
 export function editsOf(item: PlanItem): string[] {
   const set = Object.entries(item.set ?? {}).map(([key, value]) => `set ${key} to ${short(value)}`);
   return [
@@ -197,7 +197,7 @@ function short(value: unknown): string {
   return text.length > MOST ? `${text.slice(0, MOST)}…` : text;
 }
 
-/** Where a job stands, in a few words. */
+/** The state of a job in a few words. */
 export function jobWords({ state, done, total, undone = 0 }: Job): string {
   const all = counted(total, "item");
   switch (state) {
@@ -222,7 +222,7 @@ export function jobWords({ state, done, total, undone = 0 }: Job): string {
   }
 }
 
-/** Whether something of a job stands in the vault and can be taken back. */
+/** Whether a part of a job is applied and can be undone. */
 export function canUndo({ state, done, texts_kept = true }: Job): boolean {
   return done > 0 && texts_kept && !["running", "undoing", "undone"].includes(state);
 }

@@ -1,4 +1,4 @@
-/** The person's prompts, and examples that are shown before they are added. */
+/** The person's prompts, and examples that are previewed before they are added. */
 
 import { append, box, clear, element, setText } from "./dom";
 import { callAgreed, messageOf } from "./agreed";
@@ -6,7 +6,7 @@ import { iconButton, iconOf, type Parts, textButton } from "./part";
 import type { PromptExample } from "../protocol";
 import { said } from "../call-error";
 
-/** The panel over the conversation; `closed` hears when it has gone. */
+/** The panel over the conversation; `closed` is called after it has gone. */
 export function promptsPanel(parts: Parts, closed: () => void): { root: HTMLElement; close(): void } {
   const scope = parts.scope.child();
   const { connection, host } = parts;
@@ -22,7 +22,7 @@ export function promptsPanel(parts: Parts, closed: () => void): { root: HTMLElem
     closed();
   };
 
-  /** Writes examples as notes. What could not be written is said. */
+  /** Writes examples as notes, and reports the ones that failed. */
   const add = async (examples: PromptExample[]): Promise<void> => {
     for (const { path, text, title } of examples) {
       const given = { path, content: text, if_exists: "fail", create: true };

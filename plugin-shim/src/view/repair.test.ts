@@ -14,7 +14,7 @@ describe("a broken link", () => {
     expect(mostLike(wanted, names)).toBe(found);
   });
 
-  it("is written otherwise, with its heading and text", () => {
+  it("is replaced, including its heading and text", () => {
     expect(relinked("See [[Compst]] and [[compst#How|the heap]], not [[Compst 2]].", "Compst", "Compost")).toBe("See [[Compost]] and [[Compost#How|the heap]], not [[Compst 2]].");
     expect(relinked("See [a](Compst.md).", "Compst", "Compost")).toBeNull();
   });

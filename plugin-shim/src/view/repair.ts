@@ -1,6 +1,6 @@
-/** What a broken link may have meant, and its line with that in it. Pure. */
+/** The likely target of a broken link, and its line with that target. Pure. */
 
-/** The name among several that is most like another; null where none is like it. */
+/** The most similar name; null if none is similar. */
 export function mostLike(wanted: string, names: string[]): string | null {
   const folded = fold(wanted);
   let best: string | null = null;
@@ -21,7 +21,7 @@ function fold(name: string): string {
   return name.normalize("NFKC").toLowerCase();
 }
 
-/** Letters that have to be put in, taken out or replaced. */
+/** The edit distance: letters to insert, delete or replace. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   [...one].forEach((letter, at) => {
@@ -35,7 +35,9 @@ function distance(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** A line in which wikilinks to one name lead to another, with their headings and texts; null where there are none. */
+/**
+ * A line with the wikilinks to one name redirected to another, including their headings and texts; null if it has none.
+ */
 export function relinked(line: string, from: string, to: string): string | null {
   const wanted = fold(from);
   const made = line.replace(/\[\[([^[\]|#^\n]+)((?:[#^|][^[\]\n]*)?)\]\]/g, (whole, target: string, rest: string) => (fold(target.trim()) === wanted ? `[[${to}${rest}]]` : whole));

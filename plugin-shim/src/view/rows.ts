@@ -1,39 +1,39 @@
-/** A list of rows of one height, of which only those that are seen are in the page. */
+/** A list of rows of equal height; only the visible ones are in the page. */
 
 import { box, element } from "./dom";
 import type { Scope } from "./scope";
 
-/** Rows that are drawn beyond what is seen, at either end. */
+/** The number of rows drawn beyond each end of the visible part. */
 const SPARE = 8;
-/** Rows before the end at which more are wanted. */
+/** The number of rows before the end at which more are requested. */
 const AHEAD = 100;
 
 export interface Rows<T> {
   root: HTMLElement;
-  /** Shows these rows, with the active one where it was. */
+  /** Shows these rows; the active row stays. */
   set(rows: T[]): void;
-  /** Shows more rows behind those. */
+  /** Appends rows. */
   add(rows: T[]): void;
-  /** Draws the rows anew that are seen. */
+  /** Redraws the visible rows. */
   draw(): void;
   toStart(): void;
 }
 
 export interface RowsOf<T> {
   label: string;
-  /** Pixels of each row. */
+  /** The height of a row in pixels. */
   height: number;
-  /** Names a row over its life. */
+  /** The permanent key of a row. */
   key(row: T): string;
-  /** Whether a row can be chosen; others are headings. */
+  /** Whether a row can be selected; others are headings. */
   isChoice(row: T): boolean;
   fill(into: HTMLElement, row: T): void;
   choose(row: T): void;
-  /** The end is near: more rows are wanted. */
+  /** Called near the end, to load more rows. */
   nearEnd(): void;
 }
 
-/** A listbox that is gone through with the arrow keys. */
+/** A listbox with arrow-key navigation. */
 export function rows<T>(near: Node, scope: Scope, of: RowsOf<T>): Rows<T> {
   const attributes = { role: "listbox", tabindex: 0, "aria-label": of.label };
   const root = element(near, "div", { class: "vs-river", attributes });

@@ -1,4 +1,4 @@
-/** The rules of a plan: what they mean, which files they take and nearly take, and whether they run by themselves. */
+/** The rules of a plan: their meaning, the matching and nearly matching files, and whether they run automatically. */
 
 import { append, box, clear, element, show } from "./dom";
 import { callAgreed, codeOf, messageOf } from "./agreed";
@@ -9,16 +9,16 @@ import { noteOfRules, pathOfRules } from "./kept-rules";
 import { resultView } from "./job-card";
 import { CallError, said } from "../call-error";
 
-/** How a rule stands, in the words of the list in which it is chosen. */
+/** The state of a rule, in the labels of its dropdown. */
 const STATES = [["off", "Off"], ["ask", "Ask first"], ["automatic", "Automatic"]] as const;
 
-/** The rules of a plan; empty and not shown where it was made without rules. */
+/** The rules of a plan; empty and hidden for a plan without rules. */
 export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load(): Promise<void> } {
   const { connection, host } = parts;
   const root = element(parts.root, "div", { class: "vs-plan-rules", attributes: { role: "group", "aria-label": `Rules of plan ${plan}` } });
   const told = resultView(root);
   let shown: RulesDescribeResult = { rules: [], warnings: [] };
-  /** Where the person has had the rules written. */
+  /** The file in which the person saved the rules. */
   let keptAt: string | undefined;
   let file: HTMLInputElement | null = null;
   let isBusy = false;
@@ -56,7 +56,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     return made;
   };
 
-  /** Files of which some are named with what decided. */
+  /** Files, some of them with the deciding conditions. */
   const drawFiles = (words: string, files: RuleExample[]): HTMLElement => {
     if (files.length === 0) return element(root, "div", { class: "vs-plan-below", text: words });
     const list = element(root, "ul", { class: "vs-plan-why" });
@@ -72,17 +72,17 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
   };
 
   const drawState = (rule: DescribedRule): HTMLElement => {
-    const list = element(root, "select", { class: "dropdown vs-names", attributes: { "aria-label": visible(`How ${rule.name} runs by itself`) } });
+    const list = element(root, "select", { class: "dropdown vs-names", attributes: { "aria-label": visible(`Automatic runs of ${rule.name}`) } });
     const now = rule.state ?? "off";
     for (const [value, text] of STATES) list.append(element(list, "option", { text, attributes: { value, selected: value === now } }));
-    // One that was stopped, or whose file says something else by now.
+    // A rule that was disabled, or whose file has changed.
     if (!STATES.some(([value]) => value === now)) list.append(element(list, "option", { text: sentence(now), attributes: { value: now, selected: true, disabled: true } }));
     list.disabled = isBusy;
     list.addEventListener("change", () => void act(() => stand(rule, list.value)));
     return list;
   };
 
-  /** Keeps the rules in a file, and has them written otherwise. */
+  /** Saves the rules to a file, and offers to rewrite them. */
   const drawFoot = (text: string | undefined): HTMLElement => {
     const correct = textButton(root, "Correct…");
     correct.addEventListener("click", () => parts.compose(`Change the rules of plan ${plan}: `));
@@ -117,20 +117,20 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     } finally {
       isBusy = false;
       draw();
-      // What the person used is drawn anew; they go on from there.
+      // The used control was redrawn; it gets the focus back.
       const { activeElement, body } = root.ownerDocument;
       const used = [...root.querySelectorAll<HTMLElement>("[aria-label]")].find((one) => one.getAttribute("aria-label") === label);
       if (activeElement === body) used?.focus();
     }
   };
 
-  /** Writes the rules into their file. Null where that failed, which is said. */
+  /** Writes the rules to their file. Null after a failure, which is reported. */
   const write = async (text: string, mayBeThere: boolean): Promise<string | null> => {
     const path = file?.value.trim() ?? "";
     const given = { path, content: noteOfRules(path, text), if_exists: "fail" };
     const result = await callAgreed(parts, "write_file", given, { question: `Write the rules into ${path}?`, action: "Keep" });
     if (!result) return null;
-    // They are enabled by what they mean, whoever has written the file.
+    // They are enabled by the hash of their meaning, whichever program wrote the file.
     if (result.isError && !(mayBeThere && codeOf(result) === "already_exists")) {
       told.fail(messageOf(result));
       return null;
@@ -138,7 +138,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     return (keptAt = path);
   };
 
-  /** Has a rule run by itself, or no longer. */
+  /** Enables or disables the automatic runs of a rule. */
   const stand = async ({ name, hash, source }: DescribedRule, state: string): Promise<void> => {
     if (state === "off") {
       await connection.call("_vault/rules/disable", { name });
@@ -149,12 +149,12 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     const given = { file: kept, names: [name], ask: state === "ask" };
     const { rules } = await connection.call("_vault/rules/enable", { ...given, dryRun: true });
     const [rule] = rules;
-    if (!rule || rule.hash !== hash) return told.fail(`${kept} says something else than the rule of this plan.`);
-    const how = state === "ask" ? "What it would do waits for you." : rule.actions.includes("trash") ? "It asks before the trash." : "It does not ask.";
-    const text = `Have ${name} run by itself from now on? ${sentence(rule.does)} It may touch ${rule.folders.join(", ")}. ${how}`;
+    if (!rule || rule.hash !== hash) return told.fail(`${kept} does not contain this rule.`);
+    const how = state === "ask" ? "Its changes wait for your approval." : rule.actions.includes("trash") ? "It asks before the trash." : "It does not ask.";
+    const text = `Run ${name} automatically from now on? ${sentence(rule.does)} It may touch ${rule.folders.join(", ")}. ${how}`;
     if (!(await host.confirm(text, "Enable"))) return;
     await connection.call("_vault/rules/enable", { ...given, agreed: [hash] });
-    parts.announce(`${name} runs by itself`);
+    parts.announce(`${name} runs automatically`);
     return load();
   };
 
@@ -166,7 +166,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
       shown = found;
       draw();
     } catch (error) {
-      // The plan's own card says that it is gone.
+      // The plan's own card reports that it was deleted.
       if (own !== asked || !(error instanceof CallError) || ["not_found", "disconnected"].includes(error.kind)) return;
       told.fail(said(error));
       root.append(told.root);

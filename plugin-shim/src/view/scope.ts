@@ -1,29 +1,29 @@
-/** What a part of the view holds of the browser, so that all of it is let go of at once. */
+/** The browser resources of a part of the view, so that all are released together. */
 
 type Release = () => void;
 
-/** Listeners, timers, frames and observers of one part; `end` lets go of all and of all below. */
+/** Listeners, timers, frames and observers of one part; `end` releases them and those of all child scopes. */
 export class Scope {
   readonly #held = new Set<Release>();
   #over = false;
 
   readonly #window: () => Window;
-  /** The window is asked for each time: a view may move into a window of its own. */
+  /** Read on each use: a view may move to another window. */
   constructor(window: () => Window) {
     this.#window = window;
   }
 
-  /** Whether nothing may be held any more. */
+  /** Whether the scope has ended. */
   get ended(): boolean {
     return this.#over;
   }
 
-  /** How much is held, of this part and those below. */
+  /** The number of resources, including child scopes. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** Has `release` called at the end; the answer calls it now. */
+  /** Calls `release` at the end; the returned function calls it now. */
   add(release: Release): Release {
     if (this.#over) {
       release();
@@ -36,7 +36,7 @@ export class Scope {
     return once;
   }
 
-  /** A part of this part. */
+  /** Creates a child scope. */
   child(): Scope {
     const child = new Scope(this.#window);
     const release = this.add(() => child.end());
@@ -55,7 +55,7 @@ export class Scope {
     return this.add(() => target.removeEventListener(type, listener, options));
   }
 
-  /** Calls once after `milliseconds`. */
+  /** Calls the function once after `milliseconds`. */
   after(milliseconds: number, call: () => void): Release {
     const window = this.#window();
     const timer = window.setTimeout(() => {
@@ -66,7 +66,7 @@ export class Scope {
     return release;
   }
 
-  /** Calls once in the next frame. */
+  /** Calls the function once in the next frame. */
   frame(call: (now: number) => void): Release {
     const window = this.#window();
     const request = window.requestAnimationFrame((now) => {
@@ -77,7 +77,7 @@ export class Scope {
     return release;
   }
 
-  /** Lets go of everything. */
+  /** Releases all resources. */
   end(): void {
     this.#over = true;
     for (const release of [...this.#held]) release();

@@ -27,7 +27,7 @@ describe("the pieces of a text", () => {
     ]);
   });
 
-  it("tell code from text, whatever is in it", () => {
+  it("distinguish code from text, whatever its content", () => {
     const [before, code, after] = cut("a\n~~~~md x\n```\n# no heading\n~~~\n\n- no item\n~~~~\nb");
     expect(before).toEqual({ kind: "markdown", text: "a", continues: false });
     expect(code).toEqual({
@@ -39,13 +39,13 @@ describe("the pieces of a text", () => {
     expect(after?.text).toBe("b");
   });
 
-  it("take the indent of a fence in a list away", () => {
+  it("remove the indentation of a fence in a list", () => {
     const [, code, after] = cut("1. one\n   ```sh\n   ls\n     -a\n   ```\n2. two");
     expect(code?.text).toBe("ls\n  -a");
     expect(after?.text).toBe("2. two");
   });
 
-  it("show a fence that is not closed, and an empty one", () => {
+  it("show an unclosed fence, and an empty one", () => {
     expect(cut("```js\nlet a;")).toEqual([{ kind: "code", info: "js", text: "let a;", continues: false }]);
     expect(cut("```\n```\n")).toEqual([{ kind: "code", info: "", text: "", continues: false }]);
   });
@@ -56,7 +56,7 @@ describe("the pieces of a text", () => {
     for (const sizes of [[1], [2, 3], [7], [1, 50]]) expect(cut(text, sizes)).toEqual(whole);
   });
 
-  it("are bounded, and so is what is open", () => {
+  it("are bounded, and so is the open piece", () => {
     const lines: Record<string, (at: number) => string> = {
       paragraph: (at) => `line ${at} without an end`,
       list: (at) => `- item ${at}`,
@@ -75,13 +75,13 @@ describe("the pieces of a text", () => {
         open = Math.max(open, segments.open()?.text.length ?? 0);
         count += segments.take().length;
       }
-      // What is kept whole is cut when it is too long for that.
+      // A block that is normally kept whole is cut if it is too long.
       expect(count, kind).toBeGreaterThan(kind === "callout" || kind === "math" ? 3 : 40);
       expect(open, kind).toBeLessThan(13_000);
     }
   });
 
-  it("lose nothing of a line that does not end", () => {
+  it("lose nothing of an endless line", () => {
     const text = `${"word ".repeat(10_000)}${"x".repeat(40_000)}😀${"y".repeat(30_000)}`;
     const pieces = cut(text, [333]);
     expect(pieces.length).toBeGreaterThan(5);
@@ -110,7 +110,7 @@ describe("the pieces of a text", () => {
     ]);
   });
 
-  it("keep a formula and a callout whole", () => {
+  it("do not cut a formula or a callout", () => {
     const formula = `$$\n${"a &= b\n\n".repeat(20)}$$`;
     expect(texts(cut(`${formula}\nafter`))).toEqual([formula, "after"]);
     const callout = `> [!note]\n${"> line\n".repeat(60)}`.trim();
@@ -118,13 +118,13 @@ describe("the pieces of a text", () => {
     expect(texts(cut("$$ is no formula $$\n\nafter"))).toEqual(["$$ is no formula $$", "after"]);
   });
 
-  it("do not take for code what goes on behind code in a list", () => {
+  it("do not treat text after code in a list as code", () => {
     const pieces = cut("- one\n\n    ```\n    code\n    ```\n\n    more of one\n\n- two\n\n    inner");
     expect(texts(pieces)).toEqual(["- one", "code", "more of one", "- two\n\n    inner"]);
     expect(pieces[2]?.text).toBe("more of one\n");
   });
 
-  it("show a formula that has not come to its end as one", () => {
+  it("show an incomplete formula as a formula", () => {
     const open = (text: string): string | undefined => {
       const segments = new Segments();
       segments.write(text);
@@ -133,7 +133,7 @@ describe("the pieces of a text", () => {
     expect(["$$", "$$\n", "$$a", "$$\na\n", "$$\na\n$", "$5 or"].map(open)).toEqual([undefined, undefined, "$$a$$", "$$\na$$", "$$\na\n$$", "$5 or"]);
   });
 
-  it("hide the half of a closing fence", () => {
+  it("hide a partial closing fence", () => {
     const segments = new Segments();
     segments.write("```\ncode\n``");
     expect(segments.open()).toMatchObject({ kind: "code", text: "code" });

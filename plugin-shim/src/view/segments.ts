@@ -1,6 +1,6 @@
 /**
- * Cuts Markdown that is still arriving into pieces that are final, so that each is read and drawn
- * once. What is last stays open and is small, however long the whole is.
+ * Cuts Markdown that is still arriving into final pieces, so that each is parsed and drawn once. The last piece stays
+ * open, and is small however long the text is.
  */
 
 /** A piece of a text. */
@@ -8,26 +8,26 @@ export type Segment =
   | {
       kind: "markdown";
       text: string;
-      /** It goes on with what the piece before began: a paragraph, a list. */
+      /** Continues the block of the previous piece: a paragraph, a list. */
       continues: boolean;
-      /** How wide the columns of a table that is cut are, in characters: the same in each of its pieces. */
+      /** The column widths of a table that is cut, in characters: the same in each of its pieces. */
       columns?: number[];
     }
   | {
       kind: "code";
-      /** What stands behind the fence. */
+      /** The text after the fence. */
       info: string;
       text: string;
-      /** It goes on with the code of the piece before. */
+      /** Continues the code of the previous piece. */
       continues: boolean;
     };
 
-/** Lines and characters from which a piece is cut where it can be. */
+/** The lines and characters from which a piece is cut at the next good position. */
 const LINES = 16;
 const CHARACTERS = 3_000;
-/** Characters from which it is cut anywhere. */
+/** The characters from which it is cut anywhere. */
 const MOST = 12_000;
-/** Lines of code in one piece. */
+/** The lines of code in one piece. */
 const CODE_LINES = 100;
 
 const FENCE = /^([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$/;
@@ -38,7 +38,7 @@ const CALLOUT = /^ {0,3}> ?\[!/;
 
 type Kind = "paragraph" | "list" | "table" | "callout" | "math";
 
-/** The code block that is open. */
+/** The open code block. */
 interface Fence {
   mark: string;
   indent: number;
@@ -54,14 +54,14 @@ export class Segments {
   #blank = false;
   #continues = false;
   #columns?: number[];
-  /** How far the code before was indented. */
+  /** The indentation of the previous code block. */
   #under = 0;
   #fence: Fence | null = null;
-  /** The last line, which may not be whole yet. */
+  /** The last line, which may be incomplete. */
   #partial = "";
   #settled: Segment[] = [];
 
-  /** Takes more of the text. */
+  /** Appends text. */
   write(text: string): void {
     let from = 0;
     for (;;) {
@@ -76,7 +76,7 @@ export class Segments {
     while (this.#partial.length > MOST) this.#cutPartial();
   }
 
-  /** Nothing more comes. */
+  /** Marks the text as complete. */
   finish(): void {
     if (this.#partial !== "") {
       const last = this.#partial;
@@ -87,23 +87,23 @@ export class Segments {
     this.#fence = null;
   }
 
-  /** The pieces that became final since the last time, at most `most` of them. */
+  /** Removes and returns final pieces, at most `most`. */
   take(most = Infinity): Segment[] {
     return this.#settled.splice(0, most);
   }
 
-  /** Whether final pieces wait to be taken. */
+  /** Whether there are final pieces. */
   get hasSettled(): boolean {
     return this.#settled.length > 0;
   }
 
-  /** What may still change; null where there is nothing. */
+  /** The piece that may still change; null if it is empty. */
   open(): Segment | null {
     const lines = this.#partial === "" ? this.#lines : [...this.#lines, this.#partial];
     if (lines.every((line) => line.trim() === "")) return this.#fence && this.#openFence(lines);
     if (this.#fence) return this.#openFence(lines);
     const text = lines.join("\n");
-    // A formula of which the end has not come is drawn as one, without half of the mark that ends it.
+    // An incomplete formula is drawn as a formula, without half of its end mark.
     if (this.#kind === "math" || (this.#kind === null && isMath(text))) {
       const formula = text.replace(/\$$/, "");
       return formula.replace("$", "").trim().length <= 1 ? null : { kind: "markdown", text: `${formula}$$`, continues: false };
@@ -114,7 +114,7 @@ export class Segments {
   #openFence(lines: string[]): Segment | null {
     if (!this.#fence) return null;
     const { info, continues } = this.#fence;
-    // The half of a closing fence is no code.
+    // A partial closing fence is not code.
     const shown = /^[ \t]*(`+|~+)$/.test(this.#partial) ? lines.slice(0, -1) : lines;
     return { kind: "code", info, text: shown.join("\n"), continues };
   }
@@ -142,7 +142,7 @@ export class Segments {
       if (line.includes("$$")) this.#settle(false);
       return;
     }
-    // What goes on behind code in a list is indented like the code, and would be code itself.
+    // A continuation after code in a list is indented like the code, and would become code itself.
     const blanks = /^[ \t]*/.exec(line)?.[0].length ?? 0;
     if (blanks < this.#under && blanks < line.length) this.#under = 0;
     line = unindented(line, this.#under);
@@ -166,7 +166,7 @@ export class Segments {
     if (this.#kind === "paragraph" && this.#lines.length === 2 && this.#isTable(line)) this.#kind = "table";
   }
 
-  /** Whether a fence may begin here: four blanks before it make it text, but in a list. */
+  /** Whether a fence may begin here: four blanks before it make it text, except in a list. */
   #canBegin([, indent = "", mark = "", info = ""]: RegExpExecArray): boolean {
     if (mark.startsWith("`") && info.includes("`")) return false;
     return indent.length < 4 || this.#kind === "list";
@@ -183,16 +183,16 @@ export class Segments {
     return delimiter.includes("-") && DELIMITER.test(delimiter) && (this.#lines[0]?.includes("|") ?? false);
   }
 
-  /** Whether a line behind a blank one belongs to what is open. */
+  /** Whether a line after a blank line belongs to the open block. */
   #goesOn(line: string): boolean {
     return this.#kind === "list" && (/^(?:[ \t]{2,}|\t)/.test(line) || MARKER.test(line));
   }
 
-  /** Whether enough is open to be cut before this line. */
+  /** Whether the open piece is long enough to cut it before this line. */
   #isFull(line: string): boolean {
     if (this.#lines.length < LINES && this.#size < CHARACTERS) return false;
     if (this.#size + line.length >= MOST) return true;
-    // What goes on would have lost what it is.
+    // The rest would lose its meaning.
     if (this.#kind === "callout") return this.#size >= 2 * CHARACTERS;
     if (this.#kind !== "list") return true;
     const marker = MARKER.exec(line);
@@ -204,7 +204,7 @@ export class Segments {
     this.#size += line.length + 1;
   }
 
-  /** Makes what is open final; `cut` where what follows goes on with it. */
+  /** Makes the open piece final; `cut` if the following text continues it. */
   #settle(cut: boolean): void {
     const fence = this.#fence, continues = this.#continues, kind = this.#kind, lines = this.#lines;
     this.#lines = [];
@@ -228,19 +228,19 @@ export class Segments {
       this.#columns = undefined;
     }
     if (cut && kind === "table") {
-      // Rows mean nothing without the head.
+      // Rows of a table are meaningless without its head.
       const [head = "", delimiter = ""] = lines;
       this.#push(head);
       this.#push(delimiter);
     }
   }
 
-  /** Cuts a line that does not end. */
+  /** Cuts a line that is too long. */
   #cutPartial(): void {
     const blank = this.#partial.lastIndexOf(" ", MOST);
     let at = blank > MOST / 2 ? blank : MOST;
     const code = this.#partial.charCodeAt(at - 1);
-    // Not within a pair that is one character.
+    // Not within a surrogate pair.
     if (code >= 0xd800 && code < 0xdc00) at -= 1;
     const line = this.#partial.slice(0, at);
     this.#partial = this.#partial.slice(at);
@@ -250,7 +250,7 @@ export class Segments {
   }
 }
 
-/** Characters of the widest cell of each column, within reason. */
+/** The width of each column's widest cell in characters, limited. */
 function widths([head = "", , ...rows]: string[]): number[] {
   const cells = (row: string): string[] => row.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/);
   const bounded = (most: number, row: string[], at: number): number => Math.min(40, Math.max(most, row[at]?.trim().length ?? 0));

@@ -1,15 +1,15 @@
-/** The way to a first model, shown where nothing is said yet and no model is set up. */
+/** The setup of a first model, shown in an empty conversation if no model is configured. */
 
 import { append, box, clear, element, setText, show } from "./dom";
 import { type Parts, textButton } from "./part";
 import type { Card } from "./lazy";
 import { said } from "../call-error";
 
-/** Programs for models that run on this computer. */
+/** Programs that run models on this computer. */
 const LOCAL = ["ollama", "lmstudio", "llamacpp", "vllm"];
-/** Those whose keys are taken, as people know them. */
+/** Providers with API keys, by their familiar names. */
 const VENDORS = { anthropic: "Anthropic (Claude)", openai: "OpenAI", gemini: "Google (Gemini)" };
-/** Models that are offered for a choice. */
+/** The maximum number of models in the choice. */
 const MOST = 50;
 
 export function setupCard(parts: Parts): Card {
@@ -45,7 +45,7 @@ export function setupCard(parts: Parts): Card {
     button.disabled = false;
   };
 
-  /** A choice among models; what is chosen answers from then on. */
+  /** A choice of models; the chosen one answers from then on. */
   const choice = (into: HTMLElement, title: string, models: string[]): void => {
     clear(into);
     const label = element(into, "label", { text: title });
@@ -89,7 +89,7 @@ export function setupCard(parts: Parts): Card {
       event.preventDefault();
       void attempt(check, async () => {
         const given = field.value;
-        // It stands nowhere in the view once it is sent.
+        // The key stays in the view no longer than necessary.
         field.value = "";
         const { models } = await connection.call("_vault/models/key", { provider: vendor.value, key: given });
         if (!scope.ended) choice(key, "The key works. Choose a model", models);

@@ -1,4 +1,4 @@
-/** What can be done by a word behind a slash where the person writes: commands, and prompts of their own. */
+/** Slash commands in the input field: actions of the view, and the person's own prompts. */
 
 import { callAgreed, messageOf, textOf } from "./agreed";
 import type { ActiveNote } from "../host";
@@ -10,16 +10,16 @@ import { said } from "../call-error";
 /** A command: typed as `/name`. */
 export interface SlashCommand {
   name: string;
-  /** What it does. */
+  /** Its description. */
   text: string;
   icon: string;
-  /** What is to be typed behind the name, where it cannot do without. */
+  /** The argument that the command needs. */
   takes?: string;
-  /** Left out for a prompt, which is sent. */
+  /** Undefined for a prompt, which is sent as a message. */
   run?: () => void;
 }
 
-/** What the commands ask of the view. */
+/** The actions of the view that the commands call. */
 export interface CommandActions {
   begin: () => void;
   list: () => void;
@@ -32,7 +32,7 @@ export interface CommandActions {
   endConversation: () => void;
 }
 
-/** The commands that can be run now. */
+/** The commands that are available now. */
 function ownCommands(parts: Parts, actions: CommandActions): SlashCommand[] {
   const { chat } = parts;
   const has = chat.info !== null;
@@ -52,12 +52,12 @@ function ownCommands(parts: Parts, actions: CommandActions): SlashCommand[] {
   return all.filter(({ when = true }) => when);
 }
 
-/** The person's prompts; none where the daemon cannot be asked. */
+/** The person's prompts; empty if the daemon cannot be asked. */
 async function prompts({ connection }: Pick<Parts, "connection">): Promise<PromptInfo[]> {
   return connection.call("_vault/prompts", {}).then((answer) => answer.prompts, () => []);
 }
 
-/** The commands, and the prompts that no command has the name of. */
+/** The commands, and the prompts without those that have a command's name. */
 export async function slashCommands(parts: Parts, actions: CommandActions): Promise<SlashCommand[]> {
   const own = ownCommands(parts, actions);
   const others = (await prompts(parts)).filter((prompt) => own.every(({ name }) => name !== prompt.name));
@@ -73,8 +73,8 @@ export async function slashCommands(parts: Parts, actions: CommandActions): Prom
 }
 
 /**
- * Does what a message says that begins with a slash. What is to be sent: the prompt that it names, or the message as it is where
- * it is none; null where it was a command.
+ * Runs a message that begins with a slash. Returns the draft to send: the prompt that it names, or the message itself
+ * if it names none; null after a command.
  */
 export async function typedCommand(parts: Parts, actions: CommandActions, draft: Draft): Promise<Draft | null> {
   const [, name = "", more = ""] = /^\/([\p{L}\p{N}-]+)(?:\s+([\s\S]*))?$/u.exec(draft.text) ?? [];
@@ -89,7 +89,7 @@ export async function typedCommand(parts: Parts, actions: CommandActions, draft:
   return filled(parts, draft, name, more, about);
 }
 
-/** The prompt of this name in the place of a draft's text. */
+/** The draft with its text replaced by the prompt of this name. */
 async function filled({ connection }: Parts, draft: Draft, name: string, more: string, about: ActiveNote | null): Promise<Draft> {
   const given = { name, arguments: more, note: about?.path, selection: about?.selection };
   const { text, selection } = await connection.call("_vault/prompts/get", given);
@@ -98,7 +98,7 @@ async function filled({ connection }: Parts, draft: Draft, name: string, more: s
   return { ...draft, text, attachments: [...attachments, { path: selection.path, selection: selection.text }] };
 }
 
-/** Puts a prompt where the person writes; it is theirs to send. */
+/** Puts a prompt into the input field; the person sends it. */
 export async function usePrompt(parts: Parts, name: string, about: ActiveNote | null, compose: (text: string, attach?: Draft["attachments"]) => void): Promise<void> {
   const prompt = (await prompts(parts)).find((one) => one.name === name);
   if (prompt?.needs.includes("arguments")) compose(`/${name} `, about ? [about] : []);

@@ -14,25 +14,25 @@ function stands(given: Partial<Known>): string {
   return [kind, text, work].filter((part) => part !== "").join(", ");
 }
 
-describe("how a conversation stands", () => {
-  it("says first what waits for the person", () => {
+describe("the state of a conversation", () => {
+  it("shows pending questions first", () => {
     const running = { ...idle, state: "running" as const };
     const asking: Activeness = "asking";
     expect(stands({})).toBe("done, Done");
     expect(stands({ standing: running })).toBe("working, Working, Working…");
-    // After a reload the turn is known to run, and the approval to wait.
+    // After a reload the turn is known to run, and the approval to be pending.
     expect(stands({ standing: running, activeness: asking })).toBe("waiting, Waiting for you, Waiting for your approval");
     expect(stands({ standing: { ...idle, waiting: true } })).toBe("waiting, Waiting for you");
     expect(stands({ entries: [] })).toBe("none");
   });
 
-  it("says nothing of work while the daemon is gone", () => {
+  it("shows no activity without the daemon", () => {
     const running = { ...idle, state: "running" as const };
     expect(stands({ standing: running, isConnected: false })).toBe("away, Disconnected, Interrupted: the daemon is not connected");
     expect(stands({ isConnected: false })).toBe("away, Disconnected");
   });
 
-  it("calls a failure a failure, live and after a reload", () => {
+  it("shows a failure, live and after a reload", () => {
     expect(stands({ entries: [said, end("401: the key was refused")] })).toBe("failed, Failed");
     expect(outcomeOf([said, notice("error", "401: the key was refused")])).toBe("failed");
     expect(outcomeOf([said, answer, end(undefined, "cancelled")])).toBe("stopped");
@@ -40,7 +40,7 @@ describe("how a conversation stands", () => {
     expect(outcomeOf([said, answer, notice("warning", "the answer reached the longest")])).toBe("stopped");
     expect(outcomeOf([said, { ...answer, message: "part" }])).toBe("stopped");
     expect(outcomeOf([said, notice("info", "a message came by voice"), answer])).toBe("done");
-    // What was said since and is not heard yet changes nothing.
+    // A newer message that has not arrived in an event changes nothing.
     expect(outcomeOf([said, end("no model"), { ...said, key: "u2", pending: "waiting" }])).toBe("failed");
   });
 });

@@ -1,4 +1,4 @@
-/** How the conversation that is shown stands: everything that says so is drawn from here. Pure. */
+/** The state of the displayed conversation, for all parts that show it. Pure. */
 
 import type { Activeness } from "../activity";
 import type { Entry, Standing } from "./timeline";
@@ -7,13 +7,13 @@ export type Kind = "away" | "waiting" | "working" | "failed" | "stopped" | "ende
 
 export interface Stands {
   kind: Kind;
-  /** A word or two; empty where there is nothing to say. */
+  /** A word or two; empty if there is nothing to show. */
   text: string;
-  /** What stands below the conversation while something goes on; empty where nothing does. */
+  /** The line below the conversation during activity; empty otherwise. */
   work: string;
 }
 
-/** What is known of the conversation. */
+/** The known facts about the conversation. */
 export interface Known {
   isConnected: boolean;
   activeness: Activeness | null;
@@ -34,7 +34,7 @@ export function standsOf({ isConnected, activeness, standing, entries, isEnded }
   return { kind, text, work: "" };
 }
 
-/** How the last turn ended. */
+/** The end of the last turn. */
 export function outcomeOf(entries: Entry[]): "failed" | "stopped" | "done" | "none" {
   for (const entry of [...entries].reverse()) {
     switch (entry.kind) {
@@ -43,7 +43,7 @@ export function outcomeOf(entries: Entry[]): "failed" | "stopped" | "done" | "no
       case "end":
         return entry.error === undefined && entry.stopReason === "cancelled" ? "stopped" : "failed";
       case "notice":
-        // A turn that ended early is told again as a notice at its end.
+        // A turn that ended early also has a notice at its end.
         if (entry.severity === "error") return "failed";
         if (entry.severity === "warning" || entry.title === "stopped") return "stopped";
         continue;

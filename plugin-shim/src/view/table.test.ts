@@ -20,12 +20,12 @@ const names = (drawn: HTMLElement): (string | null)[] =>
 const heading = (drawn: HTMLElement, at: number): HTMLElement => drawn.querySelectorAll<HTMLElement>("th button")[at]!;
 
 describe("the table of a query", () => {
-  it("is told from other answers", () => {
+  it("is distinguished from other outputs", () => {
     expect(isTable({ columns: [], rows: [] })).toBe(true);
     expect([isTable(null), isTable({ rows: 1 }), isTable("text")]).toEqual([false, false, false]);
   });
 
-  it("is sorted by the heading that is clicked: numbers by size, nothing last both ways", () => {
+  it("is sorted by the clicked heading: numbers by value, empty cells last in both directions", () => {
     const drawn = drawTable(document.body, table([["b", 10], ["a", 9], ["none", null], ["c", 100]]));
     expect(names(drawn)).toEqual(["b", "a", "none", "c"]);
     heading(drawn, 1).click();
@@ -43,7 +43,7 @@ describe("the table of a query", () => {
     expect(links).toEqual(["Folder/a.md", "Other note"]);
   });
 
-  it("names each note where no column does", () => {
+  it("names each note if no column does", () => {
     const { columns, rows, total } = table([["a", 7]]);
     const bare = rows.map(({ path, cells, texts }) => ({ path, cells: cells.slice(1), texts: texts.slice(1) }));
     const drawn = drawTable(document.body, { columns: columns.slice(1), rows: bare, total });
@@ -57,14 +57,14 @@ describe("the table of a query", () => {
     expect(drawn.querySelector("img")).toBeNull();
   });
 
-  it("shows the first rows, and the rest when asked", () => {
+  it("shows the first rows, and the rest on demand", () => {
     const drawn = drawTable(document.body, table(Array.from({ length: 30 }, (_, at) => [`n${at}`, at])));
     expect(names(drawn)).toHaveLength(20);
     drawn.querySelector<HTMLElement>(".vs-more")!.click();
     expect(names(drawn)).toHaveLength(30);
   });
 
-  it("says how many of all there are, and draws groups by their size", () => {
+  it("shows the number of all rows, and draws groups by size", () => {
     const some = { ...table([["a", 1]]), total: 7, groups: [{ text: "done", count: 2 }, { text: "", count: 5 }] };
     const drawn = drawTable(document.body, some);
     expect(drawn.querySelector(".vs-aside")?.textContent).toBe("1 of 7 results");

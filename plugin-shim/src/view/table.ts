@@ -1,4 +1,4 @@
-/** What a query found, as a table that can be sorted, with its groups as bars above it. */
+/** The result of a query as a sortable table, with its groups as bars above it. */
 
 import { box, clear, element, setText, show } from "./dom";
 import { noteName } from "./format";
@@ -6,10 +6,10 @@ import type { Group, Row, Table } from "./outputs";
 import { drawWords, noteLink } from "./named";
 import { textButton } from "./part";
 
-/** Rows that are drawn at first; the others come when they are asked for. */
+/** The number of rows that are drawn at first; a button shows the others. */
 const SHOWN = 20;
 
-/** Draws a table. It is sorted as it was answered until a heading is clicked. */
+/** Draws a table. It has the order of the answer until a heading is clicked. */
 export function drawTable(near: Node, table: Table): HTMLElement {
   const made = box(near, "vs-query");
   if (table.groups && table.groups.length > 0) made.append(drawGroups(near, table.groups));
@@ -56,10 +56,10 @@ export function drawTable(near: Node, table: Table): HTMLElement {
   return made;
 }
 
-/** Fields that stand for the note itself: their cells link to it. */
+/** Fields that identify the note: their cells link to it. */
 const NOTE = ["file", "file.file", "file.name", "file.basename", "file.path"];
 
-/** The table with a column for the notes, where it has none. */
+/** The table with a column for the notes, if it has none. */
 function withNotes({ columns, rows }: Table): Pick<Table, "columns" | "rows"> {
   if (columns.some(({ key }) => NOTE.includes(key))) return { columns, rows };
   return {
@@ -83,7 +83,7 @@ function drawRow(near: Node, row: Row, columns: Table["columns"]): HTMLElement {
   return made;
 }
 
-/** Groups with how many rows each has. */
+/** Groups with their numbers of rows. */
 function drawGroups(near: Node, groups: Group[]): HTMLElement {
   const most = Math.max(...groups.map((group) => group.count), 1);
   const made = element(near, "dl", { class: "vs-bars" });
@@ -97,7 +97,7 @@ function drawGroups(near: Node, groups: Group[]): HTMLElement {
   return made;
 }
 
-/** Rows by one column: numbers by size, texts as people order them, nothing last. */
+/** Sorts rows by one column: numbers by value, texts in natural order, empty cells last. */
 function sorted(rows: Row[], at: number, isUp: boolean): Row[] {
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   return [...rows].sort((one, other) => {

@@ -1,4 +1,4 @@
-/** The time machine: what changed the vault, who did it, and how everything was then. */
+/** The time machine: the changes of the vault, their authors, and earlier states. */
 
 import type { Actor, ChangeSetInfo, TimelineParams, TimelineSet } from "../protocol";
 import { append, box, clear, element, setText, show } from "./dom";
@@ -12,18 +12,18 @@ import type { ChangesEntry } from "./timeline";
 import { rows } from "./rows";
 import { said } from "../call-error";
 
-/** Change sets that are asked for at once. */
+/** The number of change sets in one request. */
 const PAGE = 200;
-/** Pixels of a row. */
+/** The height of a row in pixels. */
 const ROW = 46;
-/** More pixels than a calendar has. */
+/** A height above that of any calendar, in pixels. */
 const WIDE = 10_000;
-/** Milliseconds without a key until it is searched, */
+/** Milliseconds between the last key and the search, */
 const PAUSE = 250;
-/** and for which the slider may be dragged on before its day is shown. */
+/** and between the last movement of the slider and the load of its day. */
 const DRAG = 60;
 
-/** Who can have changed something, in words. */
+/** The authors of changes, as labels. */
 const ACTORS: [Actor, string][] = [
   ["person", "you"],
   ["agent", "the agent"],
@@ -36,7 +36,7 @@ const ACTORS: [Actor, string][] = [
 
 type Row = { day: string } | { set: TimelineSet };
 
-/** The panel over the conversation, or `alone` in a view; `closed` hears when it has gone. */
+/** The panel over the conversation, or `alone` in a view; `closed` is called after it has gone. */
 export function timeMachine(parts: Parts, closed: () => void, isAlone = false): { root: HTMLElement; close(): void } {
   const scope = parts.scope.child();
   const { connection } = parts;
@@ -50,7 +50,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
   const tool = element(root, "input", { class: "vs-time-field", attributes: { type: "search", placeholder: "Tool", "aria-label": "Only changes made with this tool", dir: "auto" } });
   const strip = density(root, scope, (last) => goTo(last, DRAG));
   const days = element(root, "details", { class: "vs-calendar-fold", attributes: { open: isAlone } }, element(root, "summary", { text: "Calendar" }));
-  /** Has the last week in view, where not all weeks are. */
+  /** Scrolls to the last week if not all weeks are visible. */
   const lastWeek = (): void => {
     const weeks = days.querySelector(".vs-calendar");
     if (weeks) weeks.scrollLeft = WIDE;
@@ -63,12 +63,12 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
 
   let lastDay = "";
   let next: number | undefined;
-  /** The change set before which the list begins, where it does not begin now. */
+  /** The list begins before this change set; null if it begins now. */
   let from: number | undefined;
   let request = 0;
   let isLoading = false;
   let wait: (() => void) | null = null;
-  /** The change set that is shown with what undid it, and what ends what it holds. */
+  /** The displayed change set and the one that undid it, and a function that releases its resources. */
   let shown: { id: number; undoing: Set<number>; end(): void } | null = null;
 
   const list = rows<Row>(root, scope, {
@@ -95,7 +95,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
   show(detail, false);
   show(days, false);
   show(away, !isAlone);
-  // With its opener, so that the tab is let in as this one is.
+  // With its opener, so that the new tab gets this tab's credentials.
   show(tab, !isAlone && parts.host.kind === "browser");
 
   const fillRow = (into: HTMLElement, set: TimelineSet): void => {
@@ -112,7 +112,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     into.title = set.title;
   };
 
-  /** Rows of change sets under their days, behind those that are there. */
+  /** Appends rows of change sets grouped by day. */
   const rowsOf = (more: TimelineSet[]): Row[] =>
     more.flatMap((set): Row[] => {
       const date = new Date(set.time).toDateString();
@@ -158,7 +158,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     show(status, status.textContent !== "");
   };
 
-  /** Has the list begin at the end of a day, or now. */
+  /** Moves the beginning of the list to the end of a day, or to now. */
   const goTo = (last: number | null, pause: number): void => {
     from = last === null ? undefined : last + 1;
     show(present, last !== null);
@@ -219,7 +219,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     }
   };
 
-  /** Shows a change set anew: it was taken back, or again. */
+  /** Redraws a change set after its undo or redo. */
   const refresh = async (id: number): Promise<void> => {
     const answer = await connection.call("_vault/timeline", { before: id + 1, limit: 1 }).catch(() => null);
     const set = answer?.sets[0];
@@ -264,20 +264,20 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     else if (!isAlone) close();
   });
   scope.add(connection.on("_vault/changes", ({ changeSet }) => {
-    // What is read stays where it is; what is new is at the top.
+    // The scroll position stays; new rows are at the top.
     if (from === undefined && list.root.scrollTop === 0) again(PAUSE);
     if (shown?.undoing.has(parseInt(changeSet.undoes ?? "", 10))) void refresh(shown.id);
   }));
   const resized = (): void => list.draw();
   const window = root.ownerDocument.defaultView;
   if (window) scope.listen(window, "resize", resized);
-  // What came and went while there was no connection is there with the next one.
+  // The next connection brings the changes that happened without one.
   scope.add(connection.onSnapshot(() => again(0)));
   if (connection.state.kind === "connected") void load();
   return { root, close };
 }
 
-/** `Today`, `Yesterday`, else the date. */
+/** `Today`, `Yesterday`, otherwise the date. */
 function dayName(time: string, now: Date): string {
   const date = new Date(time);
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);

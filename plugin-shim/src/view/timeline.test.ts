@@ -46,7 +46,7 @@ const running = { state: "running" as const, queued: 0, waiting: false };
 const kinds = (): string[] => timeline.entries.map((entry) => entry.kind);
 
 describe("a live turn", () => {
-  it("adds chunks to the message they belong to, and takes what is whole for true", () => {
+  it("appends chunks to their message, and replaces them by the complete text", () => {
     timeline.update(user("u1", "hello"), "1");
     timeline.update(chunk("m1", "Hel"), "1");
     timeline.update(chunk("m1", "lo"), "1");
@@ -58,7 +58,7 @@ describe("a live turn", () => {
     expect(kinds()).toEqual(["user", "agent"]);
   });
 
-  it("takes away what counts for nothing", () => {
+  it("removes void messages", () => {
     timeline.update(thought("m1", "hm"), "1");
     timeline.update(chunk("m1", "no"), "1");
     timeline.message({ messageId: "m1", kind: "void", text: "" }, "1");
@@ -67,7 +67,7 @@ describe("a live turn", () => {
     expect(kinds()).toEqual(["agent"]);
   });
 
-  it("shows a message of which no chunk came", () => {
+  it("shows a message without chunks", () => {
     timeline.message({ messageId: "m1", kind: "question", text: "Which?" }, "1");
     expect(timeline.entries[0]).toMatchObject({ kind: "agent", message: "question", open: false });
     timeline.message({ messageId: "m2", kind: "answer", text: "" }, "1");
@@ -87,7 +87,7 @@ describe("a live turn", () => {
     expect(timeline.standing).toMatchObject({ state: "idle", turn: null });
   });
 
-  it("says nothing of an end that is as it should be", () => {
+  it("shows nothing for a regular end", () => {
     timeline.state({ ...idle, stopReason: "end_turn" }, "1");
     expect(kinds()).toEqual([]);
     timeline.state({ ...idle, error: "no answer" }, "2");
@@ -104,7 +104,7 @@ describe("a live turn", () => {
     expect(timeline.entries).toHaveLength(1);
   });
 
-  it("says that the beginning of an answer was not heard", () => {
+  it("marks an answer whose beginning was missed", () => {
     timeline.replace([], { state: "running" });
     timeline.update(chunk("m1", "…the end"), "1");
     expect(timeline.get("message:m1")).toMatchObject({ cutBefore: true });
@@ -113,8 +113,8 @@ describe("a live turn", () => {
   });
 });
 
-describe("what the person says", () => {
-  it("stands last until it is heard, and then once", () => {
+describe("the person's message", () => {
+  it("is last until its delivery, and then shown once", () => {
     timeline.say("c", "wait for me");
     timeline.update(chunk("m1", "still at work"), "1");
     expect(kinds()).toEqual(["agent", "user"]);
@@ -126,7 +126,7 @@ describe("what the person says", () => {
     expect(timeline.last("user")?.pending).toBeUndefined();
   });
 
-  it("stays when everything is loaded anew, unless it is there", () => {
+  it("stays after a reload, unless the history contains it", () => {
     timeline.say("a", "kept");
     timeline.say("b", "not kept");
     timeline.replace(entriesOf([item(1, "user", [user("u1", "kept")])]));
@@ -136,7 +136,7 @@ describe("what the person says", () => {
     ]);
   });
 
-  it("may be the same words as before", () => {
+  it("may repeat an earlier text", () => {
     const kept = entriesOf([item(1, "user", [user("u1", "again")])]);
     timeline.replace(kept);
     timeline.say("a", "again");
@@ -144,7 +144,7 @@ describe("what the person says", () => {
     expect(timeline.entries).toHaveLength(2);
   });
 
-  it("tells why it was not taken", () => {
+  it("shows why it was rejected", () => {
     timeline.say("a", "x");
     timeline.said("a", "failed", "the message is empty");
     expect(timeline.last("user")).toMatchObject({ pending: "failed", error: "the message is empty" });
@@ -158,7 +158,7 @@ function item(number: number, kind: string, updates: SessionUpdate[], turn = 1):
 }
 
 describe("history", () => {
-  it("becomes the entries that were seen live", () => {
+  it("has the same entries as the live turn", () => {
     const entries = entriesOf([
       item(1, "user", [user("u1", "hello", "voice")]),
       item(2, "assistant", [thought("i2-thought", "hm"), chunk("m1", "Let me see"), call("1/c1")]),
@@ -174,7 +174,7 @@ describe("history", () => {
     expect(entries[4]).toMatchObject({ message: "question" });
   });
 
-  it("knows what became of a call that stands in the piece before", () => {
+  it("knows the result of a call in the previous page", () => {
     const done = (id: string): SessionUpdate => ({ sessionUpdate: "tool_call_update", toolCallId: id, status: "completed", content: [{ type: "content", content: text("done") }] });
     const outcomes: Outcome[] = [];
     timeline.replace(entriesOf([item(5, "tool_results", [done("c1"), done("c2")]), item(6, "assistant", [chunk("m1", "x")])], outcomes));
@@ -187,19 +187,19 @@ describe("history", () => {
     expect(outcomes).toEqual([]);
   });
 
-  it("tells live entries their numbers", () => {
+  it("assigns numbers to live entries", () => {
     timeline.update(user("u1", "hello"), "1");
     timeline.annotate(entriesOf([item(7, "user", [user("u1", "hello")])]));
     expect(timeline.get("message:u1")).toMatchObject({ item: 7, time: "t7" });
   });
 
-  it("is put before what is there, and nothing twice", () => {
+  it("is inserted before the existing entries, without duplicates", () => {
     timeline.replace(entriesOf([item(3, "user", [user("u3", "three")])]));
     timeline.prepend(entriesOf([item(1, "user", [user("u1", "one")]), item(3, "user", [user("u3", "three")])]));
     expect(timeline.entries.map((entry) => entry.item)).toEqual([1, 3]);
   });
 
-  it("keeps notices apart that are alike and of two turns, and tells none twice", () => {
+  it("distinguishes equal notices of two turns, and shows none twice", () => {
     const notice = (title: string): SessionUpdate => ({ sessionUpdate: "notice", severity: "info", title });
     const kept = (at: number): ItemInfo => item(at, "user", [user(`u${at}`, "hello"), notice("limited"), notice("stopped")], at);
     timeline.replace(entriesOf([kept(3)]));
@@ -210,7 +210,7 @@ describe("history", () => {
     expect(titles).toEqual(["user", "limited 1", "stopped 1", "user", "limited 3", "stopped 3", "stopped 9"]);
   });
 
-  it("is let go of by whole turns", () => {
+  it("is dropped by whole turns", () => {
     const items = Array.from({ length: 100 }, (_, at) => item(at, "assistant", [chunk(`m${at}`, "x")], Math.floor(at / 10)));
     timeline.replace(entriesOf(items));
     expect(timeline.trim(35, "oldest").order).toBe(true);
@@ -224,12 +224,12 @@ describe("history", () => {
 });
 
 describe("the changes of a turn", () => {
-  it("stand in one card at its end", () => {
+  it("are in one card at its end", () => {
     timeline.state(running, "1");
     timeline.update(chunk("m1", "first"), "1");
     timeline.changes(set(17), true);
     timeline.update(chunk("m2", "then"), "1");
-    // A later call of the turn tells what it adds, under the same number.
+    // A later call of the turn adds changes under the same number.
     timeline.changes(set(17, { changes: [{ id: "17.2", action: "created", path: "b.md" }] }), true);
     timeline.changes(set(18), true);
     expect(kinds()).toEqual(["agent", "agent", "changes"]);
@@ -238,7 +238,7 @@ describe("the changes of a turn", () => {
     expect(timeline.last("changes")?.sets).toHaveLength(2);
   });
 
-  it("are found in the turn they were made in", () => {
+  it("are in the turn that made them", () => {
     timeline.replace(entriesOf([
       item(1, "user", [user("u1", "one")], 1),
       item(2, "assistant", [chunk("m1", "a")], 1),
@@ -250,7 +250,7 @@ describe("the changes of a turn", () => {
     expect(card && changesOf(card).every((one) => one.undone)).toBe(true);
   });
 
-  it("are taken back and brought back, whoever does it", () => {
+  it("are undone and redone by any client", () => {
     timeline.state(running, "1");
     timeline.changes(set(17), true);
     timeline.changes(set(20, { undoes: "17" }), false);
@@ -277,16 +277,16 @@ describe("an answer that was shown when the daemon ended", () => {
     timeline.update(chunk("m", "The first half"), "1");
   });
 
-  it("is still there, marked as cut off", () => {
+  it("stays, marked as interrupted", () => {
     timeline.replace(entriesOf(kept()), {}, true);
     expect(timeline.entries.map(({ kind }) => kind)).toEqual(["user", "agent", "notice"]);
     expect(timeline.last("agent")).toMatchObject({ text: "The first half", message: "part", open: false });
-    // And after the next load, too.
+    // After the next load, too.
     timeline.replace(entriesOf(kept()), {}, true);
     expect(timeline.last("agent")?.text).toBe("The first half");
   });
 
-  it("is not there in another conversation, nor beside the whole of it, nor while it goes on", () => {
+  it("is absent in another conversation, beside its complete text, and while it continues", () => {
     timeline.replace(entriesOf(kept()), { state: "running" }, true);
     expect(timeline.last("agent")).toBeUndefined();
     timeline.update(chunk("m", "The first half"), "1");

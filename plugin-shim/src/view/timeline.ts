@@ -1,153 +1,29 @@
 /**
- * What was said and done in one conversation, in order. Pure: events and history go in, entries come
- * out. Chunks are for showing an answer as it comes; what is whole replaces them.
+ * The messages and activity of one conversation, in order. Pure: events and history go in, entries come out. Chunks
+ * show an answer while it arrives; the complete text replaces them.
  */
 
-import type {
-  ChangeInfo,
-  ChangeSetInfo,
-  ItemInfo,
-  MessageParams,
-  PermissionLocation,
-  SessionUpdate,
-  StateParams,
-  StopReason,
-  ToolCallStatus,
-} from "../protocol";
-import { type CardOf, cardKey, cardOf } from "./plans";
+import type { ChangeInfo, ChangeSetInfo, ItemInfo, MessageParams, SessionUpdate, StateParams } from "../protocol";
+import { cardKey, cardOf } from "./plans";
+import type { AgentEntry, CallEntry, Changed, ChangesEntry, Entry, ShownSet, Standing, UserEntry } from "./timeline-entry";
 
-interface Base {
-  /** Names the entry; stays the same as long as it is shown. */
-  key: string;
-  turn: string | null;
-  /** Its number in what is kept; none until that is known. */
-  item?: number;
-  /** When, local time; none until that is known. */
-  time?: string;
-}
-
-/** What a person said. */
-export interface UserEntry extends Base {
-  kind: "user";
-  text: string;
-  source: string;
-  /** How far it has come: on its way, kept and not yet heard, not taken; none once it is heard. */
-  pending?: "sending" | "waiting" | "failed";
-  /** Why it was not taken. */
-  error?: string;
-  clientMessageId?: string;
-}
-
-/** What the agent said. */
-export interface AgentEntry extends Base {
-  kind: "agent";
-  text: string;
-  /** Whether more may come. */
-  open: boolean;
-  /** `answer`, `part`, `sent` or `question`. */
-  message: "answer" | "part" | "sent" | "question";
-  /** Its beginning was not heard, and is shown when it is whole. */
-  cutBefore: boolean;
-}
-
-/** What the model thought. */
-export interface ThoughtEntry extends Base {
-  kind: "thought";
-  text: string;
-  open: boolean;
-}
-
-/** A call of a tool. */
-export interface CallEntry extends Base {
-  kind: "call";
-  tool: string;
-  title: string;
-  /** `read`, `edit`, `delete`, `move`, `search` or `other`. */
-  does: string;
-  status: ToolCallStatus;
-  /** What it waits for, where a person has to agree. */
-  waitsFor?: string;
-  locations: PermissionLocation[];
-  input: unknown;
-  result: string;
-  output: unknown;
-  /** The plan or job that a card of it is of; left out where a later call has that card. */
-  card?: CardOf;
-}
-
-export interface NoticeEntry extends Base {
-  kind: "notice";
-  severity: string;
-  title: string;
-  description?: string;
-}
-
-/** A change set, and what became of it. */
-export interface ShownSet {
-  info: ChangeSetInfo;
-  /** Whether all of it is taken back, */
-  undone: boolean;
-  /** and by which change set, where that is known. */
-  undoneBy?: number;
-  /** Single changes of it that were taken back, each with the change set that did. */
-  undoneChanges: Map<string, number>;
-}
-
-/** What a turn changed. */
-export interface ChangesEntry extends Base {
-  kind: "changes";
-  sets: ShownSet[];
-}
-
-/** How a turn ended, where it did not end with an answer. */
-export interface EndEntry extends Base {
-  kind: "end";
-  stopReason?: StopReason;
-  error?: string;
-}
-
-export type Entry =
-  | UserEntry
-  | AgentEntry
-  | ThoughtEntry
-  | CallEntry
-  | NoticeEntry
-  | ChangesEntry
-  | EndEntry;
-
-/** How the conversation stands. */
-export interface Standing {
-  state: "idle" | "running" | "requires_action";
-  turn: string | null;
-  queued: number;
-  /** Whether the person is asked something. */
-  waiting: boolean;
-}
-
-/** What an event did. */
-export interface Changed {
-  /** Entries that are new or otherwise. */
-  keys: Set<string>;
-  /** Whether entries came, went or moved. */
-  order: boolean;
-  standing: boolean;
-}
+export type * from "./timeline-entry";
 
 const IDLE: Standing = { state: "idle", turn: null, queued: 0, waiting: false };
 
 export class Timeline {
-  /** The oldest first. */
+  /** Oldest first. */
   entries: Entry[] = [];
   standing: Standing = IDLE;
   readonly #byKey = new Map<string, Entry>();
-  /** Turns that were at work already when their conversation was opened. */
+  /** Turns that were running when their conversation was opened. */
   #joined: string | null = null;
 
   get(key: string): Entry | undefined {
     return this.#byKey.get(key);
   }
 
-  /** The last entry of a kind, looked for from the end. */
+  /** The last entry of a kind. */
   last<K extends Entry["kind"]>(
     kind: K,
     is: (entry: Extract<Entry, { kind: K }>) => boolean = () => true,
@@ -162,8 +38,8 @@ export class Timeline {
   }
 
   /**
-   * Forgets everything but what the person said and nobody has heard, and takes these instead. Of the same
-   * conversation it keeps what was shown of an answer that the daemon lost when it ended.
+   * Replaces all entries by these, except unread messages of the person. For the same conversation, the displayed part
+   * of an answer that the daemon lost at its end stays, too.
    */
   replace(entries: Entry[], standing: Partial<Standing> = {}, isSame = false): Changed {
     const lost = isSame && (standing.state ?? "idle") === "idle" ? this.entries.filter(isUnfinished) : [];
@@ -182,7 +58,7 @@ export class Timeline {
     return { keys: new Set(this.#byKey.keys()), order: true, standing: true };
   }
 
-  /** Whether a message of the person's is among what is kept, which no longer knows its name. */
+  /** Whether a message of the person is in the stored history, which does not have its id. */
   #wasHeard(said: UserEntry, known: Set<string>): boolean {
     return this.entries.some((one) => {
       if (one.kind !== "user" || one.pending !== undefined) return false;
@@ -191,12 +67,12 @@ export class Timeline {
     });
   }
 
-  /** Puts older entries before all others. A piece may reach into what is there, which learns its numbers. */
+  /** Inserts older entries before all others. A page may overlap existing entries, which get its numbers. */
   prepend(older: Entry[]): Changed {
     const changed = this.annotate(older);
     const isKnown = (entry: Entry): boolean => this.#byKey.has(entry.key);
     const known = new Set(older.filter(isKnown).map((entry) => entry.item));
-    // What the model thought has another name there: it is of the same item as what it said then.
+    // A thought has another key there: it has the same item as the following message.
     const new_ = older.filter((entry) => !isKnown(entry) && !(entry.kind === "thought" && known.has(entry.item)));
     for (const entry of new_) {
       this.#byKey.set(entry.key, entry);
@@ -207,7 +83,7 @@ export class Timeline {
     return joined(changed, this.#giveCards());
   }
 
-  /** Learns the numbers and times under which entries are kept. */
+  /** Assigns the numbers and times of stored entries. */
   annotate(kept: Entry[]): Changed {
     const changed: Changed = { keys: new Set(), order: false, standing: false };
     for (const one of kept) {
@@ -221,8 +97,8 @@ export class Timeline {
   }
 
   /**
-   * Lets go of all but about `most` entries, of the oldest or of the newest. Whole turns stay
-   * together, and what is not kept yet stays. Answers whether anything went.
+   * Drops all but about `most` entries, from the oldest or the newest. Whole turns stay together, and unstored entries
+   * stay. Returns whether any were dropped.
    */
   trim(most: number, side: "oldest" | "newest"): Changed {
     const changed: Changed = { keys: new Set(), order: false, standing: false };
@@ -241,7 +117,7 @@ export class Timeline {
     return changed;
   }
 
-  /** Shows what the person has just said, before anybody has heard it. */
+  /** Shows a new message of the person before an event reports it. */
   say(clientMessageId: string, text: string): Changed {
     const key = `mine:${clientMessageId}`;
     const pending = "sending";
@@ -249,7 +125,7 @@ export class Timeline {
     return { keys: new Set([key]), order: true, standing: false };
   }
 
-  /** Tells how far a message of the person's has come; `undefined` takes it away. */
+  /** Updates the delivery of a message of the person; `undefined` removes the message. */
   said(clientMessageId: string, pending: UserEntry["pending"], error?: string): Changed {
     const entry = this.#byKey.get(`mine:${clientMessageId}`);
     if (entry?.kind !== "user" || entry.pending === undefined) return nothing();
@@ -259,7 +135,7 @@ export class Timeline {
     return changedOne(entry.key);
   }
 
-  /** Something happened in the conversation. */
+  /** Handles an event of the conversation. */
   update(update: SessionUpdate, turn: string | null): Changed {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
@@ -275,7 +151,7 @@ export class Timeline {
       case "notice":
         return this.#place({
           kind: "notice",
-          // One that is told again, here or in what is kept, is the same.
+          // A message that is reported twice, or is in the history, is the same entry.
           key: `notice:${turn ?? ""}:${update.title}`,
           turn,
           severity: update.severity,
@@ -287,7 +163,7 @@ export class Timeline {
     }
   }
 
-  /** A message of the agent's is whole, or counts for nothing. */
+  /** A message of the agent is complete, or discarded. */
   message(params: Pick<MessageParams, "messageId" | "kind" | "text">, turn: string | null): Changed {
     const key = `message:${params.messageId}`;
     const thought = this.#close(`thought:${params.messageId}`);
@@ -309,7 +185,7 @@ export class Timeline {
     return joined(this.#place({ kind: "agent", ...new_ }), thought);
   }
 
-  /** How the conversation stands; at the end of a turn nothing of it stays open. */
+  /** Updates the state of the conversation; the end of a turn closes all its entries. */
   state(params: Pick<StateParams, "state" | "queued" | "waiting" | "stopReason" | "error">, turn: string | null): Changed {
     const { state, queued, waiting, stopReason, error } = params;
     this.standing = { state, turn: state === "idle" ? null : turn, queued, waiting };
@@ -332,7 +208,7 @@ export class Timeline {
     return joined(changed, this.#place({ kind: "end", key: `end:${turn ?? ""}`, turn, stopReason, error }));
   }
 
-  /** A change set of this conversation was applied, or one that takes such a one back. */
+  /** A change set of this conversation was applied, or one that undoes such a set. */
   changes(info: ChangeSetInfo, isOurs: boolean): Changed {
     const changed = this.#undone(info);
     if (!isOurs || info.undoes !== undefined) return changed;
@@ -348,7 +224,7 @@ export class Timeline {
     return joined(changed, this.addSet(info.turn ?? turn, info));
   }
 
-  /** A change set that was applied in a turn that is shown. */
+  /** A change set was applied in a displayed turn. */
   addSet(turn: string | null, info: ChangeSetInfo): Changed {
     if (info.undoes !== undefined) return nothing();
     const set: ShownSet = { info, undone: info.undone === true, undoneChanges: new Map() };
@@ -406,7 +282,7 @@ export class Timeline {
     const key = `message:${messageId}`;
     const entry = this.#byKey.get(key);
     if (entry?.kind === "agent") {
-      // What is whole takes nothing more: a chunk that comes behind was in it.
+      // A complete entry accepts no more chunks: its text contains them.
       if (!entry.open) return nothing();
       entry.text += text;
       return changedOne(key);
@@ -460,7 +336,7 @@ export class Timeline {
     return cardOf(entry) === null ? changed : joined(changed, this.#giveCards());
   }
 
-  /** Has the last call of each plan and each job show its card. */
+  /** Assigns each plan's and job's card to its last call. */
   #giveCards(): Changed {
     const changed = nothing();
     const given = new Set<string>();
@@ -477,8 +353,9 @@ export class Timeline {
     return changed;
   }
 
-  /** Puts an entry at its place: what was said and is not yet heard comes last, and before it, in a
-   * turn, what the turn changed. */
+  /**
+   * Inserts an entry at its position: unread messages come last, and before them, within a turn, the turn's changes.
+   */
   #place(entry: Entry): Changed {
     const known = this.#byKey.get(entry.key);
     if (known) {
@@ -490,7 +367,7 @@ export class Timeline {
     const isUnheard = (one: Entry | undefined): boolean => one?.kind === "user" && one.pending !== undefined;
     if (!isUnheard(entry)) while (at > 0 && isUnheard(this.entries[at - 1])) at -= 1;
     if (entry.kind === "changes" && entry.turn !== null) {
-      // History brings it when later turns are there already.
+      // The history brings it after later turns.
       let end = at;
       while (end > 0 && this.entries[end - 1]?.turn !== entry.turn) end -= 1;
       if (end > 0) at = end;
@@ -502,7 +379,7 @@ export class Timeline {
     return { keys: new Set([entry.key]), order: true, standing: false };
   }
 
-  /** Puts an answer that broke off behind what else was said in its turn. */
+  /** Moves an interrupted answer after the other messages of its turn. */
   #placeLost(entry: AgentEntry): void {
     const at = this.entries.findLastIndex(({ kind, turn }) => turn === entry.turn && !["notice", "changes", "end"].includes(kind));
     if (at < 0 || this.#byKey.has(entry.key)) return;
@@ -518,18 +395,17 @@ export class Timeline {
   }
 }
 
-/** Whether it is an answer that is not kept, and not whole. */
+/** Whether it is an answer that is neither stored nor complete. */
 function isUnfinished(entry: Entry): entry is AgentEntry {
   return entry.kind === "agent" && entry.item === undefined && (entry.open || entry.message === "part") && entry.text !== "";
 }
 
-/** What became of a call. */
+/** The result of a call. */
 export type Outcome = Extract<SessionUpdate, { sessionUpdate: "tool_call_update" }>;
 
 /**
- * The entries of a piece of history, of which each item was told with its `updates`. A piece may
- * begin between a call and what became of it: that is put into `outcomes`, and taken from there when
- * the piece before is read.
+ * The entries of a page of history, in which each item comes with its `updates`. A page may begin between a call and
+ * its result: the result goes into `outcomes`, and the earlier page takes it from there.
  */
 export function entriesOf(items: ItemInfo[], outcomes: Outcome[] = []): Entry[] {
   const timeline = new Timeline();
@@ -561,7 +437,7 @@ function messageKind(kind: string): AgentEntry["message"] {
   return kind === "message" ? "sent" : "answer";
 }
 
-/** The single changes of an entry, with their sets and whether they were taken back. */
+/** The single changes of an entry, with their sets and whether they are undone. */
 export function changesOf(
   entry: ChangesEntry,
 ): { set: ShownSet; change: ChangeInfo; undone: boolean }[] {
@@ -574,7 +450,7 @@ export function changesOf(
   );
 }
 
-/** A change set to which a later call of its turn has added: an event tells what is new of it. */
+/** A change set that a later call of its turn has extended: an event has only the new changes. */
 function withMore(known: ChangeSetInfo, info: ChangeSetInfo): ChangeSetInfo {
   const ids = new Set(info.changes.map((change) => change.id));
   const before = known.changes.filter((change) => !ids.has(change.id));

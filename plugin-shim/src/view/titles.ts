@@ -1,12 +1,12 @@
-/** What conversations are called that have no title yet: by what they began with. */
+/** Titles for conversations that have none: their first message. */
 
 import type { Connection } from "../connection";
 import type { ConversationInfo } from "../protocol";
 
-/** Items at the beginning of a conversation, among which the first message is. */
+/** The number of first items among which the first message is. */
 const FIRST = 6;
 
-/** The first line of what somebody said, as a title. */
+/** The first line of a message, as a title. */
 export function titleFrom(text: string): string {
   return text.split("\n")[0]?.slice(0, 80) ?? "";
 }
@@ -19,19 +19,19 @@ export class Titles {
     this.#connection = connection;
   }
 
-  /** What it is called, as far as that is known. */
+  /** The title, as far as it is known. */
   known({ sessionId, title }: Pick<ConversationInfo, "sessionId" | "title">): string | undefined {
     return title ?? this.#begun.get(sessionId);
   }
 
-  /** What it is called; undefined where nobody can say. */
+  /** Loads the title; undefined if it cannot be loaded. */
   async learn(sessionId: string): Promise<string | undefined> {
     try {
       const { conversation, items } = await this.#connection.call("_vault/conversation", { sessionId, before: FIRST, last: FIRST });
       const title = conversation.title ?? titleFrom(items.find((item) => item.kind === "user")?.text ?? "");
       if (title !== "") this.#begun.set(sessionId, title);
     } catch {
-      // It keeps the name that every conversation has.
+      // The conversation keeps the default title.
     }
     return this.#begun.get(sessionId);
   }

@@ -1,4 +1,4 @@
-/** The chat view as a whole: its parts, and what one of them asks of another. */
+/** The complete chat view: its parts and their connections. */
 
 import type { Activity } from "../activity";
 import { append, box, element, show, toggle } from "./dom";
@@ -26,24 +26,24 @@ import { said } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
 
-/** How the view stands, for a status bar. */
+/** The state of the view, for a status bar. */
 export interface ChatState {
   sessionId: string | null;
-  /** How it stands. */
+  /** The state of the conversation. */
   kind: Kind;
-  /** What waits for an approval, over all conversations. */
+  /** The pending approvals of all conversations. */
   approvals: number;
-  /** Messages that the daemon may not have. */
+  /** The number of messages that the daemon may not have. */
   unsent: number;
 }
 
-/** What whoever mounted the view can do with it. */
+/** The handle of a mounted view. */
 export interface ChatHandle {
   /** Shows an empty conversation. */
   newConversation(): void;
-  /** Puts a text, and notes that go with it, where the person writes. Sends nothing. */
+  /** Puts a text, and attached notes, into the input field. Sends nothing. */
   compose(text: string, attach?: Draft["attachments"]): void;
-  /** Stops the turn that is shown. */
+  /** Stops the turn of the displayed conversation. */
   stop(): void;
   /** Does something with the conversation that is shown; nothing where none has begun. */
   act(what: "rename" | "exportNote" | "editLast"): void;
@@ -51,17 +51,17 @@ export interface ChatHandle {
   prompt(name: string, about: ActiveNote | null): void;
   focus(): void;
   state(): ChatState;
-  /** Hears when `state` is another. */
+  /** Calls the listener when `state` changes. */
   onState(heard: (state: ChatState) => void): () => void;
-  /** What a view in place of this one takes along. */
+  /** The state for the view that replaces this one. */
   kept(): Kept;
-  /** Shows what another one did when it was unmounted, and has the person write there if they did. */
+  /** Restores the state of another view at its unmount, including the focus of the input field. */
   restore(kept: Kept, focus?: boolean): void;
-  /** Takes everything away; no listener, timer or observer is left. */
+  /** Removes the view with all listeners, timers and observers. */
   unmount(): Kept;
 }
 
-/** Builds the view into `root`, which is its own from then on. */
+/** Builds the view into `root`, which belongs to the view from then on. */
 export function mountChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): ChatHandle {
   const parts = makeParts(root, connection, activity, host, (text) => field.compose(text));
   const { chat, painter, scope } = parts;
@@ -78,7 +78,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
       const { sessionId } = chat;
       if (taken) field.edit(taken, null);
       else void numbered(entry).then((item) => {
-        // Whoever has gone on to another conversation edits nothing here.
+        // The person has opened another conversation, so nothing is edited here.
         if (sessionId === null || sessionId !== chat.sessionId) return;
         if (item === null) host.notice("This message cannot be edited yet; wait for the answer");
         else field.edit(asBefore(entry), { sessionId, item });
@@ -102,14 +102,14 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     },
   };
 
-  /** What was said, to be said again; what of it the daemon does not tell is said to be missing. */
+  /** An earlier message as a draft; missing attachments are reported. */
   const asBefore = (entry: UserEntry): Draft => {
     const { draft, lacks } = draftOf(entry.text);
-    if (lacks) host.notice("The pictures and selections that went with it do not go again; attach them anew");
+    if (lacks) host.notice("The images and selections of the earlier message are not included; attach them again");
     return draft;
   };
 
-  /** The message that an answer is to. */
+  /** The message that an answer belongs to. */
   const before = (entry: Entry): UserEntry | undefined => {
     const { entries } = chat.timeline;
     for (let at = entries.indexOf(entry); at >= 0; at--) {
@@ -119,7 +119,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     return undefined;
   };
 
-  /** The number of a message, looked up where it is not known yet. */
+  /** The number of a message, requested if it is unknown. */
   const numbered = async (entry: UserEntry): Promise<number | null> => {
     if (entry.item !== undefined) return entry.item;
     await chat.learn();
@@ -170,7 +170,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   const openSheet = async (name: "timeMachine" | "promptsPanel"): Promise<void> => {
     const cards = await loadCards().catch(() => null);
     if (scope.ended || sheet) return;
-    if (!cards) host.notice("It could not be loaded. Reload the page.");
+    if (!cards) host.notice("The panel could not be loaded. Reload the page.");
     const made = cards?.[name](parts, () => {
       sheet = null;
       field.focus();
@@ -187,7 +187,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     leave();
   };
   let tabs: Tabs | null = null;
-  /** Opens another tab, or those that were open. */
+  /** Opens another tab, or the restored tabs. */
   const openTab = async (sessionId: string | null, before?: Kept["tabs"]): Promise<void> => {
     const { tabStrip } = await loadCards();
     if (scope.ended || (before && tabs)) return;
@@ -245,7 +245,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     sent: () => said_.toEnd(),
     commands: async () => (await loadCards()).slashCommands(parts, commands),
   });
-  /** Has a draft that could not be sent written again, before what is written by now. */
+  /** Puts a draft that could not be sent before the current one. */
   const putBack = (draft: Draft, place: Place | null): void => {
     if (scope.ended) return;
     const { draft: now } = field.kept();
@@ -255,7 +255,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
       images: [...draft.images, ...now.images],
     }, place);
   };
-  /** Sends what begins with a slash: a prompt, or words after all. */
+  /** Sends a text that begins with a slash: a prompt, or a plain message. */
   const type = (draft: Draft): void => {
     const { sessionId } = chat;
     void attempt(async () => {
@@ -264,7 +264,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     }).then((isDone) => isDone || putBack(draft, null));
   };
   const banner = element(root, "div", { class: "vs-banner", attributes: { role: "status" } });
-  /** Whether the field lost the focus by being taken away: what is typed goes on in it when it is back. */
+  /** Whether the input field lost the focus because it was hidden: it gets the focus back afterwards. */
   let isTyping = false;
   const connected = panel(parts, (isAway) => {
     const { activeElement } = root.ownerDocument;
@@ -272,7 +272,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     body.classList.toggle("is-away", isAway);
     if (isAway || !isTyping) return;
     isTyping = false;
-    // Whoever has gone elsewhere meanwhile stays there.
+    // The focus is elsewhere by now, and stays there.
     if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
   });
   const working = jobsView(parts);
@@ -335,7 +335,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
 
   followLinks(parts);
   scope.listen(root, "keydown", (event) => {
-    // Whatever Escape closes has stopped it.
+    // An element that Escape closed has stopped the event.
     if (event.key === "Escape" && chat.isWorking && !event.defaultPrevented) chat.stop();
   });
   scope.add(connection.on("_vault/conversation_changed", () => list.refresh()));
