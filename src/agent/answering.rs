@@ -6,6 +6,8 @@ use super::named::{ActiveAgent, AgentMissing};
 use super::ports::{Model, Models};
 use super::shared::Shared;
 use crate::conversation::{Chosen, ConversationId};
+use crate::guests;
+use crate::llm::Origin;
 
 /// The rounds of a turn in which `agent.fast_model` is asked.
 const FAST_ROUNDS: u32 = 2;
@@ -87,6 +89,12 @@ impl Answering {
     /// Whether a guest answers.
     pub fn is_guest(&self) -> bool {
         self.agent.as_ref().is_some_and(|agent| agent.settings.is_guest())
+    }
+
+    /// The guest as the model behind an answer that broke off.
+    pub fn origin(&self) -> Option<Origin> {
+        let guest = self.agent.as_ref().filter(|_| self.is_guest());
+        guest.map(|agent| guests::origin(&agent.name))
     }
 
     /// The model's temperature.

@@ -466,6 +466,7 @@ impl Driver {
     }
 
     async fn used(&mut self, usage: Option<Usage>, origin: Option<Origin>) {
+        let origin = origin.or_else(|| self.answering.origin());
         let spent = self.count(usage, origin).await;
         let Some(usage) = usage else { return };
         self.context.counted(usage.input, self.sent);

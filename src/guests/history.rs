@@ -36,18 +36,20 @@ pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bo
         text.push_str(&end_of(&earlier, MAX_EARLIER));
         text.push_str("\n\n[Now:]\n");
     }
-    let mut blocks = Vec::new();
+    // Whatever the user says comes last.
+    let (mut said, mut blocks) = (String::new(), Vec::new());
     for message in now {
         match message {
             Message::User { content } => {
                 for block in content {
-                    add(block, has_images, &mut text, &mut blocks);
+                    add(block, has_images, &mut said, &mut blocks);
                 }
             }
             Message::Notice { text: notice } => text.push_str(&format!("[{notice}]\n")),
             Message::Assistant { .. } | Message::ToolResults { .. } => {}
         }
     }
+    text.push_str(&said);
     blocks.insert(0, json!({ "type": "text", "text": text.trim_end() }));
     blocks
 }

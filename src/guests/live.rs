@@ -22,6 +22,9 @@ const START: Duration = Duration::from_secs(60);
 /// How long a guest may take to end a cancelled prompt before it is killed.
 const CANCEL: Duration = Duration::from_secs(10);
 
+/// How long to wait for the standard error of a guest that has ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
 /// The most bytes that a guest may send during one prompt, and without one.
 const MAX_BYTES: usize = 32 << 20;
 
@@ -107,8 +110,9 @@ impl Live {
             true => (Some((VARIABLE, way.as_str())), None),
             false => (None, Some((VARIABLE, way.as_str()))),
         };
-        let (process, mut lines) = Process::start(guest, place, inherited)
-            .map_err(|error| fault(ErrorKind::Refused, format!("it cannot be started: {error}")))?;
+        let (process, mut lines) = Process::start(guest, place, inherited).map_err(|error| {
+            fault(ErrorKind::InvalidRequest, format!("it cannot be started: {error}"))
+        })?;
         let server = acp::server(&place.steward.to_string_lossy(), given);
         let began = async {
             let known = ask(&process, &mut lines, 1, "initialize", acp::introduction()).await?;
@@ -129,7 +133,7 @@ impl Live {
             Ok(Err(why)) => {
                 let said = process.error_line();
                 let why = if said.is_empty() { why } else { format!("{why}; it said: {said}") };
-                return Err(fault(ErrorKind::Refused, why));
+                return Err(fault(ErrorKind::InvalidRequest, why));
             }
             Err(_) => {
                 let why = format!("it began no session in {} seconds", START.as_secs());
@@ -288,7 +292,7 @@ impl Live {
         state.bytes = state.bytes.saturating_add(bytes);
         match state.bytes <= MAX_BYTES {
             true => Ok(()),
-            false => Err(self.fault(ErrorKind::TooLarge, "it sent too much and was ended")),
+            false => Err(self.fault(ErrorKind::Truncated, "it sent too much and was ended")),
         }
     }
 
@@ -307,7 +311,7 @@ impl Live {
             state.shown = state.shown.saturating_add(text.len());
             if state.shown > MAX_SHOWN {
                 drop(state);
-                return Err(self.fault(ErrorKind::TooLarge, "it wrote too much and was ended"));
+                return Err(self.fault(ErrorKind::Truncated, "it wrote too much and was ended"));
             }
         }
         let _ = self.happens.send(match shown {
@@ -334,7 +338,7 @@ impl Live {
                 let (stop, usage) = acp::stopped(&result);
                 Happening::Over { stop, usage }
             }
-            Err(why) => Happening::Failed(self.fault(ErrorKind::Refused, &why)),
+            Err(why) => Happening::Failed(self.fault(ErrorKind::InvalidRequest, &why)),
         });
     }
 
@@ -415,6 +419,8 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
     loop {
         let handled = match lines.recv().await {
             None => {
+                // Its last words may still be on their way.
+                tokio::time::sleep(LAST_WORDS).await;
                 let said = live.process.error_line();
                 let why = match said.as_str() {
                     "" => "it has ended".to_owned(),
@@ -423,7 +429,7 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
                 Err(live.fault(ErrorKind::Truncated, &why))
             }
             Some(Line::TooLong) => {
-                Err(live.fault(ErrorKind::TooLarge, "it sent too long a line and was ended"))
+                Err(live.fault(ErrorKind::Truncated, "it sent too long a line and was ended"))
             }
             Some(Line::Text(line)) => {
                 live.count(line.len()).and_then(|()| handle(&live, &line, &asks))

@@ -35,7 +35,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use crate::llm::{ErrorKind, LlmError, Provider, ToolResult};
+use crate::llm::{ErrorKind, LlmError, Origin, Provider, ToolResult};
 use allowed::Allowed;
 pub use ask::{Ask, Asked};
 pub use live::VARIABLE;
@@ -167,7 +167,7 @@ impl Guests {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
             let text = format!("could not get random bytes for a token: {error}");
-            live::error(guest, ErrorKind::Refused, text)
+            live::error(guest, ErrorKind::InvalidRequest, text)
         })?;
         let seat = Arc::new(Seat::new(blake3::Hash::from_bytes(bytes).to_hex().to_string()));
         seat.offer(tools);
@@ -223,6 +223,11 @@ impl Guests {
         seat.close();
         self.state().seats.retain(|one| !Arc::ptr_eq(one, seat));
     }
+}
+
+/// A guest as the model behind an answer.
+pub fn origin(name: &str) -> Origin {
+    turn::origin(name)
 }
 
 /// Takes back the seat of a session that did not begin.

@@ -81,7 +81,7 @@ impl Inner {
             // A summary of the history, for example: the guest has a history of its own.
             return Err(error(
                 &self.guest,
-                ErrorKind::Refused,
+                ErrorKind::InvalidRequest,
                 "a guest is asked for answers alone",
             ));
         }
@@ -130,12 +130,13 @@ impl Inner {
     async fn start(&self, tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
         let Self { guests, guest, conversation, .. } = self;
         let asks = guests.0.asks.get().cloned();
-        let asks = asks.ok_or_else(|| error(guest, ErrorKind::Refused, "nobody can be asked"))?;
+        let asks =
+            asks.ok_or_else(|| error(guest, ErrorKind::InvalidRequest, "nobody can be asked"))?;
         if !guests.0.allowed.has(guest) {
             let agreed = asks.ask(first_use(guests, guest, conversation)).await;
             if !agreed {
                 let why = "nobody has agreed that it answers; nothing was started or sent";
-                return Err(error(guest, ErrorKind::Refused, why));
+                return Err(error(guest, ErrorKind::InvalidRequest, why));
             }
             guests.0.allowed.add(guest);
         }
@@ -224,11 +225,12 @@ impl Round {
         let content: Vec<Block> = text.into_iter().chain(calls).collect();
         // It knows its own answer.
         self.live.has_heard(self.messages + usize::from(!content.is_empty()));
-        let origin = Origin {
-            wire: Wire::Chat,
-            endpoint: "guest".to_owned(),
-            model: self.live.guest.name.clone(),
-        };
+        let origin = origin(&self.live.guest.name);
         Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None }))
     }
+}
+
+/// A guest as the model behind an answer.
+pub(super) fn origin(name: &str) -> Origin {
+    Origin { wire: Wire::Chat, endpoint: "guest".to_owned(), model: name.to_owned() }
 }
