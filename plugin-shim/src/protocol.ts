@@ -473,7 +473,7 @@ export type ConfinementState = "full" | "partial" | "off" | "not_possible";
 export type Content = { "type": "text", text: string,
 };
 
-/** What happened to a conversation. */
+/** The kind of a conversation's change. */
 export type ConversationChange = "began" | "ended" | "titled" | "noted" | "decided" | "deleted";
 
 /** A conversation began, ended, got a title, was decided on, or was deleted. */
@@ -1592,7 +1592,7 @@ export type PromptExample = {
   description: string,
   /** The path of the note that would be written. */
   path: string,
-  /** The file's text. */
+  /** Its text. */
   text: string,
 };
 
@@ -2533,7 +2533,7 @@ proposals?: Array<ProposalInfo>,
 plan?: WaitingPlan,
 };
 
-/** How changes by other programs are noticed. */
+/** The way in which changes by other programs are noticed. */
 export type Watching = { "mode": "events" } | { "mode": "polling",
 /** The interval in seconds. */
 seconds: number,
