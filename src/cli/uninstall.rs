@@ -215,7 +215,7 @@ fn remove(
     for root in &found.plugins {
         let asks = !arguments.yes && std::io::stdin().is_terminal();
         let question = || format!("Remove the plugin from `{}`?", root.display());
-        if !arguments.plugin && !(asks && agreed(false, &question)?) {
+        if !(arguments.plugin || asks && agreed(false, &question)?) {
             let root = root.display();
             output.notice(&format!("the plugin stays in `{root}`; `--plugin` removes it, too"));
         } else if let Some(folder) = plugin::in_vault(root) {

@@ -156,12 +156,12 @@ impl Place<'_> {
                 "install the newer .mcpb bundle in Claude Desktop",
                 "remove the extension in Claude Desktop",
             ),
-            "pypi" => self.from_pypi(),
+            "pypi" => self.pypi_installation(),
             _ => return None,
         })
     }
 
-    fn from_pypi(&self) -> Installation {
+    fn pypi_installation(&self) -> Installation {
         let (by, update, remove) = if self.is_below(&["uv", "tools", "vault-steward"]) {
             (
                 "uv",

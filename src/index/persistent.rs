@@ -53,6 +53,9 @@ impl SameAs<'_> {
     }
 }
 
+/// Work for the thread that read all files.
+type AfterReading = Box<dyn Fn(&Cancel) + Send + Sync>;
+
 /// A synchronised table that is saved between runs.
 pub(super) struct Persistent<K: RecordTable> {
     pub synced: Synced<K>,
@@ -66,7 +69,7 @@ pub(super) struct Persistent<K: RecordTable> {
     stop: Mutex<Cancel>,
     reader: Mutex<Option<JoinHandle<()>>>,
     /// Runs on the thread that read all files, before they count as read.
-    after: OnceLock<Box<dyn Fn(&Cancel) + Send + Sync>>,
+    after: OnceLock<AfterReading>,
 }
 
 impl<K: SavedTable> Persistent<K> {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -305,7 +305,7 @@ fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fa
 }
 
 /// The variables that every server has. Caches lie below its home.
-fn environment(own: &PathBuf, temporary: &PathBuf, program: &PathBuf) -> Vec<(OsString, OsString)> {
+fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsString, OsString)> {
     let mut path = OsString::new();
     // Programs find their companions beside them: npx its node.
     if let Some(folder) = program.parent() {

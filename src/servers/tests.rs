@@ -35,9 +35,9 @@ struct Ground {
 impl Ground {
     /// A server `s` whose script has these lines more.
     fn new(extra: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         let vault = folder.path().join("vault");
-        std::fs::create_dir(&vault).unwrap();
+        std::fs::create_dir(&vault).expect("made");
         let now = Arc::new(AtomicU64::new(0));
         let seconds = Arc::clone(&now);
         let clock: Clock = Arc::new(move || Duration::from_secs(seconds.load(Ordering::Relaxed)));
@@ -56,7 +56,7 @@ impl Ground {
 
     fn script(&self, extra: &str) {
         let script = SCRIPT.replace("EXTRA", extra);
-        std::fs::write(self.folder.path().join("server.sh"), script).unwrap();
+        std::fs::write(self.folder.path().join("server.sh"), script).expect("written");
     }
 
     fn settings(&self, name: &str) -> Settings {
@@ -67,10 +67,10 @@ impl Ground {
 
     /// Allows the tools as they are listed now.
     fn allow(&self) -> Vec<Described> {
-        let tools = self.servers.list("s").unwrap().tools;
-        Pin::new(&self.servers.entry("s").unwrap(), &tools)
+        let tools = self.servers.list("s").expect("the server answers").tools;
+        Pin::new(&self.servers.entry("s").expect("the server"), &tools)
             .store(self.servers.place(), "s")
-            .unwrap();
+            .expect("saved");
         tools
     }
 
@@ -101,12 +101,12 @@ fn a_server_starts_at_its_first_use_and_ends_when_idle() {
     assert_eq!(ground.starts(), 1);
     assert_eq!(ground.names(), ["s__one", "s__two", "read_answer"]);
     assert!(ground.servers.running().is_empty(), "a list of tools starts nothing");
-    let answer = ground.call(&tools[0]).unwrap();
+    let answer = ground.call(&tools[0]).expect("an answer");
     assert_eq!(answer["content"][0]["text"], "done");
     assert_eq!((ground.servers.running(), ground.starts()), (vec!["s".to_owned()], 2));
     ground.pass(599);
     ground.servers.tend();
-    ground.call(&tools[1]).unwrap();
+    ground.call(&tools[1]).expect("an answer");
     ground.pass(599);
     ground.servers.tend();
     assert_eq!(ground.servers.running(), ["s"]);
@@ -119,7 +119,7 @@ fn a_server_starts_at_its_first_use_and_ends_when_idle() {
 #[test]
 fn twenty_servers_start_nothing() {
     let ground = Ground::new("");
-    let entry = ground.servers.entry("s").unwrap();
+    let entry = ground.servers.entry("s").expect("the server");
     let entries = (0..20).map(|number| (format!("s{number}"), entry.clone())).collect();
     ground.servers.replace(Settings { entries });
     let begun = Instant::now();
@@ -145,7 +145,7 @@ fn a_server_that_fails_rests_longer_each_time() {
     }
     assert_eq!(rests, [1, 2, 4, 8, 16, 32, 60, 60]);
     ground.script("");
-    ground.call(&tools[0]).unwrap();
+    ground.call(&tools[0]).expect("an answer");
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn a_tool_in_other_words_is_withheld_until_it_is_allowed() {
     assert!(why.contains("no such tool"), "{why}");
     assert!(ground.servers.has_news());
     assert!(ground.names().is_empty(), "from the next turn on they are not offered");
-    let pin = Pin::load(ground.servers.place(), "s").unwrap();
-    let now = ground.servers.list("s").unwrap().tools;
-    let differences = pin.differences(&ground.servers.entry("s").unwrap(), &now);
+    let pin = Pin::load(ground.servers.place(), "s").expect("a pin");
+    let now = ground.servers.list("s").expect("the server answers").tools;
+    let differences = pin.differences(&ground.servers.entry("s").expect("the server"), &now);
     assert_eq!(differences.changed, ["one"]);
     assert_eq!(
         (differences.added, differences.gone),
@@ -176,10 +176,10 @@ fn a_tool_in_other_words_is_withheld_until_it_is_allowed() {
     let now = ground.allow();
     assert!(ground.servers.has_news());
     assert_eq!(ground.names(), ["s__one", "s__three", "read_answer"]);
-    ground.call(&now[0]).unwrap();
+    ground.call(&now[0]).expect("an answer");
     // Another command line is another server.
     let mut settings = ground.settings("s");
-    settings.entries.get_mut("s").unwrap().args.push("more".to_owned());
+    settings.entries.get_mut("s").expect("the server").args.push("more".to_owned());
     ground.servers.replace(settings);
     assert!(ground.names().is_empty());
 }
@@ -192,9 +192,9 @@ fn a_list_that_changes_while_the_server_runs_counts_from_the_next_call() {
          answer '{\"content\":[]}'; }",
     );
     let tools = ground.allow();
-    ground.call(&tools[0]).unwrap();
+    ground.call(&tools[0]).expect("an answer");
     assert!(matches!(ground.call(&tools[1]), Err(Fault::Withheld { .. })));
-    ground.call(&tools[0]).unwrap();
+    ground.call(&tools[0]).expect("an answer");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
     let ground = Ground::new("call() { :; }");
     let tools = ground.allow();
     let mut settings = ground.settings("s");
-    settings.entries.get_mut("s").unwrap().timeout_seconds = 1;
+    settings.entries.get_mut("s").expect("the server").timeout_seconds = 1;
     ground.servers.replace(settings);
     assert!(matches!(ground.call(&tools[0]), Err(Fault::Late { seconds: 1, .. })));
     let withdrawn = ground.servers.call("s", "one", &tools[0].sha256, &json!({}), &|| true);
@@ -232,7 +232,7 @@ fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
     // One call more than may be in flight.
     let results: Vec<_> = std::thread::scope(|scope| {
         let calls: Vec<_> = (0..5).map(|_| scope.spawn(|| ground.call(&tools[0]))).collect();
-        calls.into_iter().map(|call| call.join().unwrap()).collect()
+        calls.into_iter().map(|call| call.join().expect("no panic")).collect()
     });
     let busy = results.iter().filter(|one| matches!(one, Err(Fault::Busy(_)))).count();
     assert_eq!(busy, 1, "{results:?}");
@@ -242,9 +242,9 @@ fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
 fn what_it_writes_to_standard_error_is_logged_up_to_a_limit() {
     let ground = Ground::new("call() { head -c 3000000 /dev/zero | tr '\\0' y >&2; answer '{}'; }");
     let tools = ground.allow();
-    ground.call(&tools[0]).unwrap();
+    ground.call(&tools[0]).expect("an answer");
     ground.servers.end();
-    let log = std::fs::read_to_string(ground.servers.log("s")).unwrap();
+    let log = std::fs::read_to_string(ground.servers.log("s")).expect("a log");
     assert!(log.starts_with("[started at "), "{}", &log[..40]);
     assert!(log.len() < 300 << 10, "{}", log.len());
 }
@@ -256,15 +256,15 @@ fn a_value_that_is_kept_elsewhere_is_put_in() {
     );
     let with = |value: &str| {
         let mut settings = ground.settings("s");
-        let entry = settings.entries.get_mut("s").unwrap();
+        let entry = settings.entries.get_mut("s").expect("the server");
         entry.env.insert("A".to_owned(), value.to_owned());
         ground.servers.replace(settings);
     };
     with("is ${key:there}");
     let tools = ground.allow();
-    let answer = ground.call(&tools[0]).unwrap();
+    let answer = ground.call(&tools[0]).expect("an answer");
     let own = ground.servers.place().join("s");
-    let text = answer["content"][0]["text"].as_str().unwrap();
+    let text = answer["content"][0]["text"].as_str().expect("a text");
     assert_eq!(text, format!("is secret {}", own.display()));
     with("${env:NOWHERE}");
     let Err(Fault::NoValue { name, .. }) = ground.call(&tools[0]) else { panic!() };
@@ -275,7 +275,7 @@ fn a_value_that_is_kept_elsewhere_is_put_in() {
 fn a_script_in_the_vault_is_not_run() {
     let ground = Ground::new("");
     let script = ground.folder.path().join("vault/server.sh");
-    std::fs::write(&script, "echo").unwrap();
+    std::fs::write(&script, "echo").expect("written");
     let entry = ServerEntry::new("/bin/sh", vec![script.to_string_lossy().into_owned()]);
     ground.servers.replace(Settings { entries: [("s".to_owned(), entry)].into() });
     assert!(matches!(ground.servers.list("s"), Err(Fault::InVault(_))));
