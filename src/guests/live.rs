@@ -29,7 +29,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 const MAX_BYTES: usize = 32 << 20;
 
 /// The most bytes of text and thoughts of one prompt.
-const MAX_SHOWN: usize = 4 << 20;
+const MAX_SHOWN: usize = 1 << 20;
 
 /// The most lines that are no messages: some programs write a few words to their standard output.
 const MAX_MALFORMED: u32 = 20;

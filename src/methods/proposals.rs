@@ -33,7 +33,11 @@ pub fn list(
 ) -> Result<ProposalsListResult, ErrorObject> {
     let among = match params.session_id.as_deref() {
         Some(session) => vec![conversations.get(numbered(session)?).map_err(failed)?],
-        None => conversations.with_results(proposed::MARKS, LOOKED_THROUGH).map_err(failed)?,
+        None => {
+            let [proposed, planned] = proposed::marks();
+            let found = conversations.with_results([&proposed, &planned], LOOKED_THROUGH);
+            found.map_err(failed)?
+        }
     };
     let mut waiting = Vec::new();
     let is_over = |one: &Conversation| match &one.ended {

@@ -11,9 +11,12 @@ use crate::agent::memory;
 use crate::conversation::{Item, TurnId};
 use crate::llm::{Message, ToolArgs, ToolCall};
 use crate::protocol::proposals::{ProposalPart, WaitingPlan};
+use crate::tools::{PlanChanges, Tool as _};
 
 /// What stands in the results of calls that only proposed, and of those that made a plan.
-pub(super) const MARKS: [&str; 2] = [r#""proposed":true"#, r#""plan_changes""#];
+pub(super) fn marks() -> [String; 2] {
+    [r#""proposed":true"#.to_owned(), format!("\"{}\"", PlanChanges::NAME)]
+}
 
 /// A call that only proposed.
 #[derive(Debug)]
@@ -237,7 +240,7 @@ pub(super) fn plan(items: &[Item]) -> Option<(TurnId, i64, WaitingPlan)> {
                 found = found.take_if(|(of, _, _)| Some(*of) == turn);
             }
             (Entry::Result { result, .. }, Some(turn))
-                if result.name == "plan_changes" && !result.is_error =>
+                if result.name == PlanChanges::NAME && !result.is_error =>
             {
                 let text = result_text(&result);
                 let line = text.lines().find_map(|line| {

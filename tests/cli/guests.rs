@@ -182,7 +182,7 @@ fn its_turn_is_a_turn_that_is_undone_whole() {
     assert!(run.stdout.ends_with("Done.\n"), "{run:?}");
     assert!(run.stderr.contains("● edit_file Recipes/Bread.md ✓"), "{run:?}");
     assert_eq!(place.note("Kitchen/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 11 g\n");
-    assert_eq!(place.note("List.md"), "[[Kitchen/Bread]]\n");
+    assert_eq!(place.note("List.md"), "[[Bread]]\n");
 
     let shown = place.home.run_in(&place.vault, &["conversations", "show", "1"]).expect(0).stdout;
     assert!(shown.contains("Done."), "{shown}");
@@ -231,7 +231,9 @@ fn it_is_cancelled_and_no_call_comes_after() {
             .to_string(),
     );
     let output = child.wait_with_output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).contains("Waiting."), "{output:?}");
+    // What was written before the turn was stopped is no answer.
+    assert!(output.stdout.is_empty(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Waiting."), "{output:?}");
     until("the guest has tried a late call", || place.guests().join("own/late").exists());
     until("it has written why", || {
         let late = std::fs::read_to_string(place.guests().join("own/late")).unwrap();
@@ -256,7 +258,8 @@ fn it_hears_the_history_after_a_restart() {
     until("the guest has ended with the daemon", || place.running() == 0);
     place.daemon = place.home.serve(&place.vault);
     let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
-    assert!(heard.contains("User: hello\nAnswer: Hello from the guest."), "{heard}");
+    assert!(heard.contains("User: hello\n"), "{heard}");
+    assert!(heard.contains("Answer: Hello from the guest.\nUser: history\n"), "{heard}");
 }
 
 #[test]
@@ -283,7 +286,7 @@ fn a_hostile_one_is_contained() {
         assert_eq!(said[kept], "failed: PermissionError", "{kept}: {said}");
     }
     assert_eq!(said["config"], "written", "{said}");
-    assert_eq!(place.files(), ["List.md", "Recipes"]);
+    assert_eq!(place.files(), ["List.md", "Projects", "Recipes"]);
     let log = place.home.run_in(&place.vault, &["log", "--json"]).expect(0).stdout;
     assert!(!log.contains("helper"), "{log}");
 }

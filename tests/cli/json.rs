@@ -27,7 +27,7 @@ const DATA: [&str; 10] = [
 
 /// Commands whose output is no JSON, is an entry for another program's settings, never ends, equals that of another
 /// command in these lists, or needs an installed service.
-const OTHERS: [&[&str]; 21] = [
+const OTHERS: [&[&str]; 28] = [
     &["serve"],
     &["completions"],
     &["chat"],
@@ -40,6 +40,13 @@ const OTHERS: [&[&str]; 21] = [
     &["trash", "restore"],
     &["plugin"],
     &["key"],
+    &["servers", "add"],
+    &["servers", "allow"],
+    &["servers", "import"],
+    &["servers", "log"],
+    &["servers", "remove"],
+    &["servers", "show"],
+    &["conversations", "fork"],
     &["config"],
     &["service"],
     &["service", "restart"],
@@ -84,7 +91,7 @@ const TOOLS: [&[&str]; 30] = [
     &["call", "get_file_info", "/"],
 ];
 
-const COMMANDS_OF_OURS: [&[&str]; 67] = [
+const COMMANDS_OF_OURS: [&[&str]; 69] = [
     &["prompts", "list"],
     &["prompts", "show", "improve"],
     &["prompts", "add", "improve", "--yes"],
@@ -125,6 +132,8 @@ const COMMANDS_OF_OURS: [&[&str]; 67] = [
     &["conversations", "show", "1"],
     &["conversations", "search", "salt"],
     &["conversations", "export", "1"],
+    &["conversations", "rename", "1", "Salt"],
+    &["servers", "list"],
     &["conversations", "end"],
     &["conversations", "delete", "1", "--yes"],
     &["conversations", "clear", "--yes"],

@@ -363,9 +363,9 @@ fn who_may_call_a_foreign_tool_is_judged_like_for_any_other() {
     let answer = posted(ground.daemon.port(), token.trim_end(), "tools/list");
     assert!(answer.contains("read_file") && !answer.contains("mine__do"), "{answer}");
     // A person's programs read the settings without the values of the environment.
-    let env = format!("env = {{ SECRET = \"canary\" }}\nallow = [\"do\"]");
+    let env = "env = { SECRET = \"canary\" }\nallow = [\"do\"]";
     let script = ground.home.path("elsewhere/server/server.py");
-    ground.home.write_config(&section(&ground.python, &script, &env));
+    ground.home.write_config(&section(&ground.python, &script, env));
     let settings = person.call("_vault/settings/get", json!({})).to_string();
     assert!(settings.contains("(hidden)") && !settings.contains("canary"), "{settings}");
 }
@@ -399,7 +399,7 @@ fn the_agent_has_the_tools_from_its_next_turn_on() {
     ]);
     let script = prepare(&place.home);
     describe(&place.home, &[tool("do", "Does something")]);
-    let first = place.command(&["what", "can", "you", "do"]).output().unwrap();
+    let first = place.command(&["what can you do"]).output().unwrap();
     assert!(first.status.success(), "{first:?}");
     let settings = std::fs::read_to_string(place.home.config_file()).unwrap();
     place
@@ -410,7 +410,7 @@ fn the_agent_has_the_tools_from_its_next_turn_on() {
         let call = ["call", "mine__do", r#"{"what": "greet"}"#];
         place.home.run_in(&place.vault, &call).code == 0
     });
-    let second = place.command(&["greet", "me"]).output().unwrap();
+    let second = place.command(&["greet me"]).output().unwrap();
     assert!(second.status.success(), "{second:?}");
     let requests = place.server.requests();
     let bodies: Vec<String> = requests

@@ -23,19 +23,6 @@ pub fn is_proposed(update: &SessionUpdate) -> bool {
         if output["proposed"] == true)
 }
 
-/// The parts that a person names: `2` is a proposal, `2.1` a hunk of it. `None` if it is neither.
-pub fn parts(typed: &str) -> Option<Vec<ProposalPart>> {
-    let part = |word: &str| {
-        let (proposal, hunk) = match word.split_once('.') {
-            Some((proposal, hunk)) => (proposal, Some(hunk.parse().ok()?)),
-            None => (word, None),
-        };
-        Some(ProposalPart { proposal: proposal.parse().ok()?, hunk })
-    };
-    let words = typed.split([' ', ',', '\t']).filter(|word| !word.is_empty());
-    words.map(part).collect()
-}
-
 /// Shows what waits in this conversation; says so where nothing does, if a person asked for it.
 pub async fn show(talk: &mut Talk<'_>, was_asked: bool) -> Result<(), Failure> {
     let mut waiting = Vec::new();
@@ -124,16 +111,6 @@ fn change_line(number: u64, change: &ProposedChange) -> String {
 mod tests {
     use super::*;
     use crate::protocol::proposals::ProposedHunk;
-
-    #[test]
-    fn parts_are_numbers_and_hunks() {
-        let part = |proposal, hunk| ProposalPart { proposal, hunk };
-        assert_eq!(parts("1, 2.3"), Some(vec![part(1, None), part(2, Some(3))]));
-        assert_eq!(parts(""), Some(Vec::new()));
-        for wrong in ["all", "1.", "1-2"] {
-            assert_eq!(parts(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn each_hunk_is_shown_with_its_number() {

@@ -110,7 +110,16 @@ impl Search<'_> {
         }
         match file.read(&mut bytes[..=size]) {
             Ok(got) if got == size => self.bytes(&bytes[..size], searcher),
-            Ok(got) => self.read(bytes[..got].chain(file), &mut self.searcher()),
+            // The file is growing or shrinking.
+            Ok(got) => {
+                let mut whole = bytes[..got].to_vec();
+                let rest = (AT_ONCE + 1).saturating_sub(got) as u64;
+                match file.by_ref().take(rest).read_to_end(&mut whole) {
+                    Ok(_) if whole.len() <= AT_ONCE => self.bytes(&whole, searcher),
+                    Ok(_) => self.read(whole.chain(file), &mut self.searcher()),
+                    Err(error) => Self::outcome(self.gather(), Err(error)),
+                }
+            }
             Err(error) => Self::outcome(self.gather(), Err(error)),
         }
     }
