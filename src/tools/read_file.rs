@@ -35,7 +35,7 @@ pub struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
 /// of the file. Case does not matter in the path, and `.md` may be left out. An answer holds at most 2,000 lines or 100
-/// KB, and 2,000 characters of each line, and says how to continue. A PNG, JPEG, GIF or WebP is given as an image, a PDF as its text
+/// KB, and 2,000 characters of each line, and says how to continue. An image is given as such, a PDF as its text
 /// by page. With its `revision` a later change is refused if the file has changed since.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,7 +53,7 @@ pub struct Input {
     /// only that line, as much of it as fits.
     #[serde(default)]
     start_character: Option<i64>,
-    /// Of a PDF: the first page to read, from 1.
+    /// The first page of a PDF, from 1.
     #[serde(default)]
     start_page: Option<i64>,
 }
@@ -63,18 +63,18 @@ pub struct Input {
 pub struct Output {
     /// The real path.
     path: String,
-    /// The text of these lines, without numbers; long lines are cut as in the text. A piece of a line that does not
-    /// reach its end has no newline.
+    /// The text of these lines, without numbers and with long lines cut. A piece that does not reach its line's end has
+    /// no newline.
     content: String,
-    /// The first line given; 0 if the file is empty.
+    /// The first line; 0 if the file is empty.
     start_line: usize,
-    /// The last line given.
+    /// The last line.
     end_line: usize,
     /// Lines in the file; a final newline does not count as one more.
     total_lines: usize,
     /// The next line, if the requested range has more.
     next_start_line: Option<usize>,
-    /// The lines that are cut before their end.
+    /// Lines cut before their end.
     cut_lines: Vec<usize>,
     /// The next character of the line requested by `start_character`, if it is not at its end.
     next_start_character: Option<usize>,
@@ -84,10 +84,10 @@ pub struct Output {
     size: u64,
     /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`; of any other file its media type.
     encoding: &'static str,
-    /// Of an image: its size. Then there are no lines.
+    /// An image's size, instead of lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<ImageSize>,
-    /// Of a PDF: the pages in `content`, each after a line with its number. Then there are no lines.
+    /// The pages of a PDF in `content`, each below its number, instead of lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages: Option<Pages>,
 }
@@ -105,7 +105,6 @@ struct Pages {
     first: usize,
     last: usize,
     total: usize,
-    /// Where to continue.
     next_start_page: Option<usize>,
 }
 

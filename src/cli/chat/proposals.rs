@@ -12,16 +12,9 @@ use crate::protocol::proposals::{
     ProposalInfo, ProposalPart, ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams,
     ProposedChange,
 };
-use crate::protocol::session::SessionUpdate;
 
 /// The most diff lines shown in total.
 const MAX_LINES: usize = 200;
-
-/// Whether a call only proposed.
-pub fn is_proposed(update: &SessionUpdate) -> bool {
-    matches!(update, SessionUpdate::ToolCallUpdate { raw_output: Some(output), .. }
-        if output["proposed"] == true)
-}
 
 /// Shows what waits in this conversation; says so where nothing does, if a person asked for it.
 pub async fn show(talk: &mut Talk<'_>, was_asked: bool) -> Result<(), Failure> {

@@ -11,7 +11,6 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::names::{self, Names};
 use super::prompts;
-use super::proposals;
 use super::questions::Questions;
 use super::safe;
 use super::screen::Screen;
@@ -251,7 +250,7 @@ impl<'a> Talk<'a> {
                     self.conversation = Some(update.session_id.clone());
                 }
                 if self.is_shown(&update.session_id) {
-                    self.proposed |= proposals::is_proposed(&update.update);
+                    self.proposed |= is_proposed(&update.update);
                     let shown = self.view.transcript.update(&update.update, ours);
                     self.view.show(shown)?;
                 }
@@ -413,4 +412,10 @@ impl<'a> Talk<'a> {
 /// Whether a failure was shown when it happened.
 fn is_told(failure: &Failure) -> bool {
     failure.code == "cancelled" || failure.code == NO_MODEL
+}
+
+/// Whether a call only proposed.
+fn is_proposed(update: &SessionUpdate) -> bool {
+    matches!(update, SessionUpdate::ToolCallUpdate { raw_output: Some(output), .. }
+        if output["proposed"] == true)
 }
