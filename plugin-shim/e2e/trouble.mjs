@@ -195,19 +195,19 @@ export async function what_waits_outlives_obsidian(set) {
   tab = await desk.open();
   const failed = tab.locator(".vs-user.is-failed");
   await failed.getByText("May not have arrived before Obsidian quit").waitFor();
-  await words("Hello,Are you there?");
+  await words("Hello\nPotting bench,Are you there?");
   await picture(tab, "unsent-light");
   assert.equal(desk.model.requests.length, 1);
   desk.model.next((turn) => turn.text("I am."));
   await failed.getByRole("button", { name: "Send again" }).click();
   await tab.locator(".vs-list").getByText("I am.").waitFor();
   await done(tab);
-  await words("Hello,Are you there?");
+  await words("Hello\nPotting bench,Are you there?");
   await desk.quit();
 
   tab = await desk.open();
   await tab.locator(".vs-list").getByText("I am.").waitFor();
-  await words("Hello,Are you there?");
+  await words("Hello\nPotting bench,Are you there?");
   assert.equal(await tab.locator(".vs-user.is-failed").count(), 0);
   assert.equal(desk.model.requests.length, 2);
   await desk.quit();

@@ -4,7 +4,8 @@
 //! done. Obstacles are found beforehand, on an overlay of the vault in which the steps planned so
 //! far are done.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::apply::{Executor, Job};
 use super::change::{Applied, ChangeSetId, Origin, Outcome, Target};
@@ -16,6 +17,7 @@ use super::merging;
 use super::preview::{Review, preview};
 use super::step::{Act, FOLDER, RecordedStep, WRITE};
 use super::undo_plan::UndoPlan;
+use crate::note::path::VaultPath;
 use crate::store::StoreError;
 use crate::store::journal::{Changes, StepRow};
 
@@ -47,10 +49,7 @@ pub(super) fn undo(
     let mut rows = changes.steps(set.0.cast_signed())?;
     let standing = |rows: &[StepRow]| rows.iter().filter(|row| row.undone_by.is_none()).count();
     let all = standing(&rows);
-    // Folders that an undo of another part has left since they were not empty.
-    let is_left = |row: &&StepRow| row.kind == FOLDER && row.undone_by.is_some();
-    let made = rows.iter().filter(is_left).map(|row| Ok(RecordedStep::read(row.clone())?.path));
-    let mut made = made.collect::<Result<Vec<_>, StoreError>>()?;
+    let mut made = folders_left(changes, &rows)?;
     if let Target::Change(change) = target {
         rows.retain(|row| row.number == change.number);
     }
@@ -119,6 +118,22 @@ pub(super) fn undo(
     }
     let outcomes = ends.into_iter().map(|ended| ended.outcome).collect();
     Ok(Undone { applied: Applied { change_set, outcomes }, notes })
+}
+
+/// The folders of a set that an undo of a part of it left, since they were not empty then: it has no step for them.
+fn folders_left(changes: &Changes, rows: &[StepRow]) -> Result<Vec<VaultPath>, StoreError> {
+    let (mut left, mut removed) = (Vec::new(), HashMap::new());
+    for row in rows.iter().filter(|row| row.kind == FOLDER) {
+        let Some(by) = row.undone_by else { continue };
+        if let Entry::Vacant(unread) = removed.entry(by) {
+            let undone = changes.steps(by)?.into_iter().filter_map(|step| step.undoes);
+            unread.insert(undone.collect::<HashSet<i64>>());
+        }
+        if !removed[&by].contains(&row.id) {
+            left.push(RecordedStep::read(row.clone())?.path);
+        }
+    }
+    Ok(left)
 }
 
 /// The steps to undo for this row. If the row was undone and that undo was undone, these are the

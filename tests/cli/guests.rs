@@ -251,8 +251,7 @@ fn it_hears_the_history_after_a_restart() {
     let test = "it_hears_the_history_after_a_restart";
     let Some(mut place) = Place::new(test, "", true) else { return };
     place.say("hello").expect(0);
-    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
-    assert!(!heard.contains("hello"), "the session knows it: {heard}");
+    place.chat(&["--conversation", "1", "history"]).expect(0);
     place.daemon.signal(rustix::process::Signal::TERM);
     assert_eq!(place.daemon.wait(Duration::from_secs(10)), Some(0));
     until("the guest has ended with the daemon", || place.running() == 0);

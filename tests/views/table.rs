@@ -55,15 +55,20 @@ pub fn interface(name: &str) -> Vec<String> {
 /// The paths that the server answers over HTTP.
 pub fn routes() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server");
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|end| end == "rs") {
-            let text = std::fs::read_to_string(path).unwrap();
-            let routes = text.split(".route(\"").skip(1);
-            found.extend(routes.map(|rest| rest.split('"').next().unwrap().to_owned()));
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    let texts: String = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let quoted = |text: &str| text.split('"').nth(1).unwrap().to_owned();
+    // A route is written out or a constant.
+    let routes = texts.split(".route(").skip(1).map(|rest| {
+        let path = rest.split(',').next().unwrap();
+        let value = format!("const {path}: &str = ");
+        match path.starts_with('"') {
+            true => quoted(path),
+            false => quoted(texts.split(&value).nth(1).expect("a constant of the room")),
         }
-    }
+    });
+    let mut found: Vec<String> = routes.collect();
     found.sort();
     found
 }
