@@ -372,7 +372,7 @@ async function calledFromElsewhere(desk, tab) {
 }
 
 /** The listeners of an open note's editor, and its observers. */
-const EDITOR = 5;
+const EDITOR = 4;
 
 /** The number of open notes. */
 const editors = (tab) => tab.locator(".cm-editor").count();
