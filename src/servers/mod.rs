@@ -1,6 +1,6 @@
 //! Other people's MCP servers as tools: starting, asking and ending them.
 //!
-//! Floor 6. It makes [`Definition`]s of tools, and knows nothing of callers: `calls` judges each call like any other,
+//! Floor 6. It makes [`Definition`](crate::tools::Definition)s of tools, and knows nothing of callers: `calls` judges each call like any other,
 //! and asks a person. Like hooks, servers come from the settings file alone.
 //!
 //! Invariants: a server runs without a shell, confined where the system can, in a folder of ours, with few environment
@@ -91,7 +91,7 @@ struct Inner {
     answers: Answers,
     /// Counts what changes the offered tools without a change of a file.
     news: AtomicU64,
-    /// What [`Servers::renewed`] has seen last.
+    /// What `renewed` has seen last.
     seen: Mutex<Option<Seen>>,
 }
 

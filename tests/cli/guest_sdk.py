@@ -48,7 +48,7 @@ class Guest(acp.Agent):
         options = [PermissionOption(option_id="yes", name="Yes", kind="allow_once"),
                    PermissionOption(option_id="no", name="No", kind="reject_once")]
         call = ToolCallUpdate(tool_call_id="t1", title="mcp__vault__edit_file")
-        may = await self.client.request_permission(options, session_id, call)
+        may = await self.client.request_permission(session_id, call, options)
         assert may.outcome.option_id == "yes", may
         change = {"path": "a", "old_text": "two", "new_text": "three"}
         edited = await self.ask("tools/call", {"name": "edit_file", "arguments": change})

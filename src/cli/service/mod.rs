@@ -295,7 +295,7 @@ fn write(plan: &Plan) -> io::Result<()> {
     }
 }
 
-/// Reads a definition that [`write`] wrote.
+/// Reads a definition that `write` wrote.
 fn read(file: &Path) -> Option<String> {
     let bytes = std::fs::read(file).ok()?;
     match bytes.strip_prefix(&[0xff, 0xfe]) {
