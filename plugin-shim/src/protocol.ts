@@ -208,6 +208,19 @@ export type AuthenticateParams = {
 /** It was. */
 export type AuthenticateResult = Record<symbol, never>;
 
+/** Whether a model can be used. */
+export type BetterModel = "ready" | "missing" | "damaged";
+
+/** A model of meaning that is installed beside the program. */
+export type BetterState = {
+  model: string,
+  state: BetterModel,
+  /** Notes that it has read. */
+  read: number,
+  /** Notes that it is to read. */
+  all: number,
+};
+
 /** A branch: an edited message and what followed. */
 export type BranchInfo = { number: number,
 /** The branch it came from; none for the first. */
@@ -1096,6 +1109,8 @@ export type KnowledgeState = {
   meaningPending: boolean,
   /** Chunks whose meaning was read. */
   chunks: number,
+  /** The model that can be installed; null if the settings do not name it. */
+  better: BetterState | null,
   /** PDFs whose text was read; null if the settings do not allow it. */
   pdfs: number | null,
 };

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::changes::{Feed, Stamp, identity};
 use super::sealed;
@@ -23,6 +23,9 @@ const FILE: &str = "table";
 /// How often a caller that waits for the first reading checks whether it was cancelled.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
+/// How often a very slow reading is saved.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
+
 pub(super) trait SavedTable: RecordTable + 'static {
     /// Name of its folder in the steward's folder, and of the thread of the first reading.
     const NAME: &'static str;
@@ -30,6 +33,8 @@ pub(super) trait SavedTable: RecordTable + 'static {
     const HEADER: &'static [u8];
     /// Whether reading takes long enough to leave processors to others meanwhile: one thread reads all files.
     const IS_SLOW: bool = false;
+    /// Whether reading takes so long that what is read is saved again and again meanwhile.
+    const IS_SLOWEST: bool = false;
 
     /// Stores the saved records of unchanged files; `None` if the data is invalid.
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()>;
@@ -132,6 +137,13 @@ impl<K: SavedTable> Persistent<K> {
     fn refresh_in_background(&self, stop: &Cancel) -> Result<(), Cancelled> {
         let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(yields).build();
         match K::IS_SLOW.then(alone) {
+            Some(Ok(alone)) if K::IS_SLOWEST => loop {
+                let some = stop.until(Instant::now() + SAVE_EVERY);
+                match alone.install(|| self.synced.refresh(&some)) {
+                    Err(Cancelled) if !stop.is_cancelled() => self.save(),
+                    outcome => return outcome,
+                }
+            },
             Some(Ok(alone)) => alone.install(|| self.synced.refresh(stop)),
             _ => self.synced.refresh(stop),
         }
@@ -164,7 +176,7 @@ impl<K: SavedTable> Persistent<K> {
     pub fn stop(&self) {
         self.end();
         // A first reading that was cancelled starts again in the next run.
-        if !*lock(&self.is_first) {
+        if K::IS_SLOWEST || !*lock(&self.is_first) {
             self.save();
         }
     }

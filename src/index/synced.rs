@@ -1,6 +1,7 @@
 //! A table with a record for each of many files, synchronised with the vault: finds the files to read again, and reads
 //! them.
 
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -23,6 +24,8 @@ pub struct Cancelled;
 
 /// A table with a record for each of many files.
 pub(super) trait RecordTable: Default + Send + Sync {
+    /// Whether files that changed last are read first.
+    const NEWEST_FIRST: bool = false;
     /// The record of a file.
     type Record;
     /// The record as it is read.
@@ -137,6 +140,9 @@ impl<K: RecordTable> Synced<K> {
         let mut files = self.changes.files(pending, known);
         let stamp = |path: &VaultPath| table.get(path).map(|record| K::stamp(record).0);
         files.retain(|file| file.named || stamp(&file.path) != file.stamp);
+        if K::NEWEST_FIRST {
+            files.sort_by_key(|file| Reverse(file.stamp.map(|stamp| stamp.1)));
+        }
         files
     }
 

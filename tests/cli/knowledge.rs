@@ -70,3 +70,41 @@ fn meaning_is_saved_and_can_be_switched_off_while_a_daemon_runs() {
     assert_eq!(set("built-in")["result"]["changed"], json!(["knowledge.meaning"]));
     meant(&home, &vault);
 }
+
+#[test]
+fn a_model_is_installed_only_if_it_is_the_right_one() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::write(vault.join("Garage.md"), "The engine of the car does not start.\n").unwrap();
+    let from = home.path("files");
+    std::fs::create_dir(&from).unwrap();
+    std::fs::write(from.join("model.safetensors"), "other weights").unwrap();
+    std::fs::write(from.join("vocab.txt"), "words").unwrap();
+    let add = |from: &Path, yes: &[&str]| {
+        let from = from.to_str().unwrap();
+        home.run_in(&vault, &[&["models", "add", "minilm", "--from", from], yes].concat())
+    };
+    let asked = add(&from, &[]).expect(2).stderr;
+    assert!(asked.contains("23 MB") && asked.contains("add `--yes`"), "{asked}");
+    let wrong = add(&from, &["--yes"]).expect(1).stderr;
+    assert!(wrong.contains("`model.safetensors` has the SHA-256 "), "{wrong}");
+    let archive = home.path("model.zip");
+    std::fs::write(&archive, "no archive").unwrap();
+    let wrong = add(&archive, &["--yes"]).expect(1).stderr;
+    assert!(wrong.contains("the archive is damaged"), "{wrong}");
+    // A model that is not there, or damaged, changes no answer, and is named.
+    home.run_in(&vault, &["config", "set", "knowledge.meaning", "minilm"]).expect(0);
+    let _daemon = home.serve(&vault);
+    meant(&home, &vault);
+    let status = || home.run_in(&vault, &["status"]).expect(0).stdout;
+    assert!(status().contains("all-MiniLM-L6-v2 is not installed"), "{}", status());
+    let models = home.state().parent().unwrap().join("models");
+    std::fs::create_dir(&models).unwrap();
+    std::fs::write(models.join("minilm"), "steward minilm 1\ncut").unwrap();
+    meant(&home, &vault);
+    assert!(status().contains("all-MiniLM-L6-v2 is damaged"), "{}", status());
+    home.run_in(&vault, &["models", "remove", "minilm"]).expect(0);
+    assert!(!models.join("minilm").exists());
+    assert!(!status().contains("MiniLM"), "{}", status());
+    meant(&home, &vault);
+}

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::content::{Content, Kind};
-use super::meaning::vectors;
+use super::meaning::vectors::{self, BuiltIn};
 use super::pdfs::Pdfs;
 use super::reading::Source;
 use super::{Knowledge, MAKING_ALONE, Shared, table};
@@ -80,7 +80,7 @@ impl Shared {
                 self.words.synced.put(path.clone(), Some(read));
             }
             if is_bare(&*self.vectors.synced.table(), |it| &it.pdfs, &path, source) {
-                let made = vectors::of(&path, &content);
+                let made = vectors::of::<BuiltIn>(&path, &content);
                 self.vectors.synced.put(path, Some((source, made)));
             }
         }

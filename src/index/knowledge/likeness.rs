@@ -1,7 +1,7 @@
 //! How near the meaning of a note is to that of a text.
 
 use super::content::Content;
-use super::meaning::vectors;
+use super::meaning::vectors::{self, BuiltIn};
 use super::meaning::{self, Vector};
 use super::{Knowledge, reading};
 use crate::index::changes::Stamp;
@@ -40,7 +40,7 @@ impl Likeness {
         }
         drop(kept);
         let read = reading::file(&fresh.vault, path, Stamp::default(), |content| {
-            vectors::of(path, content)
+            vectors::of::<BuiltIn>(path, content)
         });
         read.map_or(0.0, |(_, own)| nearest(&own, to))
     }
@@ -49,7 +49,7 @@ impl Likeness {
 /// The same for a note with this text.
 pub fn likeness(path: &VaultPath, text: &str, to: &str) -> f64 {
     let content = Content::of(path.borrowed(), text);
-    meaning::of(to).map_or(0.0, |to| nearest(&vectors::of(path, &content), &to))
+    meaning::of(to).map_or(0.0, |to| nearest(&vectors::of::<BuiltIn>(path, &content), &to))
 }
 
 fn nearest(own: &[Vector], to: &Vector) -> f64 {

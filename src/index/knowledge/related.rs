@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::content::Content;
-use super::meaning::vectors::{self, Near};
+use super::meaning::vectors::{self, BuiltIn, Near};
 use super::rank::{Ranking, Term, WEIGHTS};
 use super::{Asking, Cancelled, Knowledge, Meant, words};
 use crate::note::path::VaultPath;
@@ -138,12 +138,12 @@ impl Knowledge {
         let own = match kept.of(path) {
             Some(own) => own,
             None => {
-                read = vectors::of(path, &Content::of(path.borrowed(), text));
+                read = vectors::of::<BuiltIn>(path, &Content::of(path.borrowed(), text));
                 &read[..]
             }
         };
         let step = own.len().div_ceil(MOST_CHUNKS).max(1);
-        let own: Vec<_> = own.iter().step_by(step).copied().collect();
+        let own: Vec<_> = own.iter().step_by(step).cloned().collect();
         Ok((Meant::Used, kept.related(&own, wanted)))
     }
 }

@@ -160,7 +160,7 @@ proptest! {
 }
 
 /// What is near to a text, by path.
-fn near(vectors: &Vectors, to: &str, view: &View) -> Vec<(String, usize, f64)> {
+fn near(vectors: &Vectors<BuiltIn>, to: &str, view: &View) -> Vec<(String, usize, f64)> {
     let Some(to) = meaning::of(to) else { return Vec::new() };
     let near = vectors.nearest(&to, |path, _| view.shows(path)).into_iter();
     let mut near: Vec<_> = near.map(|it| (it.path.to_string(), it.chunk, it.share)).collect();
@@ -177,12 +177,12 @@ proptest! {
     ) {
         let name = |number: u8| format!("{}/{number} water.md", if number < 3 { "A" } else { "B" });
         let vectors = |notes: &mut dyn Iterator<Item = (u8, &Option<String>)>| {
-            let mut vectors = Vectors::default();
+            let mut vectors = Vectors::<BuiltIn>::default();
             for (number, text) in notes {
                 let path = path(&name(number));
                 match text {
                     Some(text) => {
-                        let chunks = of_vectors(&path, &Content::of(path.borrowed(), text));
+                        let chunks = of_vectors::<BuiltIn>(&path, &Content::of(path.borrowed(), text));
                         vectors.put(path, (reading::Source::default(), chunks));
                     }
                     None => vectors.remove(&path),

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use std::marker::PhantomData;
+
 use rayon::prelude::*;
 
-use super::{DIMENSIONS, MODEL_SUM, Vector, passages};
+use super::{DIMENSIONS, MODEL_SUM, Vector, minilm, passages};
 use crate::index::changes::Stamp;
 use crate::index::knowledge::content::{Content, Kind};
 use crate::index::knowledge::reading::{self, Source};
@@ -26,6 +28,56 @@ const LEAST: f32 = 0.2;
 /// Notes that one thread looks through at a time.
 const BATCH: usize = 256;
 
+/// What makes vectors.
+pub(in crate::index::knowledge) trait Maker:
+    Default + Send + Sync + 'static
+{
+    /// The folder of saved vectors.
+    const NAME: &'static str;
+    /// The first bytes of saved vectors. They change also when chunks or passages are made differently.
+    const HEADER: &'static [u8];
+    /// Identifies the model.
+    const SUM: &'static str;
+    const DIMENSIONS: usize;
+    /// Whether it takes much longer than reading.
+    const IS_SLOWEST: bool = false;
+
+    fn of(text: &str) -> Option<Vector>;
+}
+
+/// The model that the program carries.
+#[derive(Default)]
+pub(in crate::index::knowledge) struct BuiltIn;
+
+/// The model that can be installed.
+#[derive(Default)]
+pub(in crate::index::knowledge) struct MiniLm;
+
+impl Maker for BuiltIn {
+    const NAME: &'static str = "meaning";
+    const HEADER: &'static [u8] =
+        concat!("steward meaning 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+    const SUM: &'static str = MODEL_SUM;
+    const DIMENSIONS: usize = DIMENSIONS;
+
+    fn of(text: &str) -> Option<Vector> {
+        super::of(text)
+    }
+}
+
+impl Maker for MiniLm {
+    const NAME: &'static str = "minilm";
+    const HEADER: &'static [u8] =
+        concat!("steward minilm 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+    const SUM: &'static str = minilm::source::ORIGINALS[0].sum;
+    const DIMENSIONS: usize = minilm::DIMENSIONS;
+    const IS_SLOWEST: bool = true;
+
+    fn of(text: &str) -> Option<Vector> {
+        minilm::of(text)
+    }
+}
+
 /// The vectors of a note.
 pub(in crate::index::knowledge) struct Note {
     source: Source,
@@ -35,7 +87,8 @@ pub(in crate::index::knowledge) struct Note {
 
 /// All notes.
 #[derive(Default)]
-pub(in crate::index::knowledge) struct Vectors {
+pub(in crate::index::knowledge) struct Vectors<M> {
+    maker: PhantomData<M>,
     notes: HashMap<VaultPath, Note>,
     unsure: BTreeSet<VaultPath>,
     /// All PDFs, and whether their text was read.
@@ -54,7 +107,7 @@ pub(in crate::index::knowledge) struct Near {
     pub share: f64,
 }
 
-impl Vectors {
+impl<M: Maker> Vectors<M> {
     /// The `wanted` notes that are nearest to a meaning, in no order.
     pub fn nearest(&self, to: &Vector, wanted: impl Fn(&VaultPath, i64) -> bool) -> Vec<Near> {
         let best = |note: &Note| {
@@ -111,7 +164,7 @@ impl Vectors {
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
         self.notes.capacity() * (size_of::<(VaultPath, Note)>() + 1)
-            + self.count * size_of::<Vector>()
+            + self.count * (size_of::<Vector>() + M::DIMENSIONS)
     }
 
     fn add(&mut self, path: VaultPath, source: Source, mut chunks: Vec<Vector>) {
@@ -130,10 +183,13 @@ impl Vectors {
 }
 
 /// The vectors of a file's chunks.
-pub(in crate::index::knowledge) fn of(path: &VaultPath, content: &Content<'_>) -> Vec<Vector> {
+pub(in crate::index::knowledge) fn of<M: Maker>(
+    path: &VaultPath,
+    content: &Content<'_>,
+) -> Vec<Vector> {
     let mut vectors = Vec::new();
     passages::each(path, content, |passage| {
-        vectors.push(super::of(passage).unwrap_or(Vector::NONE))
+        vectors.push(M::of(passage).unwrap_or_else(|| Vector::none(M::DIMENSIONS)));
     });
     vectors
 }
@@ -151,16 +207,22 @@ fn shares<'p>(
         .collect()
 }
 
-impl RecordTable for Vectors {
+impl<M: Maker> RecordTable for Vectors<M> {
+    const NEWEST_FIRST: bool = M::IS_SLOWEST;
     type Record = Note;
     type Read = (Source, Vec<Vector>);
 
     fn wants(path: PathRef<'_>) -> bool {
-        Kind::of(path).is_some_and(|kind| kind != Kind::Media)
+        match Kind::of(path) {
+            Some(Kind::Note | Kind::Canvas) => true,
+            // Those come from the background, for which a slow model has enough to do.
+            Some(Kind::Pdf) => !M::IS_SLOWEST,
+            Some(Kind::Media) | None => false,
+        }
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read> {
-        reading::file(vault, path, seen, |content| of(path, content))
+        reading::file(vault, path, seen, |content| of::<M>(path, content))
     }
 
     fn stamp(note: &Note) -> (Stamp, bool) {
@@ -193,25 +255,24 @@ impl RecordTable for Vectors {
     }
 }
 
-impl SavedTable for Vectors {
-    const NAME: &'static str = "meaning";
-    /// Increment it also when chunks or passages are made differently.
-    const HEADER: &'static [u8] =
-        concat!("steward meaning 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+impl<M: Maker> SavedTable for Vectors<M> {
+    const NAME: &'static str = M::NAME;
+    const HEADER: &'static [u8] = M::HEADER;
     const IS_SLOW: bool = true;
+    const IS_SLOWEST: bool = M::IS_SLOWEST;
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);
-        (rest.packed_text()? == MODEL_SUM).then_some(())?;
+        (rest.packed_text()? == M::SUM).then_some(())?;
         let mut vectors = Self::default();
         while !rest.0.is_empty() {
             let path = VaultPath::from_disk(rest.packed_text()?)?;
             let stamp = (rest.packed()?, rest.packed()?.cast_signed());
             let identity = rest.packed()?;
             let count = usize::try_from(rest.packed()?).ok()?;
-            let rows = rest.bytes(count.checked_mul(DIMENSIONS)?)?;
+            let rows = rest.bytes(count.checked_mul(M::DIMENSIONS)?)?;
             if same.is_same(&path, stamp, Some(identity)) {
-                let chunks = rows.chunks_exact(DIMENSIONS).map(Vector::of_row).collect();
+                let chunks = rows.chunks_exact(M::DIMENSIONS).map(Vector::of_row).collect();
                 vectors.add(path, Source { stamp, identity, unsure: false }, chunks);
             }
         }
@@ -220,8 +281,8 @@ impl SavedTable for Vectors {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.count * DIMENSIONS + self.notes.len() * 64);
-        put_text(&mut bytes, MODEL_SUM);
+        let mut bytes = Vec::with_capacity(self.count * M::DIMENSIONS + self.notes.len() * 64);
+        put_text(&mut bytes, M::SUM);
         for (path, Note { source, chunks }) in &self.notes {
             if source.unsure {
                 continue;
@@ -231,7 +292,9 @@ impl SavedTable for Vectors {
             for number in [size, modified.cast_unsigned(), source.identity, chunks.len() as u64] {
                 put(&mut bytes, number);
             }
-            chunks.iter().for_each(|vector| bytes.extend(vector.row.map(i8::cast_unsigned)));
+            chunks.iter().for_each(|vector| {
+                bytes.extend(vector.row.iter().map(|value| value.cast_unsigned()))
+            });
         }
         bytes
     }
@@ -242,7 +305,7 @@ mod tests {
     use super::*;
     use crate::index::persistent::check;
 
-    fn seen(vectors: &Vectors) -> Vec<(String, Vec<Vector>)> {
+    fn seen(vectors: &Vectors<BuiltIn>) -> Vec<(String, Vec<Vector>)> {
         let notes = vectors.notes.iter();
         let mut seen: Vec<_> =
             notes.map(|(path, note)| (path.to_string(), note.chunks.to_vec())).collect();
@@ -257,9 +320,10 @@ mod tests {
 
     #[test]
     fn vectors_of_another_model_are_not_used() {
-        let saved = Vectors::default().save();
-        assert!(check::is_loaded::<Vectors>(&saved));
+        let saved = Vectors::<BuiltIn>::default().save();
+        assert!(check::is_loaded::<Vectors<BuiltIn>>(&saved));
         let other = String::from_utf8(saved).expect("text").replace('b', "c");
-        assert!(!check::is_loaded::<Vectors>(other.as_bytes()));
+        assert!(!check::is_loaded::<Vectors<BuiltIn>>(other.as_bytes()));
+        assert!(!check::is_loaded::<Vectors<MiniLm>>(&saved));
     }
 }
