@@ -7,7 +7,8 @@ import { Door, doorPort } from "./door.mjs";
 import { Model } from "./model.mjs";
 
 const HERE = import.meta.dirname;
-const SCREENSHOTS = path.join(HERE, "screenshots");
+/** Where pictures of the main states are left. */
+export const SCREENSHOTS = path.join(HERE, "screenshots");
 /** How long anything may take to be seen, in milliseconds. */
 export const PATIENCE = 15_000;
 
@@ -159,7 +160,7 @@ export async function until(what, get, is = Boolean) {
 }
 
 /** A picture of the page, for people to look at. */
-export async function picture(tab, name) {
-  await mkdir(SCREENSHOTS, { recursive: true });
-  await tab.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
+export async function picture(tab, name, folder = SCREENSHOTS) {
+  await mkdir(folder, { recursive: true });
+  await tab.screenshot({ path: path.join(folder, `${name}.png`), animations: "disabled" });
 }
