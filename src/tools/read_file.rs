@@ -34,23 +34,21 @@ const AROUND: usize = 500;
 pub struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
-/// of the file. Case does not matter in the path, and `.md` may be left out. An answer holds at most 2,000 lines or 100
-/// KB, and 2,000 characters of each line, and says how to continue. An image is given as such, a PDF as its text
-/// by page. With its `revision` a later change is refused if the file has changed since.
+/// of the file. Case does not matter in the path, and `.md` may be left out. It gives at most 2,000 lines, 100 KB
+/// and 2,000 characters a line, and says how to continue. An image is given as such, a PDF as its text by page. With its `revision` a later change is refused if the file has changed since.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name or alias
     /// alone.
     path: String,
-    /// The first line to read, from 1. Left out: the first of the file.
+    /// The first line to read, from 1. Left out: the first.
     #[serde(default)]
     start_line: Option<i64>,
-    /// The last line to read, itself included; -1 is the end of the file. Left out: the end.
+    /// The last line to read; -1 is the end. Left out: the end.
     #[serde(default)]
     end_line: Option<i64>,
-    /// To continue in a line that was cut: the first character of `start_line` to read, from 1. The answer then holds
-    /// only that line, as much of it as fits.
+    /// To continue in a cut line: the first character of `start_line` to read, from 1. Only that line is given.
     #[serde(default)]
     start_character: Option<i64>,
     /// The first page of a PDF, from 1.
