@@ -1,7 +1,7 @@
 //! Checks parsed expressions against the function table and the vault for probable mistakes.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use super::Source;
 use super::ast::{Expr, Expression, Local, Node, Op, Span};
@@ -436,15 +436,22 @@ impl<'c> Reader<'c, '_> {
         if wanted.is_empty() || any(source, &Hint::InFolder(wanted.into()), lies_in) {
             return;
         }
-        let mut known = BTreeSet::new();
+        let mut known = HashSet::new();
         let mut last = String::new();
         for file in source.files() {
             let path = source.path(file);
             let Some((folder, _)) = path.rsplit_once('/') else { continue };
             // Files of one folder are mostly adjacent.
-            if folder != last {
-                last = folder.to_owned();
-                known.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+            if folder == last {
+                continue;
+            }
+            folder.clone_into(&mut last);
+            for (at, _) in path.rmatch_indices('/') {
+                // The parents of a known folder are known.
+                if known.contains(&path[..at]) {
+                    break;
+                }
+                known.insert(path[..at].to_owned());
             }
         }
         let hint = nearest(wanted, known.iter().map(String::as_str))

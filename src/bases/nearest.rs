@@ -1,6 +1,7 @@
 //! Suggests a known name for an unknown one.
 
-/// The known name nearest to `name`: equal but for case, else by edit distance.
+/// The known name nearest to `name`: equal but for case, else by edit distance; of equally near ones the first in
+/// alphabetical order.
 pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let folded = name.to_lowercase();
     let letters = folded.chars().count();
@@ -20,7 +21,7 @@ pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     };
     known
         .filter_map(|known| Some((distance(known)?, known)))
-        .min_by_key(|(distance, _)| *distance)
+        .min()
         .map(|(_, known)| known)
 }
 
