@@ -128,6 +128,11 @@ port = ${smarthole ?? 9}
     await ended;
   }
 
+  /** Holds the process where it is, until it is killed. */
+  freeze() {
+    this.#child.kill("SIGSTOP");
+  }
+
   /** Sends a message by HTTP and waits for the answer, as a script does. */
   post(text) {
     const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };

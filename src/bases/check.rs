@@ -436,7 +436,7 @@ impl<'c> Reader<'c, '_> {
         if wanted.is_empty() || any(source, &Hint::InFolder(wanted.into()), lies_in) {
             return;
         }
-        let mut known = HashSet::new();
+        let (mut known, mut seen) = (Vec::new(), HashSet::new());
         let mut last = String::new();
         for file in source.files() {
             let path = source.path(file);
@@ -448,10 +448,11 @@ impl<'c> Reader<'c, '_> {
             folder.clone_into(&mut last);
             for (at, _) in path.rmatch_indices('/') {
                 // The parents of a known folder are known.
-                if known.contains(&path[..at]) {
+                if seen.contains(&path[..at]) {
                     break;
                 }
-                known.insert(path[..at].to_owned());
+                seen.insert(path[..at].to_owned());
+                known.push(path[..at].to_owned());
             }
         }
         let hint = nearest(wanted, known.iter().map(String::as_str))

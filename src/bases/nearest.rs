@@ -1,7 +1,6 @@
 //! Suggests a known name for an unknown one.
 
-/// The known name nearest to `name`: equal but for case, else by edit distance; of equally near ones the first in
-/// alphabetical order.
+/// The known name nearest to `name`: equal but for case, else by edit distance; of equally near ones the first.
 pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let folded = name.to_lowercase();
     let letters = folded.chars().count();
@@ -21,7 +20,7 @@ pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     };
     known
         .filter_map(|known| Some((distance(known)?, known)))
-        .min()
+        .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
 

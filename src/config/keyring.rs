@@ -280,7 +280,6 @@ impl Keyring {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 
     use super::*;
@@ -290,12 +289,11 @@ mod tests {
         let place = tempfile::tempdir().expect("there is room");
         let name = if system == System::Keychain { "security" } else { "secret-tool" };
         let program = place.path().join(name);
-        // Written under another name: a file that is open for writing cannot be run.
-        std::fs::write(place.path().join("new"), format!("#!/bin/sh\n{script}\n"))
-            .expect("it can be written");
-        std::fs::set_permissions(place.path().join("new"), PermissionsExt::from_mode(0o700))
-            .expect("it is ours");
-        std::fs::rename(place.path().join("new"), program).expect("both are there");
+        // A shell writes it: a file that this process had open for writing could not be run while the child of
+        // another test has inherited the handle.
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" >"$2" && chmod 700 "$2""#;
+        let shell = Command::new("sh").args(["-c", write, "sh", script]).arg(program).status();
+        assert!(shell.expect("there is a shell").success());
         let home = place.path().to_owned();
         let variables = [("PATH", home.clone().into_os_string()), ("HOME", home.into_os_string())];
         let environment = Environment::new(variables, None, None);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::door::Client;
 use crate::manual::{python, set_up};
 use crate::policy::Ground;
-use crate::support::Home;
+use crate::support::{Home, write_program};
 
 /// A hook that is a shell script.
 fn script(home: &Home, name: &str, settings: &str, script: &str) -> String {
@@ -128,9 +128,7 @@ fn the_commit_of_the_manual_is_made_and_the_repository_runs_nothing() {
         *trap.borrow_mut() = vault.join(".git/trap");
         let evil = vault.join(".git/evil.sh");
         let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", trap.borrow().display());
-        std::fs::write(&evil, text).unwrap();
-        let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&evil, mode).unwrap();
+        write_program(&evil, &text);
         for hook in ["pre-commit", "commit-msg", "post-commit", "reference-transaction"] {
             std::fs::copy(&evil, vault.join(".git/hooks").join(hook)).unwrap();
         }
@@ -183,9 +181,7 @@ fn the_notification_of_the_manual_is_posted() {
     let settings = std::fs::read_to_string(home.config_file()).unwrap();
     home.write_config(&settings.replace("environment = [", "environment = [\"PATH\", "));
     let program = home.path("elsewhere/notify-send");
-    std::fs::write(&program, "#!/bin/sh\nprintf '%s|' \"$@\" > \"$TMPDIR/posted\"\n").unwrap();
-    let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, mode).unwrap();
+    write_program(&program, "#!/bin/sh\nprintf '%s|' \"$@\" > \"$TMPDIR/posted\"\n");
     let mut command = home.steward(&["call", "create_folder", "--path", "New", "--vault"]);
     let path = format!("{}:/usr/bin:/bin", home.path("elsewhere").display());
     let run = command.arg(&vault).env("PATH", path).output().unwrap();

@@ -1,6 +1,5 @@
 //! Keys from the system's keyring, with a stand-in for its program.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -9,7 +8,7 @@ use vault_steward::llm::Wire;
 
 use crate::models::{Answer, Server};
 use crate::script::says;
-use crate::support::{Daemon, Home, finish, finish_with};
+use crate::support::{Daemon, Home, finish, finish_with, write_program};
 
 const KEY: &str = "sk-canary-ring";
 
@@ -45,11 +44,7 @@ impl Ring {
         let ring = Self { home, server };
         std::fs::create_dir_all(ring.folder().join("ring")).unwrap();
         ring.mood("well");
-        // Written under another name first: a file that is open for writing cannot be run.
-        let new = ring.folder().join("new");
-        std::fs::write(&new, KEYRING).unwrap();
-        std::fs::set_permissions(&new, PermissionsExt::from_mode(0o755)).unwrap();
-        std::fs::rename(new, ring.folder().join("secret-tool")).unwrap();
+        write_program(&ring.folder().join("secret-tool"), KEYRING);
         ring
     }
 

@@ -1,18 +1,14 @@
 //! `steward service`: what would be given to the system. Nothing here reaches the real one.
 #![cfg(target_os = "linux")]
 
-use std::os::unix::fs::PermissionsExt as _;
-
-use crate::support::{Home, Run, finish};
+use crate::support::{Home, Run, finish, write_program};
 
 /// Runs `steward service` with a `systemctl` that only records its arguments.
 fn service(home: &Home, vault: &str, arguments: &[&str]) -> Run {
     let programs = home.path("programs");
     std::fs::create_dir_all(&programs).unwrap();
     let script = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/said\"\n";
-    std::fs::write(programs.join("systemctl"), script).unwrap();
-    let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(programs.join("systemctl"), mode).unwrap();
+    write_program(&programs.join("systemctl"), script);
     let line = [&["service"], arguments, &["--vault", vault]].concat();
     let mut command = home.steward(&line);
     command.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
@@ -178,9 +174,7 @@ fn a_unit_lets_the_programs_of_others_make_code_and_doctor_names_one_that_does_n
     home.write_config(&hook);
     let node = |version: &str| {
         let programs = home.path("programs");
-        std::fs::write(programs.join("node"), format!("#!/bin/sh\necho {version}\n")).unwrap();
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(programs.join("node"), mode).unwrap();
+        write_program(&programs.join("node"), &format!("#!/bin/sh\necho {version}\n"));
         let mut doctor = home.steward(&["doctor", "--vault", vault]);
         doctor.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
         finish(doctor).stdout

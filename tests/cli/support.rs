@@ -189,6 +189,15 @@ pub fn finish(mut command: Command) -> Run {
     }
 }
 
+/// Writes a shell script that can be run. A shell writes it: a file that this process had open for writing could not be
+/// run while the child of another test has inherited the handle.
+#[cfg(unix)]
+pub fn write_program(path: &Path, text: &str) {
+    let write = r#"printf %s "$1" >"$2" && chmod 755 "$2""#;
+    let shell = Command::new("sh").args(["-c", write, "sh", text]).arg(path).status().unwrap();
+    assert!(shell.success());
+}
+
 /// As [`finish`], with `input` on stdin.
 pub fn finish_with(mut command: Command, input: &[u8]) -> Run {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
