@@ -1,8 +1,11 @@
 //! The tools, resources and prompts that the protocol's conformance suite wants of a server: with the Cargo
-//! feature `conformance` alone, for tests, and in no release.
+//! feature `conformance` alone, for tests, and in no release; and only where the variable `MCP_FIXTURES` is set, so that
+//! the same build runs all other tests without them.
 //!
 //! The fixtures are only contents. The suite tests the handling of messages, eras, headers, states, streams and the
 //! common fields of results, which is the same code as for all other requests.
+
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
@@ -70,15 +73,21 @@ pub trait States {
     fn take(&self, purpose: &str, state: &str) -> bool;
 }
 
+/// Whether this process offers them.
+fn are_offered() -> bool {
+    static OFFERED: LazyLock<bool> = LazyLock::new(|| std::env::var_os("MCP_FIXTURES").is_some());
+    *OFFERED
+}
+
 /// The tools, as clients are shown them.
 pub(super) fn tools() -> impl Iterator<Item = Value> {
     let tool = |name: &str| json!({ "name": name, "description": "Of the conformance suite.", "inputSchema": { "type": "object" } });
-    TOOLS.into_iter().map(tool)
+    TOOLS.into_iter().filter(|_| are_offered()).map(tool)
 }
 
 /// The address of a resource, in the place of a path.
 pub(super) fn path(address: &str) -> Option<String> {
-    address.starts_with(SCHEME).then(|| address.to_owned())
+    (are_offered() && address.starts_with(SCHEME)).then(|| address.to_owned())
 }
 
 /// The fixture that this request is for.
@@ -91,12 +100,13 @@ pub(super) fn find(
 ) -> Option<Fixture> {
     let key = if method == "resources/read" { "uri" } else { "name" };
     let name = params.get(key)?.as_str()?.to_owned();
-    let is_one = match method {
-        "tools/call" => TOOLS.contains(&&*name),
-        "prompts/get" => name.starts_with("test_"),
-        "resources/read" => name.starts_with(SCHEME) && !name.contains("nonexistent"),
-        _ => false,
-    };
+    let is_one = are_offered()
+        && match method {
+            "tools/call" => TOOLS.contains(&&*name),
+            "prompts/get" => name.starts_with("test_"),
+            "resources/read" => name.starts_with(SCHEME) && !name.contains("nonexistent"),
+            _ => false,
+        };
     let of_meta = |key: &str| meta.and_then(|meta| meta.get(key)).cloned();
     is_one.then(|| Fixture {
         id: id.clone(),

@@ -19,6 +19,8 @@ pub struct Home {
     place: TempDir,
     /// The port on which the program looks for SmartHole; only a test's stand-in listens there.
     pub smarthole: AtomicU16,
+    /// Environment variables of each run.
+    pub variables: Vec<(&'static str, &'static str)>,
 }
 
 /// The result of a run of the program.
@@ -49,7 +51,7 @@ impl Home {
 
     /// The same in a folder of one's own.
     pub fn within(place: TempDir) -> Self {
-        let home = Self { place, smarthole: AtomicU16::new(NOBODY) };
+        let home = Self { place, smarthole: AtomicU16::new(NOBODY), variables: Vec::new() };
         for folder in ["home", "vaults", "elsewhere"] {
             std::fs::create_dir(home.path(folder)).unwrap();
         }
@@ -126,6 +128,7 @@ impl Home {
         let smarthole = self.smarthole.load(Ordering::Relaxed);
         command.env("STEWARD_SMARTHOLE_PORT", smarthole.to_string());
         command.env("OLLAMA_HOST", format!("127.0.0.1:{NOBODY}"));
+        command.envs(self.variables.iter().copied());
         // Windows needs it to open sockets.
         if let Some(root) = std::env::var_os("SystemRoot") {
             command.env("SystemRoot", root);

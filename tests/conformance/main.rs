@@ -1,6 +1,6 @@
 //! The conformance suite of the Model Context Protocol, over both transports and for both eras. This folder has what
 //! it takes from npm, what it lacks (`bridge.mjs`), and what does not pass, with the reasons. The feature
-//! `conformance` gives the program the tools, resources and prompts that the suite wants of a server.
+//! `conformance` and a variable give the program the tools, resources and prompts that the suite wants of a server.
 //! `scripts/test` installs the suite, says by `STEWARD_TEST_CONFORMANCE` where, and runs this.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
@@ -77,7 +77,9 @@ impl Suite {
 
 /// A vault in which notes of the folder Templates are prompts.
 fn ground() -> Ground {
-    let ground = Ground::new("");
+    let mut home = home::Home::new();
+    home.variables.push(("MCP_FIXTURES", "1"));
+    let ground = Ground::of(home, "");
     std::fs::create_dir(ground.vault.join("Templates")).unwrap();
     let settings = ground.vault.join(".obsidian/templates.json");
     std::fs::write(settings, r#"{"folder": "Templates"}"#).unwrap();

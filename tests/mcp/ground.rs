@@ -17,7 +17,10 @@ pub struct Ground {
 
 impl Ground {
     pub fn new(settings: &str) -> Self {
-        let home = Home::new();
+        Self::of(Home::new(), settings)
+    }
+
+    pub fn of(home: Home, settings: &str) -> Self {
         let vault = home.vault("Notes");
         std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
         std::fs::write(vault.join("a.md"), "one\n").unwrap();
