@@ -112,9 +112,6 @@ impl Attachments {
     }
 
     /// Checks the limits for one message.
-    ///
-    /// # Errors
-    /// [`BadAttachment::TooMany`], [`BadAttachment::TooLong`].
     pub fn check(&self) -> Result<(), BadAttachment> {
         if self.images.len() > MAX_IMAGES || self.excerpts.len() > MAX_EXCERPTS {
             return Err(BadAttachment::TooMany);

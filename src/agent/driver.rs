@@ -90,9 +90,6 @@ struct ReportedState {
 
 impl Driver {
     /// Begins a turn. Its first message is already stored.
-    ///
-    /// # Errors
-    /// The conversation's entries cannot be read or added to.
     pub(super) async fn begin(
         shared: Arc<Shared>,
         conversation: ConversationId,

@@ -145,9 +145,6 @@ impl Agents {
     }
 
     /// The agent that a conversation names.
-    ///
-    /// # Errors
-    /// [`AgentMissing`]: it cannot answer as it is.
     pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
         match self.0.get(name) {
             Some(agent) if agent.enabled => Ok(agent),

@@ -62,9 +62,6 @@ pub struct StoredTurn {
 pub trait Memory: Send + Sync + 'static {
     /// Stores a message before it is routed; the same message is stored once. Returns its number,
     /// and the turn in which it was already delivered, if any.
-    ///
-    /// # Errors
-    /// The message was not stored.
     fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError>;
 
     /// Routes a message from the inbox, and starts a turn with it if none is running. The same
@@ -77,9 +74,6 @@ pub trait Memory: Send + Sync + 'static {
     /// Starts a turn that resumes the work on a message of this conversation, whether it was
     /// delivered before or not. `received` is its inbox number; `notice` tells the model. The same
     /// commit marks the message as delivered in the new turn.
-    ///
-    /// # Errors
-    /// [`MemoryError`]; nothing changed.
     fn go_on(
         &self,
         conversation: ConversationId,
@@ -103,9 +97,6 @@ pub trait Memory: Send + Sync + 'static {
 
     /// Appends an entry. For a message from the inbox, the same commit marks it as delivered;
     /// `false` if it was already delivered, and nothing changed.
-    ///
-    /// # Errors
-    /// [`MemoryError`]; nothing was stored.
     fn append(
         &self,
         conversation: ConversationId,
@@ -143,9 +134,6 @@ pub trait Memory: Send + Sync + 'static {
     ) -> Result<Vec<(String, String, String)>, MemoryError>;
 
     /// A random id of this store, constant across restarts; empty if the store does not persist.
-    ///
-    /// # Errors
-    /// A new id cannot be stored.
     fn installation(&self) -> Result<String, MemoryError> {
         Ok(String::new())
     }
@@ -198,17 +186,11 @@ pub trait Models: Send + Sync + 'static {
     }
 
     /// The model with this name, and no other.
-    ///
-    /// # Errors
-    /// Why it cannot be asked, for people.
     fn alone(&self, model: &str) -> Result<Model, String> {
         Err(format!("`{model}` is not configured"))
     }
 
     /// The guest of a conversation, for one turn.
-    ///
-    /// # Errors
-    /// Why it cannot be asked, for people.
     fn guest(&self, _guest: Guest, _conversation: ConversationId) -> Result<Model, String> {
         Err("there are no guests here".to_owned())
     }

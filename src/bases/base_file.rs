@@ -112,9 +112,6 @@ pub struct Manner {
 
 /// Parses a filter at `path` in a file such as a rule file: `when.and[2]`. `text` is the file's text, `node` a node
 /// of it.
-///
-/// # Errors
-/// All errors by place.
 pub fn read_condition(
     text: &str,
     node: &Node,

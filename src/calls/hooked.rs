@@ -78,9 +78,6 @@ impl Calls {
     }
 
     /// Asks the hooks whether a workflow step may begin.
-    ///
-    /// # Errors
-    /// A hook refuses the step.
     pub fn ask_before_step(&self, step: StepShown<'_>, cancel: &Cancel) -> Result<(), ToolError> {
         if !self.hears_of(step.caller, Kind::BeforeStep) {
             return Ok(());

@@ -16,9 +16,6 @@ use crate::tools::when;
 const MOST: u64 = 64 << 20;
 
 /// Prints a note, or the files of a folder, as of a time or a change set.
-///
-/// # Errors
-/// What is not a time; nothing of this name was there then; a journal that cannot be read.
 pub fn show(
     session: &Session,
     path: Option<&str>,

@@ -55,9 +55,6 @@ pub enum ConfigAction {
 }
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
-///
-/// # Errors
-/// The settings are invalid, or the file already exists.
 pub fn run(
     flags: Flags,
     arguments: &ConfigArguments,

@@ -43,9 +43,6 @@ pub struct ConfinedArguments {
 }
 
 /// Gives up rights and becomes the command.
-///
-/// # Errors
-/// This system cannot confine a program, or the command cannot be started.
 pub fn run(arguments: &ConfinedArguments) -> Result<ExitCode, Failure> {
     let rights = Rights {
         hidden: arguments.hide.clone(),

@@ -16,9 +16,6 @@ pub fn can_ask(failure: &Failure) -> bool {
 }
 
 /// Shows the changes and the reason for the question; returns whether the person approves.
-///
-/// # Errors
-/// The terminal cannot be read or written.
 pub fn ask(failure: &Failure) -> Result<bool, Failure> {
     let mut terminal = std::io::stderr().lock();
     let data = failure.data.clone().unwrap_or_default();

@@ -134,9 +134,6 @@ pub struct UsageArguments {
 }
 
 /// Lists, shows, finds, exports, renames, forks, ends or deletes conversations.
-///
-/// # Errors
-/// The conversation does not exist; the error of the daemon or the store.
 pub fn run(
     session: &Session,
     arguments: &ConversationsArguments,

@@ -72,9 +72,6 @@ pub struct RestoreArguments {
 }
 
 /// Prints the changes, newest first.
-///
-/// # Errors
-/// An invalid path or time; the journal cannot be reached.
 pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "limit": log.limit, "diff": log.diff });
     if let Some(path) = &log.path {
@@ -96,9 +93,6 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
 }
 
 /// Undoes a change set or one change.
-///
-/// # Errors
-/// The error of the tool `undo`.
 pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut arguments = json!({ "force": undo.force });
     match undo.id.as_deref() {
@@ -118,9 +112,6 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
 }
 
 /// Restores an item from the trash.
-///
-/// # Errors
-/// The error of the tool `restore`.
 pub fn restore(
     session: &Session,
     restore: &RestoreArguments,
@@ -153,9 +144,6 @@ pub(super) fn shown(answer: &Answer<Value>, output: &Output) -> Result<(), Failu
 }
 
 /// Calls a tool; `arguments` is an object.
-///
-/// # Errors
-/// As [`answer`].
 pub(super) fn call(
     session: &Session,
     tool: &str,

@@ -64,9 +64,6 @@ pub enum InboxAction {
 }
 
 /// Lists, shows, retries or discards messages.
-///
-/// # Errors
-/// The message does not exist; the error of the daemon or the store.
 pub fn run(
     session: &Session,
     arguments: &InboxArguments,

@@ -92,9 +92,6 @@ pub enum JournalAction {
 }
 
 /// Lists the trash, restores from it, or empties it.
-///
-/// # Errors
-/// The tool's error; an item is not in the trash.
 pub fn trash(
     session: &Session,
     action: &TrashAction,
@@ -171,9 +168,6 @@ fn empty(
 }
 
 /// Checks or cleans up the journal.
-///
-/// # Errors
-/// The journal cannot be read.
 pub fn journal(
     session: &Session,
     action: &JournalAction,

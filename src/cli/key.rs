@@ -53,9 +53,6 @@ pub enum KeyAction {
 }
 
 /// Stores, removes or locates a provider's key. Never prints a key.
-///
-/// # Errors
-/// The provider is unknown, there is no key, the vendor refuses it, or a file cannot be used.
 pub fn run(
     session: &Session,
     arguments: &KeyArguments,

@@ -40,9 +40,6 @@ pub enum LinksAction {
 }
 
 /// Lists the links of a note, or checks those of the vault.
-///
-/// # Errors
-/// The error of the tool or the check.
 pub fn run(
     session: &Session,
     arguments: &LinksArguments,

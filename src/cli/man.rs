@@ -20,9 +20,6 @@ pub struct ManArguments {
 }
 
 /// Writes a page for each subcommand of `command` into a folder, which is made if it is missing, or prints the main page.
-///
-/// # Errors
-/// The folder cannot be written.
 pub fn run(
     arguments: &ManArguments,
     command: Command,

@@ -24,9 +24,6 @@ pub struct OpenArguments {
 }
 
 /// Requests a code from the daemon, prints the address of the page and opens it.
-///
-/// # Errors
-/// No daemon is running for the vault.
 pub fn run(
     session: &Session,
     arguments: &OpenArguments,

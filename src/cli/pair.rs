@@ -26,9 +26,6 @@ pub struct PairArguments {
 }
 
 /// Prints the link that pairs the plugin with this vault's daemon.
-///
-/// # Errors
-/// No vault, or the token cannot be read or created.
 pub fn run(
     session: &Session,
     arguments: &PairArguments,

@@ -51,9 +51,6 @@ pub enum PluginAction {
 }
 
 /// Runs the action in the selected vault.
-///
-/// # Errors
-/// Obsidian never opened the vault; the plugin's folder holds something else; the system's error.
 pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let plugin = PluginFolder::of(&root, ID)?;

@@ -111,9 +111,6 @@ pub fn mode(
 }
 
 /// Lists and answers questions; lists and revokes "always allow" answers.
-///
-/// # Errors
-/// The number is unknown; the error of the daemon or the store.
 pub fn approvals(
     session: &Session,
     action: &ApprovalsAction,
@@ -249,9 +246,6 @@ fn decide(
 }
 
 /// Lists calls with their decisions; `--follow` continues until interrupted.
-///
-/// # Errors
-/// An invalid time; the error of the daemon or the store.
 pub fn audit(
     session: &Session,
     arguments: &AuditArguments,

@@ -50,9 +50,6 @@ pub enum PromptsAction {
 }
 
 /// Lists, prints or adds prompts.
-///
-/// # Errors
-/// The vault cannot be read, or there is no prompt of this name.
 pub fn run(
     session: &Session,
     arguments: &PromptsArguments,

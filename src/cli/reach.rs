@@ -97,9 +97,6 @@ fn call_once(
 }
 
 /// Sends the running daemon a request other than a tool call; `None` without a daemon.
-///
-/// # Errors
-/// The daemon cannot be reached, or answers with an error.
 pub fn ask<P: MethodParams>(
     session: &Session,
     root: &Path,
@@ -109,9 +106,6 @@ pub fn ask<P: MethodParams>(
 }
 
 /// Like [`ask`], without a time limit.
-///
-/// # Errors
-/// As [`ask`].
 pub fn ask_for_long<P: MethodParams>(
     session: &Session,
     root: &Path,
@@ -135,9 +129,6 @@ fn ask_within<P: MethodParams>(
 }
 
 /// Runs `work` on the vault in this process; holds the vault's lock if `changes` is set.
-///
-/// # Errors
-/// The errors of `work` and of opening the vault.
 pub fn here<T>(
     session: &Session,
     root: &Path,
@@ -258,9 +249,6 @@ fn directly(
 }
 
 /// The servers of the vault's settings, in this process.
-///
-/// # Errors
-/// The settings are wrong, or the state folder cannot be used.
 pub fn servers(session: &Session, root: &Path) -> Result<Servers, Failure> {
     let state = session.folders.prepare(root)?;
     let (folders, environment) = (&session.folders, &session.environment);

@@ -49,9 +49,6 @@ next, in another terminal: `steward search WORDS`, `steward open` for the chat i
 for Obsidian, `steward models` for a language model. Ctrl-C stops the daemon; `steward service install` keeps it running.";
 
 /// Runs the daemon until a signal stops it. The port is already in the settings.
-///
-/// # Errors
-/// Why the daemon could not start or continue.
 pub fn run(
     session: &Session,
     arguments: &ServeArguments,

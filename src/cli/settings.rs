@@ -85,9 +85,6 @@ impl Place {
 }
 
 /// Prints every setting.
-///
-/// # Errors
-/// The settings are invalid, or the daemon cannot be asked.
 pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {
@@ -112,9 +109,6 @@ pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
 }
 
 /// Prints the value of one setting: text as it is, anything else as JSON.
-///
-/// # Errors
-/// The setting does not exist, or as [`list`].
 pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     let setting = find(&settings, key)?;

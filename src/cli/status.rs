@@ -43,9 +43,6 @@ pub struct StatusArguments {
 }
 
 /// Prints the state of the vault's daemon, or that there is none.
-///
-/// # Errors
-/// There is no vault, or the daemon cannot be asked.
 pub fn run(
     session: &Session,
     arguments: &StatusArguments,
@@ -305,9 +302,6 @@ pub fn settings_problem(problem: &ConfigProblem) -> String {
 }
 
 /// The state that the running daemon reports; `None` if none answers.
-///
-/// # Errors
-/// The daemon cannot be asked.
 pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>, Failure> {
     let token = Token::load_or_create(&folders::token_file(state))?;
     let status = client::runtime()?.block_on(async {

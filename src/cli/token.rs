@@ -24,9 +24,6 @@ pub struct TokenArguments {
 }
 
 /// Prints the vault's token, creating it on first use; `--rotate` replaces it.
-///
-/// # Errors
-/// No vault, or the token cannot be read or written.
 pub fn run(
     session: &Session,
     arguments: &TokenArguments,

@@ -64,9 +64,6 @@ struct Found {
 }
 
 /// Shows what is stored where, asks, and removes what was agreed to.
-///
-/// # Errors
-/// Nobody agreed, a daemon still runs, or something cannot be removed.
 pub fn run(
     session: &Session,
     arguments: &UninstallArguments,

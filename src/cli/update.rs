@@ -26,9 +26,6 @@ pub struct UpdateArguments {
 }
 
 /// Shows how the program was installed and is updated. Asks the network only with `--check`.
-///
-/// # Errors
-/// No address is known, or it does not answer with a version.
 pub fn run(
     session: &Session,
     arguments: &UpdateArguments,

@@ -12,9 +12,6 @@ use crate::config::folders::same_folder;
 use crate::config::vaults::all_known;
 
 /// Prints the vaults of Obsidian's list and those that were served, marked as open, missing, served or chosen.
-///
-/// # Errors
-/// stdout cannot be written. It is no error if no vault would be selected: the output says so.
 pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let choice = session.choose();
     let chosen = choice.as_ref().ok();

@@ -201,9 +201,6 @@ pub fn search(
 }
 
 /// Prints a note unchanged, or a range of its lines with their numbers.
-///
-/// # Errors
-/// The tool's error; an invalid range.
 pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<ExitCode, Failure> {
     if let Some(at) = &read.at {
         return as_of::show(session, Some(&read.name), at, output);
@@ -255,9 +252,6 @@ pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<
 }
 
 /// Creates a note; never overwrites one.
-///
-/// # Errors
-/// The tool's error; stdin cannot be read.
 pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut text = new.text.join(" ");
     if new.text == ["-"] {

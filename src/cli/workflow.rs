@@ -115,9 +115,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// Checks, runs, resumes or lists workflows.
-///
-/// # Errors
-/// The definition's errors; missing inputs; the error of the daemon or the vault.
 pub fn run(
     session: &dyn Fn() -> Result<Session, Failure>,
     arguments: &WorkflowArguments,

@@ -129,9 +129,6 @@ pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// Reads the bytes of the settings file.
-///
-/// # Errors
-/// [`ConfigError::Unreadable`] if it is missing, too large, not a file or not readable.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;
@@ -145,9 +142,6 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
 }
 
 /// Parses a file's bytes. `path` is for messages and resolves relative vault paths.
-///
-/// # Errors
-/// [`ConfigError::Fault`] with line and column.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     // Windows editors prepend a byte order mark.
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);

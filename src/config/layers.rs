@@ -98,9 +98,6 @@ pub fn remains(flags: &Flags, environment: &Environment, folders: &Folders) -> O
 }
 
 /// Merges environment and flags into the file's settings; `file` is `None` if it does not exist.
-///
-/// # Errors
-/// [`ConfigError::Variable`].
 pub fn lay(
     loaded: Option<file::Loaded>,
     path: PathBuf,

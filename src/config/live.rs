@@ -193,9 +193,6 @@ impl Live {
     }
 
     /// Changes one setting in the file with [`change::set`] and applies the file.
-    ///
-    /// # Errors
-    /// [`ChangeError`]; the file is unchanged.
     pub fn set(&self, name: &str, value: &Value) -> Result<News, ChangeError> {
         let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         // Report earlier changes by others separately.

@@ -178,9 +178,6 @@ impl ChosenModels {
     }
 
     /// Stores a provider's key in its file, from the next turn on.
-    ///
-    /// # Errors
-    /// As [`vendor_keys::store`].
     pub fn store_key(&self, provider: &str, key: &Key) -> Result<(), KeyError> {
         vendor_keys::store(&self.0.folders, provider, key).map(drop)
     }

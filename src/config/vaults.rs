@@ -126,9 +126,6 @@ pub fn marks(vault: &KnownVault) -> &'static str {
 
 /// Chooses the vault. `named`: the value from flag, environment or settings, whichever is
 /// strongest; a path, or the name of a vault that Obsidian knows or that was served before.
-///
-/// # Errors
-/// [`NoVault`] if the named one is not usable, or if none or several were found.
 pub fn choose(
     named: Option<(PathBuf, Origin)>,
     environment: &Environment,

@@ -97,9 +97,6 @@ impl Trash<'_> {
 
     /// Like [`Self::restore`], and writes what `follow` returns in the same change set. Runs only
     /// if `review` returns `true`.
-    ///
-    /// # Errors
-    /// As [`Self::restore`], and [`UndoError::Refused`].
     pub fn restore_with(
         &self,
         item: &str,

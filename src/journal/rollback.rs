@@ -39,9 +39,6 @@ impl Rollback<'_> {
 
     /// Checks that the state of a step's paths can be read. A read error must not be mistaken for a
     /// missing file.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn check_readable(&self, step: &RecordedStep) -> Result<(), VaultError> {
         let vault = self.parts.vault();
         let seen = match &step.act {

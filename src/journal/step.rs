@@ -303,9 +303,6 @@ pub(super) enum RecordedAct {
 
 impl RecordedStep {
     /// Parses a row.
-    ///
-    /// # Errors
-    /// [`StoreError::Row`] that names the row.
     pub fn read(row: StepRow) -> Result<Self, StoreError> {
         let path = |text: &str| {
             VaultPath::from_disk(text).ok_or_else(|| row.fault("it names no path of a vault"))
@@ -335,9 +332,6 @@ impl RecordedStep {
     }
 
     /// Parses all rows of an operation.
-    ///
-    /// # Errors
-    /// As [`Self::read`], for the first row that cannot be parsed.
     pub fn read_all(rows: Vec<StepRow>) -> Result<Vec<Self>, StoreError> {
         rows.into_iter().map(Self::read).collect()
     }

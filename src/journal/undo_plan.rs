@@ -70,9 +70,6 @@ impl<'a> UndoPlan<'a> {
     }
 
     /// Makes the texts durable; returns the steps and the notes.
-    ///
-    /// # Errors
-    /// The store's; the file system's for a path that could not be checked.
     pub fn finish(self) -> Result<(Vec<Step>, Vec<String>), UndoError> {
         if let Some(error) = self.overlay.failure() {
             return Err(error.into());

@@ -66,9 +66,6 @@ impl Connections {
     }
 
     /// The JSON at an address that needs no key and belongs to no model.
-    ///
-    /// # Errors
-    /// As for a turn.
     pub async fn document(&self, address: &Address) -> Result<Value, LlmError> {
         let asked = async {
             let get = self.0.client(address)?.get(address.as_str());
@@ -138,9 +135,6 @@ impl Endpoint {
 
     /// The ids of the models that the service offers, sorted. No vendor charges for this call. It
     /// fails with `Auth` if the key is wrong.
-    ///
-    /// # Errors
-    /// As for a turn.
     pub async fn offered(&self) -> Result<Vec<String>, LlmError> {
         let inner = &self.0;
         let asked = timeout(LISTING, inner.fetch_models()).await;

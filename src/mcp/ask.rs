@@ -41,9 +41,6 @@ pub enum Said {
 }
 
 /// The answer in these params, if any.
-///
-/// # Errors
-/// They do not fit.
 pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault> {
     let state = match params.get("requestState") {
         None => return Ok(None),

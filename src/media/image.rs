@@ -106,9 +106,6 @@ impl Format {
 }
 
 /// The image for a model; of an animation, its first frame. The same bytes always give the same image.
-///
-/// # Errors
-/// [`BadImage`].
 pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
     if format == Format::Jpeg && !has_end(bytes) {
         return Err(BadImage::Damaged("its end is missing".to_owned()));

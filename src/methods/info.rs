@@ -86,9 +86,6 @@ pub(super) fn shown(used: &Used) -> UsageInfo {
 }
 
 /// Parses a conversation id as clients write it.
-///
-/// # Errors
-/// Kind `unknown_session`: text that is not a number.
 pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
     session.parse().map_err(|_| {
         let shown: String = session.chars().take(80).collect();

@@ -25,9 +25,6 @@ const ORDINARY: usize = 768;
 
 /// Appends to `json` the conversations last active before the one that the cursor names, the most
 /// recent first: the JSON of a `SessionListResult`. `most` limits the bytes of the conversations.
-///
-/// # Errors
-/// Kind `unknown_session`: the cursor is invalid.
 pub(super) fn page(
     conversations: &Conversations,
     folder: &str,

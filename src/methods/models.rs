@@ -27,9 +27,6 @@ const MOST: usize = 200;
 const NAME: usize = 200;
 
 /// Sets the model if the params name one, and lists the models.
-///
-/// # Errors
-/// Kinds `invalid_params` for a model that cannot be asked, and `failed`.
 pub async fn models(
     live: Arc<Live>,
     chosen: ChosenModels,

@@ -182,9 +182,6 @@ pub fn strings(text: &str) -> Option<Vec<Text>> {
 }
 
 /// Reads the links of a canvas.
-///
-/// # Errors
-/// As [`pieces`].
 pub fn read(text: &str) -> Result<Canvas, CanvasError> {
     let mut links = Vec::new();
     for piece in pieces(text)? {

@@ -83,9 +83,6 @@ impl Prompt {
     }
 
     /// What is sent. Arguments for which it has no place go behind it.
-    ///
-    /// # Errors
-    /// What it uses is not given.
     pub fn fill(&self, given: &Given<'_>) -> Result<String, Missing> {
         let arguments = given.arguments.trim();
         let places = self.uses("arguments");

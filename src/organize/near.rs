@@ -26,9 +26,6 @@ pub struct NearMiss {
 
 /// The first near misses of each rule by path, at most `most` a rule. A rule whose condition is a single part has
 /// none.
-///
-/// # Errors
-/// [`PlanError::Cancelled`].
 pub fn misses(world: &World<'_>, rules: &[Rule], most: usize) -> Result<Vec<NearMiss>, PlanError> {
     let mut found = Vec::new();
     for rule in rules {

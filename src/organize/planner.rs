@@ -88,9 +88,6 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
 }
 
 /// The trace of each rule for a note, in order of evaluation, whether or not anything happens to it.
-///
-/// # Errors
-/// [`PlanError::Cancelled`].
 pub fn why(
     world: &World<'_>,
     rules: &[Rule],

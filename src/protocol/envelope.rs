@@ -155,10 +155,6 @@ impl Refusal {
 }
 
 /// Parses a method's params. Unknown members are ignored, for compatibility with newer clients.
-///
-/// # Errors
-///
-/// Kind `invalid_params`, with the reason.
 pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, ErrorObject> {
     P::deserialize(Value::Object(params)).map_err(|error| {
         ErrorObject::new(Kind::InvalidParams, format!("the params do not fit: {error}"))
@@ -176,10 +172,6 @@ pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
 }
 
 /// As [`answer`], with `result` appending the JSON of the result, of about `bytes` bytes.
-///
-/// # Errors
-/// What `result` returns.
-///
 /// # Panics
 /// If `result` does not write UTF-8.
 pub fn answer_of<E>(

@@ -23,9 +23,6 @@ macro_rules! methods {
         pub const METHODS: &[&str] = &[$($name),+];
 
         /// Checks whether `params` are valid for `method`.
-        ///
-        /// # Errors
-        /// Kind `unknown_method`, or `invalid_params` with serde's message.
         pub fn check(
             method: &str,
             params: serde_json::Map<String, serde_json::Value>,

@@ -78,9 +78,6 @@ impl Calls {
 
     /// Starts a tool call, whose answer follows later. Returns how long the call occupied this
     /// thread if it is already done.
-    ///
-    /// # Errors
-    /// Kind `unknown_tool` or `overloaded`.
     pub fn start(
         &self,
         id: &RequestId,
@@ -167,9 +164,6 @@ impl Calls {
     }
 
     /// Starts work that writes its result; the answer follows later.
-    ///
-    /// # Errors
-    /// Kind `overloaded`.
     pub fn begin(
         &self,
         id: &RequestId,
@@ -190,9 +184,6 @@ impl Calls {
 
     /// Starts work without a time limit; the answer follows later. `begin` is called once the
     /// request is admitted, so a rejected request never starts.
-    ///
-    /// # Errors
-    /// Kind `overloaded`.
     pub fn wait(
         &self,
         id: &RequestId,

@@ -146,9 +146,6 @@ pub struct Shared {
 
 impl Server {
     /// Binds 127.0.0.1 on the port of `settings`. Connections wait until [`Server::run`].
-    ///
-    /// # Errors
-    /// [`ServerError::Bind`] where the port is taken; [`ServerError::Random`].
     pub async fn bind(
         settings: Settings,
         token: TokenKeeper,

@@ -46,9 +46,6 @@ struct Code {
 
 impl Pages {
     /// Creates a one-time code, valid for [`CODE_SECONDS`] from `now`.
-    ///
-    /// # Errors
-    /// [`TokenError::Random`].
     pub fn code(&self, now: Instant) -> Result<String, TokenError> {
         let code = Token::generate()?.reveal();
         let mut codes = lock(&self.0);
@@ -77,9 +74,6 @@ impl Pages {
 
 /// Creates a token for a page, as `NAME.KEY`. It is valid for [`PAGE_DAYS`] from `now`, as long as
 /// the daemon's token is `main`.
-///
-/// # Errors
-/// [`TokenError::Random`].
 pub fn page_token(main: &Token, now: SystemTime) -> Result<String, TokenError> {
     let until = seconds(now) + u64::from(PAGE_DAYS) * 24 * 60 * 60;
     let name = format!("{PAGE}{until}-{}", &Token::generate()?.reveal()[..32]);

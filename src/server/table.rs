@@ -44,9 +44,6 @@ pub enum Who {
 
 impl Who {
     /// Checks that a caller of this scope may call the method.
-    ///
-    /// # Errors
-    /// Kind `forbidden`.
     pub fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
         if self == Self::Anyone || scope.is_person() || (self, scope) == (Self::Speaker, Scope::Acp)
         {
@@ -382,9 +379,6 @@ pub struct Methods {
 
 impl Methods {
     /// Reads a request of a client of this kind.
-    ///
-    /// # Errors
-    /// Kinds `unknown_method`, `invalid_params` and `forbidden`.
     pub fn prepare(
         &self,
         method: &str,

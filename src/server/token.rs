@@ -87,9 +87,6 @@ impl fmt::Debug for Token {
 
 impl Token {
     /// Generates a token from the system's randomness.
-    ///
-    /// # Errors
-    /// [`TokenError::Random`].
     pub fn generate() -> Result<Self, TokenError> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
@@ -186,9 +183,6 @@ impl Token {
     }
 
     /// Reads the token from `path`, which must exist.
-    ///
-    /// # Errors
-    /// As [`Token::load_or_create`].
     pub fn load(path: &Path) -> Result<Self, TokenError> {
         let metadata = private::check_file(path).map_err(not_ours("look at", path))?;
         if metadata.len() > 128 {
@@ -199,9 +193,6 @@ impl Token {
     }
 
     /// Replaces the token atomically. A running daemon uses it from the next connection on.
-    ///
-    /// # Errors
-    /// As [`Token::load_or_create`].
     pub fn rotate(path: &Path) -> Result<Self, TokenError> {
         secure_folder(path)?;
         let token = Self::generate()?;
@@ -285,9 +276,6 @@ pub struct TokenKeeper {
 
 impl TokenKeeper {
     /// Follows the file at `path`, which is created if it is missing.
-    ///
-    /// # Errors
-    /// As [`Token::load_or_create`].
     pub fn follow(path: &Path) -> Result<Self, TokenError> {
         let token = Token::load_or_create(path)?;
         Ok(Self { path: Some(path.to_owned()), last: watch::Sender::new(token) })

@@ -130,9 +130,6 @@ pub struct Audit(pub(super) Database);
 
 impl Audit {
     /// Writes rows in one transaction. Returns the number of the last.
-    ///
-    /// # Errors
-    /// [`StoreError`]: no row is written.
     pub fn write(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
         self.0.change("write the audit", |change| {
             rows.iter().try_fold(0, |_, row| insert(change, row))

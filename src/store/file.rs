@@ -94,9 +94,6 @@ impl DatabaseFile {
     }
 
     /// Opens the database in this folder, if there is one.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub fn open_if_there(folder: &Path) -> Result<Option<Self>, StoreError> {
         assert!(
             rusqlite::version_number() >= OLDEST_SQLITE,
@@ -130,9 +127,6 @@ impl DatabaseFile {
     }
 
     /// Fails if another file has replaced the database or its log.
-    ///
-    /// # Errors
-    /// [`StoreError::Gone`].
     pub fn check_there(&self) -> Result<(), StoreError> {
         let now = [FileId::at(&self.path), FileId::at(&log_of(&self.path))];
         match now == self.ids {
@@ -239,9 +233,6 @@ pub(super) enum Header {
 }
 
 /// Reads the header of a database file.
-///
-/// # Errors
-/// [`StoreError::Newer`], [`StoreError::Io`].
 pub(super) fn read_header(path: &Path) -> Result<Header, StoreError> {
     let head = match header::read(path) {
         Ok(head) => head,

@@ -187,18 +187,12 @@ impl Inbox {
     }
 
     /// The turn to which a message was delivered, if it was.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn delivered_to(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
         self.0.read(|connection| delivered_to(connection, id))
     }
 
     /// Stores a message; durable when this returns, and only then may it be acknowledged. The same id
     /// and text are stored once; another text with the same id is stored and marked.
-    ///
-    /// # Errors
-    /// [`StoreError`]: it is not stored.
     pub fn receive(&self, new: &NewMessage<'_>) -> Result<Received, StoreError> {
         let hash = BlobHash::of(new.text.as_bytes()).to_string();
         self.0.change("keep a message", |change| {
@@ -267,9 +261,6 @@ impl Inbox {
 
     /// Changes the state of a message at a person's request, if it is in one of the states `only`. Returns
     /// whether it was. A message that becomes new again has no attempt counted.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn move_to(
         &self,
         id: i64,
@@ -292,9 +283,6 @@ impl Inbox {
     }
 
     /// One message.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn get(&self, id: i64) -> Result<InboxRow, StoreError> {
         self.0.read(|connection| one(connection, id))
     }
@@ -316,9 +304,6 @@ impl Inbox {
 
     /// Sets the state of a message, and its turn. A message that is done loses its text, which the
     /// conversation has; its hash stays, to recognise a duplicate.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn settle(
         &self,
         id: i64,

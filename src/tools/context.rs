@@ -69,9 +69,6 @@ pub struct Context {
 
 impl Context {
     /// Resolves a path, or the name of a note in any folder.
-    ///
-    /// # Errors
-    /// As [`Names::resolve`](crate::index::names::Names::resolve).
     pub fn find(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
         self.index.names.resolve(self.asking(), asked, want)
     }

@@ -22,9 +22,6 @@ pub struct Facts(String);
 
 impl Facts {
     /// Serializes `data` with the members of each object sorted by key.
-    ///
-    /// # Errors
-    /// `data` has a map whose keys are not texts.
     pub fn of<T: Serialize + ?Sized>(data: &T) -> Result<Self, serde_json::Error> {
         let at = Cell::new(0);
         let mut written = Written { bytes: Vec::with_capacity(ROOM), at: &at };

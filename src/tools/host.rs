@@ -24,9 +24,6 @@ pub trait Host: std::fmt::Debug + Send + Sync {
     fn open_note(&self, cancel: &Cancel) -> Option<Option<OpenNote>>;
 
     /// Opens a note, at a line if given. Returns the path of the open note.
-    ///
-    /// # Errors
-    /// No program is connected; it refused; or the outcome is unknown.
     fn open(
         &self,
         path: &VaultPath,

@@ -43,9 +43,6 @@ fn turn(id: i64) -> String {
 
 impl Job {
     /// Loads a stored job.
-    ///
-    /// # Errors
-    /// The row or the changes cannot be read.
     pub fn read(context: &Context, row: JobRow) -> Result<Self, ToolError> {
         let fault = |error: serde_json::Error| {
             ToolError::plain(ErrorCode::IoError, format!("job {} cannot be read: {error}", row.id))
@@ -64,9 +61,6 @@ impl Job {
     }
 
     /// The job with this number, if the caller may see all its notes.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn find(context: &Context, id: u64) -> Result<Self, ToolError> {
         let row = context.journal.store().jobs.get(id.cast_signed()).map_err(not_kept)?;
         let job = row.map(|row| Self::read(context, row)).transpose()?;

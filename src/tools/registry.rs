@@ -223,9 +223,6 @@ impl Definition {
 }
 
 /// Calls a tool with its arguments as JSON, past policy and audit: only `calls` does.
-///
-/// # Errors
-/// The tool's own failure.
 pub fn call(
     tool: &Definition,
     context: &Context,
@@ -276,9 +273,6 @@ impl Registry {
     }
 
     /// As [`Self::get`], or an error for the caller that names the nearest tool.
-    ///
-    /// # Errors
-    /// There is no such tool.
     pub fn find(&self, name: &str) -> Result<&Arc<Definition>, ToolError> {
         self.get(name).ok_or_else(|| {
             let likeness = |known: &&str| strsim::jaro_winkler(known, name);

@@ -79,9 +79,6 @@ impl Durable {
 
     /// Writes a new file in this folder by `write` and syncs its content, at once or with the
     /// batch.
-    ///
-    /// # Errors
-    /// From `write` or the system.
     pub fn write_file(
         &self,
         folder: &Folder,

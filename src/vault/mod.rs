@@ -122,9 +122,6 @@ impl Vault {
     /// `state` is the steward's own folder for this vault: rescued texts go to its `recovery/`,
     /// files deleted under `trashOption: none` to its `kept/`. `progress` is called with the number
     /// of entries seen so far, from any thread.
-    ///
-    /// # Errors
-    /// [`VaultError::Io`] if the folder cannot be opened or listed.
     pub fn open(
         place: &Path,
         state: &Path,
@@ -139,9 +136,6 @@ impl Vault {
     /// As [`Self::open`], and watches each folder before listing it, so that the one scan misses no
     /// change. Events are applied by every query ([`Watcher::settle`]), and in the background once
     /// [`Watcher::watch`] is called.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub fn open_watched(
         place: &Path,
         state: &Path,

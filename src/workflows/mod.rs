@@ -185,9 +185,6 @@ impl Workflows {
     }
 
     /// Parses a definition and checks it against the available tools.
-    ///
-    /// # Errors
-    /// [`WorkflowError::Invalid`].
     pub fn check(&self, text: &str, source: &str) -> Result<Workflow, WorkflowError> {
         self.0.calls.renew_tools();
         let tools = self.0.calls.tools();

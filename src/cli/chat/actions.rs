@@ -32,9 +32,6 @@ const LISTED: usize = 20;
 const MAX_DIFF: usize = 60;
 
 /// Runs a command.
-///
-/// # Errors
-/// The command's error; the chat continues.
 pub async fn perform(
     talk: &mut Talk<'_>,
     command: Command,

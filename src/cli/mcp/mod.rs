@@ -41,9 +41,6 @@ pub enum McpAction {
 pub use relay::run_for_guest;
 
 /// Serves the client on stdin and stdout until it disconnects, or prints or writes its settings.
-///
-/// # Errors
-/// No vault; stdout or the client's settings cannot be written.
 pub fn run(
     session: &Session,
     arguments: &McpArguments,

@@ -37,9 +37,6 @@ const MOST: usize = 64;
 const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
 /// Serves a client until its input ends and every request is answered.
-///
-/// # Errors
-/// stdin or stdout cannot be used.
 pub fn run(session: &Session, root: &Path) -> Result<ExitCode, Failure> {
     let most = session.settings.config.server.max_message_bytes;
     serve(Way::new(session, root, Scope::Mcp), most)

@@ -27,9 +27,6 @@ pub struct DraftArguments {
 }
 
 /// Has a model draft rules, and shows them with their descriptions and the files that they select.
-///
-/// # Errors
-/// No daemon or no model; rules that cannot be read; as `write_file` says.
 pub fn run(
     session: &Session,
     arguments: &DraftArguments,

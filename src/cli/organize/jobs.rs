@@ -111,9 +111,6 @@ pub fn apply(
 }
 
 /// Stops a running job of any caller.
-///
-/// # Errors
-/// No daemon runs; there is no such job, or it does not run.
 pub fn stop(
     session: &Session,
     arguments: &StopArguments,

@@ -73,9 +73,6 @@ pub fn run(
 }
 
 /// Whether the person agrees to the changes in `shown`: beforehand by `yes`, or now on the terminal.
-///
-/// # Errors
-/// Nobody can be asked.
 fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool, Failure> {
     if yes {
         return Ok(true);

@@ -111,9 +111,6 @@ pub struct EditPlanArguments {
 }
 
 /// Makes a plan, and prints it.
-///
-/// # Errors
-/// A file that cannot be read; as the tool says.
 pub fn plan(
     session: &Session,
     arguments: &PlanArguments,
@@ -144,9 +141,6 @@ pub fn plan(
 }
 
 /// Changes a plan, and prints it.
-///
-/// # Errors
-/// An item that is not written `3=PATH`; as the tool says.
 pub fn edit(
     session: &Session,
     arguments: &EditPlanArguments,

@@ -94,9 +94,6 @@ pub enum RulesAction {
 }
 
 /// Checks, enables, disables and lists rules.
-///
-/// # Errors
-/// A file that cannot be read; the vault cannot be opened; as the daemon says.
 pub fn run(
     session: &Session,
     arguments: &RulesArguments,

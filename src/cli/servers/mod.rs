@@ -93,9 +93,6 @@ pub enum ServersAction {
 }
 
 /// Lists, shows, allows, adds or removes servers.
-///
-/// # Errors
-/// There is no such server, it cannot be used, or the settings cannot be changed.
 pub fn run(
     session: &Session,
     arguments: &ServersArguments,

@@ -60,9 +60,6 @@ pub enum ServiceAction {
 }
 
 /// Installs, removes or shows the service of the vault.
-///
-/// # Errors
-/// No vault, a system without user services, or the system's error.
 pub fn run(
     session: &Session,
     arguments: &ServiceArguments,

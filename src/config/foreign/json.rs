@@ -8,9 +8,6 @@ use serde_json::{Map, Value};
 const MAX_DEPTH: usize = 127;
 
 /// Returns `text` with the entry `section`.`name`. `loose` allows comments and trailing commas.
-///
-/// # Errors
-/// Why the text cannot be edited.
 pub fn with(
     text: &str,
     section: &str,

@@ -68,9 +68,6 @@ pub struct ForeignFile {
 
 impl ForeignFile {
     /// Reads the file, which may be missing.
-    ///
-    /// # Errors
-    /// [`ForeignError::Unreadable`].
     pub fn read(path: &Path, language: Language) -> Result<Self, ForeignError> {
         let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let before = current(&real)
@@ -84,9 +81,6 @@ impl ForeignFile {
     }
 
     /// Returns the text with the entry `section`.`name`, an object of strings and lists of strings.
-    ///
-    /// # Errors
-    /// [`ForeignError::Unusual`].
     pub fn with(&self, section: &str, name: &str, entry: &Value) -> Result<String, ForeignError> {
         let before = self.before.as_deref().unwrap_or_default();
         let (mark, body) = match before.strip_prefix('\u{feff}') {
@@ -104,18 +98,12 @@ impl ForeignFile {
     }
 
     /// Returns the text of a TOML file without the section `section`.`name`.
-    ///
-    /// # Errors
-    /// [`ForeignError::Unusual`].
     pub fn without(&self, section: &str, name: &str) -> Result<String, ForeignError> {
         let edited = toml::without(self.before.as_deref().unwrap_or_default(), section, name);
         edited.map_err(|reason| ForeignError::Unusual { path: self.path.clone(), reason })
     }
 
     /// Replaces the file with `text` atomically.
-    ///
-    /// # Errors
-    /// [`ForeignError::Raced`], [`ForeignError::Unwritable`].
     pub fn save(&self, text: &str) -> Result<(), ForeignError> {
         let unwritable = |source| ForeignError::Unwritable { path: self.path.clone(), source };
         if let Some(folder) = self.real.parent() {
@@ -130,9 +118,6 @@ impl ForeignFile {
 }
 
 /// The content of a settings file as a value.
-///
-/// # Errors
-/// It is missing, or cannot be read or parsed.
 pub fn value(path: &Path, language: Language) -> Result<Value, ForeignError> {
     let unreadable = |source| ForeignError::Unreadable { path: path.to_path_buf(), source };
     let text = current(path).map_err(unreadable)?;

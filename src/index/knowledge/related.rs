@@ -50,9 +50,6 @@ pub struct Related {
 
 impl Knowledge {
     /// The notes in scope that are related to the note at `path` with this text. `links` has for each note how much its links have in common.
-    ///
-    /// # Errors
-    /// [`Cancelled`]: the caller cancelled.
     pub fn related(
         &self,
         path: &VaultPath,

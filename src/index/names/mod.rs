@@ -142,9 +142,6 @@ impl Names {
     }
 
     /// Resolves a path or name to a file, and reads it.
-    ///
-    /// # Errors
-    /// As [`Self::resolve`], and [`Reader::read`](crate::vault::Reader::read).
     pub fn read(
         &self,
         asking: Asking<'_>,

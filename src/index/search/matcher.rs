@@ -73,9 +73,6 @@ pub struct Pattern {
 
 impl Pattern {
     /// Compiles a pattern. `ignore_case`: whether case is ignored; `None`: unless it has a capital.
-    ///
-    /// # Errors
-    /// [`PatternError`]: an invalid pattern.
     pub fn compile(pattern: &str, ignore_case: Option<bool>) -> Result<Self, PatternError> {
         let length = pattern.chars().count();
         if length == 0 {

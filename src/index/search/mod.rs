@@ -173,9 +173,6 @@ impl Limit {
 }
 
 /// Searches the vault by reading every file of the query. The text index must give the same results.
-///
-/// # Errors
-/// [`PatternError`]: an invalid pattern. A cancelled search ends early with partial results.
 pub fn search(
     vault: &Vault,
     query: &Query,

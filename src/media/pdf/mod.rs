@@ -84,9 +84,6 @@ pub fn is_pdf(bytes: &[u8]) -> bool {
 }
 
 /// The text from the page `first`, counted from 1, within `bounds`.
-///
-/// # Errors
-/// [`BadPdf`].
 pub fn read(bytes: &[u8], first: usize, bounds: &Bounds<'_>) -> Result<PdfText, BadPdf> {
     let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {

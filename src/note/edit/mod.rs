@@ -175,9 +175,6 @@ fn line_list(lines: &[usize], count: usize) -> String {
 }
 
 /// Applies one edit to `bytes` and returns the result.
-///
-/// # Errors
-/// [`EditError`]; this function never touches a file.
 pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {

@@ -114,9 +114,6 @@ impl Glob {
 
     /// Like [`Glob::parse`], but braces around a single choice are literal (`{draft}.md`, `{{date}}`), and
     /// so is a sign after `\` (`\{draft\}.md`, `\[x\]`, `5 \* 5`). `None` if that makes no difference.
-    ///
-    /// # Errors
-    /// As [`Glob::parse`].
     pub fn literal(pattern: &str) -> Result<Option<Self>, GlobError> {
         let literal = Self::read(pattern, Signs::Literal)?;
         Ok(Some(literal).filter(|literal| Self::parse(pattern).as_ref() != Ok(literal)))

@@ -105,9 +105,6 @@ pub fn read(text: &str, find_base: &FindBase<'_>) -> Result<RuleFile, Vec<Diagno
 }
 
 /// Reads the fenced blocks `rules` of a note. Places are those in the note.
-///
-/// # Errors
-/// As [`read`], and the note has no such block.
 pub fn read_note(note: &str, find_base: &FindBase<'_>) -> Result<RuleFile, Vec<Diagnostic>> {
     let blocks = blocks(note, "rules");
     if blocks.is_empty() {

@@ -229,9 +229,6 @@ impl Blobs {
     }
 
     /// The length of a blob, by its header.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
     pub fn length(&self, hash: BlobHash) -> Result<u64, BlobError> {
         self.open(hash).map(|(_, _, length)| length)
     }
@@ -253,9 +250,6 @@ impl Blobs {
     }
 
     /// Writes a blob to `to`. The bytes are verified only when this returns `Ok`.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
     pub fn copy(&self, hash: BlobHash, to: &mut impl Write) -> Result<(), BlobError> {
         let damaged = |reason: String| BlobError::Damaged { hash, reason };
         let (file, compression, length) = self.open(hash)?;
@@ -284,9 +278,6 @@ impl Blobs {
     }
 
     /// Reads a blob and compares it with its hash.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
     pub fn verify(&self, hash: BlobHash) -> Result<(), BlobError> {
         self.copy(hash, &mut io::sink())
     }

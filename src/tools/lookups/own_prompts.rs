@@ -101,9 +101,6 @@ impl OwnPrompt {
     }
 
     /// What is sent, and the selected text that it speaks of.
-    ///
-    /// # Errors
-    /// The named note is not there; what the prompt uses is not given.
     pub(super) fn fill(
         &self,
         context: &Context,

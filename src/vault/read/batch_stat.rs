@@ -33,9 +33,6 @@ impl<'v> BatchStat<'v> {
     }
 
     /// Stats a resolved path, if [`Reader::open_file`] would open it.
-    ///
-    /// # Errors
-    /// As [`Reader::open_file`].
     pub fn stat(&mut self, path: &VaultPath) -> Result<Meta, VaultError> {
         // A folder is not opened from the kernel's cache alone.
         let plain = if nonblocking::is_active() { None } else { self.plain(path) };

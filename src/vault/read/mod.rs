@@ -101,9 +101,6 @@ impl Reader {
 
     /// [`Resolver::resolve`] and [`Self::read`] in one, without a stat if the catalogue knows the
     /// file.
-    ///
-    /// # Errors
-    /// Theirs.
     pub fn read_asked(&self, asked: &str) -> Result<(VaultPath, FileContent), VaultError> {
         let path = self.parse(asked)?;
         self.find_root()?;
@@ -161,9 +158,6 @@ impl Reader {
     }
 
     /// The same with a limit in bytes.
-    ///
-    /// # Errors
-    /// As [`Self::open_file`]; [`VaultError::TooLarge`] above `limit`.
     pub fn read_within(&self, path: &VaultPath, limit: u64) -> Result<FileContent, VaultError> {
         let patience = Instant::now() + Duration::from_secs(1);
         loop {

@@ -262,9 +262,6 @@ impl Watcher {
     }
 
     /// As [`Root::check_root`](super::Root::check_root), but accepts a replacement folder.
-    ///
-    /// # Errors
-    /// [`VaultError::Gone`].
     pub(super) fn find_root(&self) -> Result<(), VaultError> {
         match self.check_root() {
             Err(_) if !nonblocking::would_block() => self.rescan(),

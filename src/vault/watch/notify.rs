@@ -27,9 +27,6 @@ pub(in crate::vault) struct Events {
 
 impl Events {
     /// Watches the vault's root and all below it.
-    ///
-    /// # Errors
-    /// Why there are no events, for the user.
     pub fn start(root: &Root) -> Result<Self, String> {
         let refused = |error: notify::Error| format!("the system gave no watcher: {error}");
         let (sender, receiver) = mpsc::channel();

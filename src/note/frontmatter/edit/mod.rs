@@ -61,9 +61,6 @@ pub fn apply(text: &str, changes: &[PropertyChange]) -> Result<Edited, PropertyE
 }
 
 /// Makes one change with the exact value: checks no tags, turns nothing into a list.
-///
-/// # Errors
-/// [`PropertyError`]
 pub(in crate::note) fn apply_exactly(
     text: &str,
     change: &PropertyChange,
