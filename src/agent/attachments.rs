@@ -40,7 +40,6 @@ pub struct Attachments {
     pub excerpts: Vec<Excerpt>,
 }
 
-/// An image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     mime: String,
@@ -53,7 +52,6 @@ pub struct Excerpt {
     /// The note's path in the vault; `None` for a text that is not from a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The excerpt.
     pub text: String,
 }
 

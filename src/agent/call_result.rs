@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 use crate::note::code::ErrorCode;
 use crate::tools::{Image, Learnt};
 
-/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
-    /// The text for the model.
     pub text: String,
     /// The structured result for programs.
     pub data: Value,
@@ -19,13 +17,11 @@ pub struct CallResult {
     pub is_error: bool,
     /// Updates to the model's read set.
     pub learnt: Vec<Learnt>,
-    /// The files that the call changed, for people.
     pub files: Vec<ChangedFile>,
     /// The image that goes with the text.
     pub image: Option<Arc<Image>>,
 }
 
-/// A file that a call changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: String,
@@ -38,7 +34,6 @@ pub struct ChangedFile {
 }
 
 impl CallResult {
-    /// A failed call.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::done(text.into(), Value::Null) }
     }

@@ -31,10 +31,8 @@ const PROMPT: &str = "You write rules that organise the notes of an Obsidian vau
     begins with ! or holds `: `. Actions: move, archive: true, rename, set, remove, tag, untag, append, prepend, \
     template, create, trash: true. Texts may hold {{expressions}}; `title` is the note's name.";
 
-/// The input of a draft.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftRequest<'a> {
-    /// The person's sentence.
     pub sentence: &'a str,
     /// The names that expressions may use.
     pub language: &'a str,
@@ -50,7 +48,6 @@ pub struct Draft<T> {
     /// The model's text.
     pub yaml: String,
     pub rules: T,
-    /// The model that wrote it.
     pub origin: Origin,
 }
 
@@ -60,7 +57,6 @@ pub enum DraftError {
     /// The last attempt and its errors.
     #[error("the model wrote no rule that can be read, in {TRIES} tries")]
     Unreadable { yaml: String, faults: String },
-    /// The model request failed.
     #[error("the model did not answer")]
     Model(#[from] LlmError),
 }

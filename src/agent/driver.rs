@@ -48,7 +48,6 @@ pub(super) struct TurnResult {
     pub is_kept: bool,
 }
 
-/// A running turn.
 pub(super) struct Driver {
     shared: Arc<Shared>,
     settings: Arc<TurnSettings>,
@@ -161,7 +160,6 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs the turn to its end.
     pub(super) async fn run(
         mut self,
         begins: Event,
@@ -521,7 +519,6 @@ impl Driver {
     }
 }
 
-/// The outcome of a turn that failed to begin.
 pub(super) fn failed_to_begin(
     shared: &Shared,
     conversation: ConversationId,

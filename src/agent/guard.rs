@@ -11,7 +11,6 @@ use crate::policy::Scope;
 use crate::tools::{Basis, Context, ToolError};
 use crate::vault::{View, Want, WriteTarget};
 
-/// The hint for the model.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +128,6 @@ pub(super) fn unread(error: ToolError) -> ToolError {
     }
 }
 
-/// The name of a turn in the journal.
 pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Display) -> String {
     format!("conversation {conversation}, turn {turn}")
 }

@@ -27,7 +27,6 @@ pub struct Agent {
 pub struct Undelivered(Vec<UserMessage>);
 
 impl Agent {
-    /// An idle agent.
     pub fn new(ports: Ports, settings: TurnSettings) -> Self {
         Self { shared: Arc::new(Shared::new(ports, settings)), orders: Arc::default() }
     }

@@ -26,12 +26,10 @@ const DESCRIPTION: usize = 200;
 /// The largest temperature that any vendor takes.
 const HOTTEST: f64 = 2.0;
 
-/// The `[agents]` section: agents by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Agents(#[serde(deserialize_with = "checked")] pub BTreeMap<String, NamedAgent>);
 
-/// One agent, `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NamedAgent {
@@ -56,7 +54,6 @@ pub struct NamedAgent {
     /// The program of a guest, with its arguments; empty: an agent of our own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// The environment variables of a guest.
     #[serde(skip_serializing_if = "Variables::is_empty")]
     pub env: Variables,
     /// The folders that a guest may write, besides its own.
@@ -103,19 +100,16 @@ pub enum AgentMissing {
     /// The settings have none of that name.
     #[error("the settings have no agent `{name}`")]
     Unknown { name: String, known: Vec<String> },
-    /// It has `enabled = false`.
     #[error("the agent `{name}` is switched off in the settings")]
     Off { name: String },
     /// Its program cannot be asked.
     #[error("the agent `{name}` cannot be asked: {reason}")]
     NoGuest { name: String, reason: String },
-    /// Its model cannot be asked.
     #[error("the agent `{name}` has a model that cannot be asked: {reason}")]
     NoModel { name: String, reason: String },
 }
 
 impl AgentMissing {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { known, .. } if known.is_empty() => {
@@ -144,7 +138,6 @@ impl Agents {
         all.filter(|(_, agent)| agent.enabled)
     }
 
-    /// The agent that a conversation names.
     pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
         match self.0.get(name) {
             Some(agent) if agent.enabled => Ok(agent),
@@ -156,7 +149,6 @@ impl Agents {
         }
     }
 
-    /// The models that agents name.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         self.0.values().filter_map(|agent| agent.model.as_deref())
     }

@@ -29,7 +29,6 @@ pub enum Own {
     End { reason: String },
 }
 
-/// The definitions for the model.
 pub fn specs() -> Vec<ToolSpec> {
     let spec = |name: &str, description: &str, properties: Value, required: Value| ToolSpec {
         name: name.to_owned(),

@@ -29,7 +29,6 @@ pub enum MemoryError {
     Broken { message: String, hint: Option<String> },
 }
 
-/// Where a message was routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
     Started {
@@ -46,7 +45,6 @@ pub enum Routing {
     },
 }
 
-/// The stored end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTurn {
     pub conversation: ConversationId,
@@ -120,7 +118,6 @@ pub trait Memory: Send + Sync + 'static {
         why: &str,
     ) -> Result<Option<TurnId>, MemoryError>;
 
-    /// The stored end of a turn.
     fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError>;
 
     /// The turns that an earlier run left running, and the messages it never delivered. Changes
@@ -151,15 +148,12 @@ pub trait Memory: Send + Sync + 'static {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub turns: Vec<(ConversationId, TurnId)>,
-    /// Undelivered messages.
     pub messages: Vec<UserMessage>,
 }
 
-/// A model to ask, and its window.
 #[derive(Clone)]
 pub struct Model {
     pub provider: Arc<dyn Provider>,
-    /// The context window in tokens.
     pub window: u64,
 }
 
@@ -169,7 +163,6 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The configured models.
 pub trait Models: Send + Sync + 'static {
     /// The model for the next turn; `None` if none is configured.
     fn current(&self) -> Option<Model>;
@@ -228,7 +221,6 @@ pub struct CallRequest {
     pub agent: Option<Arc<ActiveAgent>>,
 }
 
-/// The outcome of a call.
 pub enum CallOutcome {
     Done(CallResult),
     /// A person has to approve first; nothing was done yet.
@@ -252,7 +244,6 @@ pub trait Pending: Send {
     ) -> BoxFuture<'static, CallOutcome>;
 }
 
-/// The tools for the model.
 pub trait Toolbox: Send + Sync + 'static {
     /// The definitions, in a constant order.
     fn specs(&self) -> Vec<ToolSpec>;
@@ -290,14 +281,17 @@ pub enum Update {
     /// Something was said or done.
     Show(Show),
     /// The turn is running; `queued` messages wait to be delivered.
-    Running { queued: usize },
+    Running {
+        queued: usize,
+    },
     /// The turn waits for approval.
     RequiresAction {
         /// How many messages wait to be delivered.
         queued: usize,
     },
-    /// The turn ended, and its end was stored.
-    Ended { end: End },
+    Ended {
+        end: End,
+    },
     /// The use of the context window, and the cost of this run's turns.
     Usage {
         used: u64,
@@ -316,7 +310,6 @@ pub trait UpdateSink: Send + Sync + 'static {
 
 /// The vault around the agent. May block.
 pub trait VaultContext: Send + Sync + 'static {
-    /// The vault's name.
     fn vault(&self) -> String;
 
     /// The current situation, as a caller of this scope may see it. Its news are changes by others

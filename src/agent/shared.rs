@@ -54,7 +54,6 @@ pub(super) struct State {
     spent: HashMap<ConversationId, f64>,
 }
 
-/// Returns the outcome to the sender of a message.
 type OutcomeSender = oneshot::Sender<Result<MessageOutcome, PromptError>>;
 
 pub(super) struct RunningTurn {
@@ -84,12 +83,9 @@ impl Future for PendingOutcome {
     }
 }
 
-/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageOutcome {
-    /// The conversation that it was routed to.
     pub conversation: ConversationId,
-    /// The turn that it was delivered in.
     pub turn: TurnId,
     /// Why that turn ended; `None` if the steward stopped first.
     pub reason: Option<Reason>,
@@ -154,7 +150,6 @@ impl Shared {
         PendingOutcome(answered)
     }
 
-    /// The notice of changes for a conversation.
     pub fn told(&self, conversation: ConversationId, moment: &Situation) -> Option<String> {
         self.state().told.entry(conversation).or_default().news(moment)
     }

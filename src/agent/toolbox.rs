@@ -25,14 +25,12 @@ use crate::vault::Cancel;
 /// The agent's name as a caller.
 pub const NAME: &str = "agent";
 
-/// Asks a person for approval.
 pub trait Person: Send + Sync + 'static {
     /// Puts a question to every client that can answer one. Dropping the future withdraws it.
     /// `call` is the call's id for clients.
     fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)>;
 }
 
-/// The tools of one vault.
 #[derive(Clone)]
 pub struct VaultToolbox {
     calls: Calls,
@@ -46,7 +44,6 @@ impl VaultToolbox {
         Self { calls, person, images: Recent::default() }
     }
 
-    /// Converts the outcome of a call. Blocks.
     fn answer(&self, outcome: Outcome, made: Made) -> CallOutcome {
         match outcome {
             Outcome::Answered(Ok(answer)) => {
@@ -80,7 +77,6 @@ impl VaultToolbox {
 
 /// Details of a call that its result needs.
 struct Made {
-    /// The call's id.
     call: String,
     /// The turn's name in the journal.
     turn: String,

@@ -23,7 +23,6 @@ const KEYS: [&str; 5] = ["filters", "formulas", "properties", "summaries", "view
 const VIEW_KEYS: [&str; 8] =
     ["type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries"];
 
-/// A base.
 #[derive(Debug, Clone)]
 pub struct BaseFile {
     /// At least one: a base without views is a table of all files.
@@ -31,12 +30,10 @@ pub struct BaseFile {
     /// Warnings from the text alone; see [`BaseFile::check`] for those that need the vault.
     pub warnings: Vec<Diagnostic>,
     formulas: Vec<(Text, Arc<Expression>)>,
-    /// Every expression with its place.
     expressions: Vec<(Arc<Expression>, Node)>,
     text: Arc<str>,
 }
 
-/// A view of a base.
 #[derive(Debug, Clone)]
 pub struct View {
     /// The layout: `table`, `cards`, `list`, `map`, or a plugin's own.
@@ -98,7 +95,6 @@ pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
 pub struct Condition {
     /// `None` if it is empty.
     pub filter: Option<Filter>,
-    /// Every expression with its place.
     pub expressions: Vec<(Arc<Expression>, Node)>,
 }
 
@@ -126,7 +122,6 @@ pub fn read_condition(
     }
 }
 
-/// The diagnostic for invalid YAML.
 pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
     let line = text[..fault.at].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = text[line..].lines().next().unwrap_or_default();
@@ -366,7 +361,6 @@ impl<'t> Reader<'t> {
         Some(join(filters.collect()))
     }
 
-    /// Expressions by name: formulas, or summaries.
     fn named(&mut self, node: &Node, what: &str, is_summary: bool) -> Vec<Formula> {
         let mut found = Vec::new();
         for (key, value) in self.mapping(node, &format!("`{what}`")) {
@@ -545,7 +539,6 @@ impl<'t> Reader<'t> {
         known.map(|known| Summary::BuiltIn((*known).into()))
     }
 
-    /// Reports cycles of formulas.
     fn circular(&mut self, formulas: &[Formula]) {
         let trees =
             formulas.iter().map(|(name, formula, _)| (&**name, &**formula)).collect::<Vec<_>>();

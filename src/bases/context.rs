@@ -25,7 +25,6 @@ pub struct Scope<'a> {
     pub zone: &'a dyn Zone,
     /// The file that is `this`, if any.
     pub this: Option<FileId>,
-    /// The seed of `random()`.
     pub seed: u64,
     pub formulas: &'a [(Text, Arc<Expression>)],
 }
@@ -41,7 +40,6 @@ impl std::fmt::Debug for Scope<'_> {
 
 /// Evaluates arguments for functions that decide which of them to evaluate, and how often.
 pub(super) trait Walk<'a> {
-    /// The value of an argument.
     fn eval(&mut self, expr: &Expr) -> Value;
     /// The value of an argument for an element of a list, with `acc` if given.
     fn of_element(&mut self, expr: &Expr, value: &Value, index: usize, acc: Option<Value>)
@@ -67,7 +65,6 @@ impl<'a> Context<'a> {
         Self { scope, times, row: None, steps: 0, randoms: 0, used_this: Cell::new(false) }
     }
 
-    /// Moves to another row.
     pub(super) fn begin(&mut self, row: Option<FileId>) {
         self.row = row;
         self.steps = 0;

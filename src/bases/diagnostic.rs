@@ -30,7 +30,6 @@ pub enum Kind {
     OutsideVault,
     /// A folder that no tool may access, such as `.obsidian`.
     ProtectedPath,
-    /// A cycle of formulas.
     Circular,
     /// Nested deeper than 200.
     TooDeep,
@@ -81,7 +80,6 @@ impl Kind {
 pub enum Severity {
     /// It runs but probably does not do what was intended.
     Warning,
-    /// It cannot run.
     Error,
 }
 
@@ -99,7 +97,6 @@ impl Deref for Diagnostic {
     }
 }
 
-/// The content of a [`Diagnostic`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
     pub kind: Kind,
@@ -123,12 +120,10 @@ impl Diagnostic {
         Self::new(kind, Severity::Error, text, at, message.into())
     }
 
-    /// A warning at a range of `text`.
     pub fn warning(kind: Kind, text: &str, at: Span, message: impl Into<String>) -> Self {
         Self::new(kind, Severity::Warning, text, at, message.into())
     }
 
-    /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());

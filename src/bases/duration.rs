@@ -59,7 +59,6 @@ impl Unit {
 }
 
 impl Duration {
-    /// A duration of `amount` units.
     pub fn of(amount: f64, unit: Unit) -> Self {
         let mut duration = Self::default();
         match unit {
@@ -98,7 +97,6 @@ impl Duration {
         Some(sum)
     }
 
-    /// The sum of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             years: self.years + other.years,
@@ -108,7 +106,6 @@ impl Duration {
         }
     }
 
-    /// The duration times a factor.
     pub fn times(&self, factor: f64) -> Self {
         Self {
             years: self.years * factor,

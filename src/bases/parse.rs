@@ -60,7 +60,6 @@ pub fn parse(source: &str, options: Options) -> Result<Expression, Diagnostic> {
     Ok(parser.tree.finish(root))
 }
 
-/// Variables in scope.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bound {
     value: bool,

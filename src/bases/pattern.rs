@@ -202,7 +202,6 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A literal character.
     fn char(&mut self, c: char) {
         if regex_syntax::is_meta_character(c) {
             self.written.push('\\');

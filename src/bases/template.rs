@@ -32,7 +32,6 @@ pub struct Template {
     purpose: Purpose,
 }
 
-/// A piece of a template.
 #[derive(Debug, Clone)]
 pub enum Part {
     Text(Text),
@@ -292,14 +291,12 @@ struct Component {
     is_needed: bool,
 }
 
-/// The parser of a template.
 struct Reader<'s> {
     source: &'s str,
     purpose: Purpose,
     /// The first byte that is not in a part yet.
     at: usize,
     parts: Vec<Part>,
-    /// The ranges of literal text.
     texts: Vec<Range<usize>>,
     /// The components of a path, each with its offset and whether it contains an expression.
     names: Vec<(usize, String, bool)>,

@@ -150,7 +150,6 @@ impl Object {
     }
 }
 
-/// A link as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The target as written, with its `#heading` or `#^block`.
@@ -218,6 +217,5 @@ impl Pattern {
 #[error("{message}")]
 pub struct EvalError {
     pub message: String,
-    /// The place in the expression.
     pub at: Span,
 }

@@ -12,7 +12,6 @@ use super::query::{ColumnKey, Filter, Query, SortBy, Summary};
 use super::source::{Column, Hint, Source};
 use super::value::{EvalError, FileId, Text, Value};
 
-/// The result of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// The groups with rows on this page; a single one without a key if the query does not group.
@@ -47,7 +46,6 @@ pub struct Row {
     pub cells: Vec<Value>,
 }
 
-/// Rows for which the filter failed.
 #[derive(Debug, Clone, Default)]
 pub struct Failed {
     pub count: usize,
@@ -62,7 +60,6 @@ pub struct FailedAt {
     pub expression: Text,
 }
 
-/// The rows of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     /// From 0.
@@ -278,7 +275,6 @@ impl Reader {
     }
 }
 
-/// A prepared summary.
 enum Own<'a> {
     BuiltIn(&'a str),
     Formula(Prepared),

@@ -14,7 +14,6 @@ pub struct Request {
     pub tool: String,
     pub arguments: Value,
     pub caller: Caller,
-    /// The conversation that makes the call.
     pub conversation: Option<String>,
     /// The turn that makes the call: all changes of a turn form one change set.
     pub turn: Option<String>,
@@ -46,7 +45,6 @@ impl fmt::Debug for Request {
     }
 }
 
-/// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
     pub action: Action,
@@ -98,7 +96,6 @@ impl Content {
     }
 }
 
-/// The name of an action.
 pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
@@ -110,7 +107,6 @@ pub fn word(action: Action) -> &'static str {
     }
 }
 
-/// The decision on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Approved, this once.

@@ -109,7 +109,6 @@ impl Calls {
         &self.0.context
     }
 
-    /// The callable tools.
     pub fn tools(&self) -> Arc<Registry> {
         self.0.tools.load_full()
     }
@@ -159,7 +158,6 @@ impl Calls {
         self.0.policy.replace(settings);
     }
 
-    /// The policy that judges the calls.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }
@@ -220,7 +218,6 @@ impl Calls {
         self.0.store.settings.set(REPLACED, None)
     }
 
-    /// The permanent approvals of a person.
     pub fn agreements(&self) -> Result<Vec<ApprovalRow>, StoreError> {
         self.0.agreements.list()
     }
@@ -230,7 +227,6 @@ impl Calls {
         self.0.agreements.revoke(id)
     }
 
-    /// The rows of the audit up to now.
     pub fn audited(&self, wanted: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
         self.0.store.audit.rows(wanted)

@@ -58,7 +58,6 @@ impl Work {
     }
 }
 
-/// The answer of a tool.
 pub type Answered = Result<Answer<Facts>, ToolError>;
 
 /// The tools of one vault, as a transport calls them.
@@ -118,16 +117,10 @@ impl Tools for Calls {
 /// Why work did not complete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// The caller cancelled it.
     #[error("the request was cancelled")]
     Cancelled,
-    /// The deadline passed.
     #[error("the request took longer than {seconds} seconds")]
-    Late {
-        /// The deadline in seconds.
-        seconds: u64,
-        progress: Progress,
-    },
+    Late { seconds: u64, progress: Progress },
     /// The work panicked or was aborted; the text says why.
     #[error("the tool broke off")]
     BrokeOff(String),
@@ -148,7 +141,6 @@ pub enum Progress {
 }
 
 impl Stopped {
-    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -204,7 +196,6 @@ impl Task {
         self.0.is_asking.load(Ordering::Acquire)
     }
 
-    /// Cancels the work.
     pub fn cancel(&self) {
         self.0.cancel.cancel();
         self.0.give_up.notify_one();

@@ -35,7 +35,6 @@ impl Tracker {
         begun.is_ok().then(|| Guard(Arc::clone(&self.0)))
     }
 
-    /// The number running.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)

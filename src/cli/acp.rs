@@ -59,7 +59,6 @@ struct Relay<'a> {
 /// A request of the client.
 struct Asked {
     method: String,
-    /// The conversation that it names.
     session: Option<String>,
 }
 

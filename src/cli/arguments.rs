@@ -221,7 +221,6 @@ impl Cli {
         Self::from_arg_matches(&matches)
     }
 
-    /// The settings that the flags set.
     pub fn flags(&self) -> Flags {
         let verbose = match self.global.verbose {
             0 => None,
@@ -275,7 +274,6 @@ impl Command {
         }
     }
 
-    /// The default log level of the command.
     pub fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::Info,
@@ -456,7 +454,6 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
 }
 
-/// The command line as it is described to clap.
 pub fn command() -> clap::Command {
     Cli::command()
 }

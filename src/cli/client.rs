@@ -56,7 +56,6 @@ pub enum ClientError {
     NotTheDaemon { port: u16 },
     #[error("{}", .0.message)]
     Answer(ErrorObject),
-    /// The connection was lost.
     #[error("the connection to the daemon broke: {0}")]
     Broken(String),
 }
@@ -229,7 +228,6 @@ impl Client {
         Ok(id)
     }
 
-    /// Sends a notification.
     pub async fn tell(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
         let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.send(told.to_string()).await

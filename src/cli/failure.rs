@@ -39,7 +39,6 @@ pub struct Failure {
     pub message: String,
     /// The next step; may list items, one per line.
     pub hint: Option<String>,
-    /// Details for programs.
     pub data: Option<Value>,
 }
 

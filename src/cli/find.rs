@@ -52,7 +52,6 @@ pub struct FindArguments {
     pub first_result: u64,
 }
 
-/// Prints the notes.
 pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
     if !find.sources.is_empty() {
         let query = find.words.join(" ");

@@ -32,7 +32,6 @@ struct Report {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Link {
-    /// Its name in the settings.
     name: String,
     window: Option<u64>,
     max_output: Option<u32>,
@@ -70,7 +69,6 @@ struct Provider {
     wire: Option<Wire>,
     base_url: Option<String>,
     key_needed: Option<bool>,
-    /// The source of the key; never the key.
     key: Option<vendor_keys::Source>,
     offered: Option<Vec<String>>,
     error: Option<String>,
@@ -264,7 +262,6 @@ fn told(link: &Link) -> String {
     if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }
 }
 
-/// The source of a key, in words.
 pub(super) fn place(source: &vendor_keys::Source) -> String {
     match source {
         vendor_keys::Source::Environment { variable } => format!("${variable}"),

@@ -221,7 +221,6 @@ fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, F
     Ok(changes)
 }
 
-/// Answers a question.
 fn decide(
     session: &Session,
     root: &Path,

@@ -31,7 +31,6 @@ pub struct Connection {
     _driver: JoinSet<()>,
 }
 
-/// The response to a posted message.
 pub struct Posted {
     pub status: u16,
     pub text: String,

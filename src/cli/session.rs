@@ -33,12 +33,10 @@ pub struct Session {
     pub environment: Environment,
     /// The steward's own folders.
     pub folders: Folders,
-    /// The effective settings.
     pub settings: Settings,
     /// The error in the settings file. `settings` are the defaults then, and only the running
     /// daemon may be asked: it uses the settings that it read before.
     pub fault: Option<Failure>,
-    /// The settings given as flags.
     pub flags: Flags,
     pub log: Log,
     /// Obsidian's own configuration.

@@ -22,13 +22,11 @@ use crate::protocol::settings::{
 use crate::server::token::Token;
 use crate::vault::View;
 
-/// The source of the settings.
 #[derive(Debug)]
 pub struct Place {
     environment: Environment,
     folders: Folders,
     flags: Flags,
-    /// The absolute path of the file.
     file: PathBuf,
     named: bool,
 }

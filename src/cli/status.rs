@@ -249,7 +249,6 @@ pub(super) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// The state of the SmartHole connection, in words.
 fn smarthole(state: &SmartHoleState) -> String {
     let mut words = match state.state {
         SmartHoleConnection::Disabled => "off".to_owned(),
@@ -275,7 +274,6 @@ fn mode(mode: Option<&ModeResult>) -> String {
     }
 }
 
-/// The confinement of the daemon, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {

@@ -55,7 +55,6 @@ struct Found {
     services: Vec<service::Plan>,
     /// Completions and man pages that a person made.
     scripts: Vec<PathBuf>,
-    /// Vaults with the plugin.
     plugins: Vec<PathBuf>,
     histories: Vec<History>,
     /// The folder with settings and keys, if it is there.

@@ -81,7 +81,6 @@ fn newest(session: &Session, installed: &Installation) -> Result<Version, Failur
     version.ok_or_else(|| failed(format!("it names no version: {}", shortened(&answer))))
 }
 
-/// The beginning of an answer, for an error.
 fn shortened(answer: &Value) -> String {
     answer.to_string().chars().take(80).collect()
 }

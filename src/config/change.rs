@@ -24,7 +24,6 @@ pub enum ChangeError {
     #[error("`{name}` cannot be {value}: {reason}")]
     Invalid {
         name: String,
-        /// The value as JSON.
         value: Value,
         reason: String,
         /// Which values are valid.
@@ -45,7 +44,6 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { near, .. } => Some(match near {

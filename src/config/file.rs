@@ -29,45 +29,26 @@ pub struct Config {
     pub path: Option<PathBuf>,
     /// The rest of `[vault]`.
     pub vault: vault::Settings,
-    /// `[server]`.
     pub server: server::Settings,
-    /// `[acp]`.
     pub acp: server::AcpSettings,
-    /// `[search]`.
     pub search: search::Settings,
-    /// `[knowledge]`.
     pub knowledge: knowledge::Settings,
-    /// `[journal]`.
     pub journal: journal::Settings,
-    /// `[organize]`.
     pub organize: organize::Settings,
-    /// `[policy]`.
     pub policy: policy::Settings,
-    /// `[hooks]`.
     pub hooks: hooks::Settings,
-    /// `[agent]`.
     pub agent: agent::TurnSettings,
-    /// `[agents]`.
     pub agents: agent::Agents,
-    /// `[conversation]`.
     pub conversation: agent::ConversationSettings,
-    /// `[models]`.
     pub models: llm::Settings,
-    /// `[mcp]`.
     pub mcp: mcp::Settings,
-    /// `[servers]`.
     pub servers: servers::Settings,
-    /// `[smarthole]`.
     pub smarthole: smarthole::Settings,
-    /// `[log]`.
     pub log: log::Settings,
-    /// `[security]`.
     pub security: security::Settings,
-    /// `[update]`.
     pub update: updates::Settings,
 }
 
-/// An error in the settings, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -85,13 +66,11 @@ pub enum ConfigError {
         /// What to write instead.
         hint: Option<String>,
     },
-    /// An environment variable has an invalid value.
     #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
     Variable { name: &'static str, value: String, reason: String },
 }
 
 impl ConfigError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable { .. } => Some(

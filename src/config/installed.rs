@@ -24,7 +24,6 @@ pub struct Installation {
     pub by: String,
     /// What to do for a newer version.
     pub update: String,
-    /// What to do to remove the program.
     pub remove: String,
 }
 
@@ -35,7 +34,6 @@ impl Installation {
         Self::of(&undeleted(program), environment)
     }
 
-    /// The installation of the program at `program`.
     pub fn of(program: &Path, environment: &Environment) -> Self {
         let place = Place { program, environment };
         place
@@ -83,7 +81,6 @@ fn undeleted(program: PathBuf) -> PathBuf {
     }
 }
 
-/// The place of the program.
 struct Place<'a> {
     program: &'a Path,
     environment: &'a Environment,

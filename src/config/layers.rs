@@ -15,11 +15,8 @@ use crate::policy::Mode;
 /// Settings from the command line; `None` leaves a setting to the lower layers.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    /// `--config`.
     pub config: Option<PathBuf>,
-    /// `--vault`.
     pub vault: Option<PathBuf>,
-    /// `--port`.
     pub port: Option<u16>,
     /// `--log-level`, `-v`.
     pub level: Option<Level>,
@@ -34,10 +31,8 @@ pub enum Source {
     Flag(&'static str),
 }
 
-/// The merged settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The effective settings.
     pub config: Config,
     /// The settings file, whether or not it exists.
     pub file: PathBuf,

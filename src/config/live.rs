@@ -53,13 +53,10 @@ impl std::fmt::Display for Problem {
 /// The result of checking the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// Nothing to report.
     Nothing,
     /// New settings are in effect.
     Reloaded {
-        /// The names of the changed settings.
         changed: Vec<String>,
-        /// The names of the settings that need a restart.
         needs_restart: Vec<String>,
     },
     /// The file is invalid; the old settings stay in effect.
@@ -104,7 +101,6 @@ struct State {
 pub struct Standing {
     /// The file's error, if any.
     pub problem: Option<Problem>,
-    /// The names of the settings that need a restart.
     pub needs_restart: Vec<String>,
 }
 
@@ -135,7 +131,6 @@ impl Live {
         &self.path
     }
 
-    /// The settings in effect.
     pub fn current(&self) -> Arc<Settings> {
         self.current.load_full()
     }
@@ -145,7 +140,6 @@ impl Live {
         let _ = self.sink.set(Box::new(sink));
     }
 
-    /// The state of the file.
     pub fn standing(&self) -> Standing {
         let state = self.state();
         Standing {

@@ -55,7 +55,6 @@ struct State {
     settings: Settings,
     /// The models that the settings name outside the chain.
     others: Vec<String>,
-    /// The keys that the chain was built with.
     keys: Vec<Option<Key>>,
     chosen: Option<Model>,
     known: Known,

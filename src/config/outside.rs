@@ -2,7 +2,6 @@
 
 use super::Config;
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideProgram {
     /// The part of the settings, such as "the hook `x`".

@@ -24,9 +24,7 @@ use crate::config::obsidian::{KnownVault, KnownVaults};
 pub enum Origin {
     /// `--vault`.
     Flag,
-    /// `STEWARD_VAULT`.
     Environment,
-    /// The settings file.
     Config,
     /// The working folder or a folder above it.
     Folder,
@@ -35,7 +33,6 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// A description for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Flag => "named by `--vault`",
@@ -47,7 +44,6 @@ impl Origin {
     }
 }
 
-/// The chosen vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Its canonical folder: every alias of a path gives the same one.
@@ -59,23 +55,15 @@ pub struct Choice {
     pub notices: Vec<String>,
 }
 
-/// Why no vault was chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum NoVault {
     #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]
-    Named {
-        /// The path as given.
-        path: PathBuf,
-        origin: Origin,
-        reason: String,
-        known: Vec<KnownVault>,
-    },
+    Named { path: PathBuf, origin: Origin, reason: String, known: Vec<KnownVault> },
     #[error("{} vaults are called `{name}`", known.len())]
     Ambiguous { name: String, known: Vec<KnownVault> },
     /// No vault was named or found.
     #[error("no vault found")]
     None { known: Vec<KnownVault> },
-    /// Several vaults are open in Obsidian.
     #[error("{} vaults are open in Obsidian, and none was named", known.iter().filter(|v| v.open).count())]
     Several { known: Vec<KnownVault> },
 }

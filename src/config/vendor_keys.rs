@@ -33,7 +33,6 @@ pub enum Source {
     File {
         path: PathBuf,
     },
-    /// The system's keyring.
     Keyring,
 }
 
@@ -49,11 +48,7 @@ pub enum KeyError {
     },
     /// Others could read or change it.
     #[error("refused to use the key file `{}`: {reason}", path.display())]
-    Unsafe {
-        /// The file or its folder.
-        path: PathBuf,
-        reason: NotPrivate,
-    },
+    Unsafe { path: PathBuf, reason: NotPrivate },
     /// A file operation failed.
     #[error("could not {doing} the key file `{}`: {source}", path.display())]
     Io {
@@ -70,7 +65,6 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),
@@ -91,7 +85,6 @@ pub fn credential(provider: &str) -> String {
     format!("vault-steward.{provider}")
 }
 
-/// The file for a provider's key.
 pub fn file(folders: &Folders, provider: &str) -> PathBuf {
     folders.config.join("keys").join(provider)
 }

@@ -90,7 +90,6 @@ pub struct Conversation {
     pub titled_by: Option<TitleOrigin>,
     /// The source of its first message: `chat`, `voice`, `cli`.
     pub source: String,
-    /// The live branch.
     pub branch: BranchId,
     /// The open question to the person.
     pub waiting: Option<Waiting>,
@@ -124,7 +123,6 @@ impl Conversation {
         }
     }
 
-    /// The state to display.
     pub fn shown(&self) -> Shown {
         match (self.is_working, self.state()) {
             (true, _) => Shown::Working,
@@ -134,7 +132,6 @@ impl Conversation {
     }
 }
 
-/// The state of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is open; the next message may belong to it.
@@ -167,7 +164,6 @@ pub struct Waiting {
     pub question: String,
 }
 
-/// The end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// Milliseconds since the Unix epoch.
@@ -216,7 +212,6 @@ pub struct Turn {
     pub reason: String,
 }
 
-/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     Running,
@@ -257,7 +252,6 @@ pub struct Item {
     pub body: Option<String>,
 }
 
-/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ItemKind {
     /// A message from the person.

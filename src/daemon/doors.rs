@@ -20,13 +20,11 @@ type Hearer = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
 #[derive(Default)]
 pub struct Doors {
     server: OnceLock<(Events, Approvals)>,
-    /// Other listeners.
     hearer: OnceLock<Hearer>,
     root: PathBuf,
 }
 
 impl Doors {
-    /// Creates it for the vault at `root`.
     pub fn new(root: &Path) -> Self {
         Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
     }
@@ -36,7 +34,6 @@ impl Doors {
         let _ = self.hearer.set(hear);
     }
 
-    /// Sets the server.
     pub fn open(&self, events: Events, approvals: Approvals) {
         let _ = self.server.set((events, approvals));
     }

@@ -104,7 +104,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// a new message.
 const RECEIPTS: i64 = 30 * 86_400_000;
 
-/// Options of a daemon.
 pub struct Options<'a> {
     /// The vault's folder, canonical.
     pub root: &'a Path,
@@ -132,7 +131,6 @@ pub struct Ready {
     pub vault: String,
     pub path: String,
     pub notes: u64,
-    /// The address for clients.
     pub url: String,
     pub port: u16,
 }
@@ -530,7 +528,6 @@ fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Follow
     [Following(connection), Following(work)]
 }
 
-/// Checks new notes once a minute.
 async fn check_new_notes(new_notes: Arc<NewNotes>, vault: Vault, journal: Journal) {
     let mut minutes = tokio::time::interval(Duration::from_secs(60));
     minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -134,7 +134,6 @@ pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
     Conversations::new(store, config.conversation.clone(), clock)
 }
 
-/// The settings for tools.
 pub(super) fn tool_settings(config: &Config) -> tools::Settings {
     tools::Settings {
         search: config.search.clone(),
@@ -164,7 +163,6 @@ pub(super) fn not_recovered(error: JournalError) -> StartError {
     StartError::Journal { message: error.to_string(), hint: error.hint() }
 }
 
-/// The access to the tools for `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);

@@ -16,14 +16,12 @@ pub struct ChangeSet {
     pub changes: Vec<Change>,
 }
 
-/// One change of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Gives a file new content; makes missing folders.
     Write {
         /// The path, spelt as on disk if the file exists.
         path: VaultPath,
-        /// The whole new content.
         content: Vec<u8>,
         /// The required present state.
         before: Before,
@@ -68,7 +66,6 @@ impl std::fmt::Display for ChangeSetId {
     }
 }
 
-/// A change set that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     pub change_set: ChangeSetId,
@@ -76,7 +73,6 @@ pub struct Applied {
     pub outcomes: Vec<Outcome>,
 }
 
-/// The outcome of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Written(Saved),

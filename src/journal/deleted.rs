@@ -60,7 +60,6 @@ pub struct TrashItem {
     pub change: Option<ChangeId>,
 }
 
-/// A restored file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The change set of the restoration, which can be undone.
@@ -241,7 +240,6 @@ fn ended_at(step: &RecordedStep) -> Option<DateTime<Utc>> {
     step.row.ended.and_then(DateTime::from_timestamp_millis)
 }
 
-/// An item, the step that deleted it, and its place.
 pub(super) type Deleted = (TrashItem, Option<RecordedStep>, Option<Trashed>);
 
 impl TrashItem {

@@ -35,18 +35,14 @@ pub enum SetKind {
     /// Requested by a caller.
     Change,
     Undo(Target),
-    /// Restored from the trash.
     Restore,
 }
 
-/// A change set with its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSet {
     pub id: ChangeSetId,
     pub kind: SetKind,
-    /// Its description, for people.
     pub title: String,
-    /// The requesting program.
     pub caller: String,
     pub conversation: Option<String>,
     pub turn: Option<String>,
@@ -70,10 +66,8 @@ impl ListedSet {
     }
 }
 
-/// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// A file was made.
     Created,
     /// A file got new content.
     Modified,

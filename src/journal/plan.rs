@@ -323,7 +323,6 @@ impl Folders<'_> {
         Ok(new.map(|path| Act::Folder { path }).collect())
     }
 
-    /// Steps that make the folder of `path`.
     pub fn make_parent(&mut self, path: &VaultPath) -> Result<Vec<Act>, VaultError> {
         path.parent().map_or_else(|| Ok(Vec::new()), |parent| self.make(&parent))
     }

@@ -28,15 +28,11 @@ pub struct PreviewStep {
     pub was_gone: bool,
 }
 
-/// The action of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewAction {
-    /// Writes a file.
     Write,
     Folder,
-    /// Removes a folder if it is empty.
     RemoveFolder,
-    /// Moves a file or folder.
     Move,
     /// Moves a file or folder to the trash.
     Delete,
@@ -44,7 +40,6 @@ pub enum PreviewAction {
     BringBack,
 }
 
-/// Where a text is.
 #[derive(Debug, Clone)]
 pub enum Text {
     Here(Vec<u8>),

@@ -10,7 +10,6 @@ use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Before, Meta, Revision, Trashed, VaultError, is_temp_path, temp_name};
 
-/// The rollback of an interrupted operation.
 pub(super) struct Rollback<'a> {
     pub parts: &'a Parts,
     pub steps: &'a [RecordedStep],

@@ -20,7 +20,6 @@ pub(super) struct Merged {
     pub disk: VaultPath,
     /// The text on which updates are based: that on disk where somebody else's edits are merged, else the planned one.
     pub now: Vec<u8>,
-    /// Its path when it is written.
     pub path: VaultPath,
     /// The index of the planned step that writes it last.
     pub step: usize,

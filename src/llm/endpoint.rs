@@ -76,7 +76,6 @@ impl Connections {
     }
 }
 
-/// The JSON of a response.
 async fn answered(response: Response, what: &str) -> Result<Value, LlmError> {
     let head = http::head(response.status().as_u16(), response.headers());
     if let Some(error) = http::redirect_error(&response) {
@@ -94,7 +93,6 @@ async fn answered(response: Response, what: &str) -> Result<Value, LlmError> {
 /// A provider's address and credentials, without a model.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// The provider's name.
     pub name: String,
     pub wire: Wire,
     pub address: Address,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Block, Usage};
 
-/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -15,13 +14,11 @@ pub enum ErrorKind {
     /// No credit, or a spending limit is reached. Retrying does not help.
     Billing,
     RateLimit,
-    /// The vendor is overloaded or broken.
     Overloaded,
     /// The connection failed or broke.
     Network,
     /// The server sent nothing for too long.
     Timeout,
-    /// The vendor rejected the request.
     InvalidRequest,
     /// The history exceeds the model's context window.
     ContextLength,
@@ -38,7 +35,6 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// A description for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Auth => "the key was refused",
@@ -123,7 +119,6 @@ impl LlmError {
         self.retry_same() || matches!(self.kind, Auth | Billing | NotFound | ContextLength)
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let provider = self.provider.split('/').next().unwrap_or_default();
         Some(match self.kind {

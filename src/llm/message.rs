@@ -36,18 +36,15 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
-/// One message of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// A message from the person.
     User {
         /// Text and image blocks.
         content: Vec<Block>,
     },
     /// A model's answer.
     Assistant {
-        /// The blocks, in order.
         content: Vec<Block>,
         /// The model that answered; `None` for an answer we wrote ourselves.
         origin: Option<Origin>,
@@ -85,7 +82,6 @@ impl Origin {
     }
 }
 
-/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// The neutral form.
@@ -96,7 +92,6 @@ pub struct Block {
     pub native: Option<String>,
 }
 
-/// The content of a block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
@@ -111,7 +106,6 @@ pub enum BlockKind {
         redacted: bool,
     },
     ToolCall(ToolCall),
-    /// An image.
     Image {
         /// The media type, such as `image/png`.
         mime: String,
@@ -121,7 +115,6 @@ pub enum BlockKind {
     /// An image by reference: a file of the vault. The sender of a request replaces it by [`Self::Image`].
     ImageFile {
         path: String,
-        /// The revision of the file.
         revision: String,
     },
     /// A kind of block this program does not know.
@@ -143,7 +136,6 @@ impl Block {
     }
 }
 
-/// A tool call that the model asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The vendor's id, or a generated one if the vendor sent none; unique within a history.
@@ -183,7 +175,6 @@ impl ToolArgs {
     }
 }
 
-/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call_id: String,

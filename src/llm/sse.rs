@@ -3,7 +3,6 @@
 //! Follows the standard, with two exceptions: `finish` also returns a last event without its blank
 //! line, because some servers omit it, and invalid UTF-8 becomes U+FFFD.
 
-/// A server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
     /// The event's name, or empty.
@@ -16,7 +15,6 @@ pub struct SseEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {limit} bytes")]
 pub struct EventTooLarge {
-    /// The limit in bytes.
     pub limit: usize,
 }
 

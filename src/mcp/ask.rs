@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::fault::Fault;
 use crate::protocol::envelope::RequestId;
 
-/// The id of the question.
 const NAME: &str = "approval";
 
 /// The most characters of a diff in the question.
@@ -24,12 +23,10 @@ pub(super) fn can_ask(capabilities: &Value) -> bool {
 /// The client's answer in a repeated call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The state that the question carried.
     pub state: String,
     pub said: Said,
 }
 
-/// The answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     Yes,

@@ -22,7 +22,6 @@ pub struct Call {
     pub era: Era,
     /// The client's name, if the message has it.
     pub client: Option<String>,
-    /// The name of the tool or the lookup.
     pub tool: String,
     pub arguments: Map<String, Value>,
     /// Whether the client can ask its user.
@@ -40,7 +39,6 @@ enum What {
     Lookup(Lookup),
 }
 
-/// An answer with its HTTP status.
 pub type Answered = (u16, String);
 
 impl Call {

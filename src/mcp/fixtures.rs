@@ -109,7 +109,6 @@ pub(super) fn find(
 }
 
 impl Fixture {
-    /// Its answer.
     #[must_use]
     pub fn answer(&self, states: &dyn States) -> Answered {
         match self.outcome(states) {

@@ -19,7 +19,6 @@ pub const MOST: usize = 100;
 /// The `_meta` key of the request to which a message belongs.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The subscription of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listen {
     id: RequestId,
@@ -30,7 +29,6 @@ pub struct Listen {
     updates: BTreeMap<String, String>,
 }
 
-/// A notification to the client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
     /// The list of tools changed.
@@ -47,7 +45,6 @@ pub enum Told {
 }
 
 impl Listen {
-    /// Parses the params of a subscription.
     pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
         let Some(Value::Object(wanted)) = params.get("notifications") else {
             return Err(Fault::params("`notifications` must be an object"));
@@ -137,7 +134,6 @@ impl Listen {
         told
     }
 
-    /// The message of a notification.
     #[must_use]
     pub fn tell(&self, told: &Told) -> String {
         match told {

@@ -28,7 +28,6 @@ const MAX_FILE_SIDE: u32 = 32_768;
 /// Images are decoded one at a time, so that the memory for one is all that they take.
 static DECODING: Mutex<()> = Mutex::new(());
 
-/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Png,
@@ -37,7 +36,6 @@ pub enum Format {
     WebP,
 }
 
-/// An image for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scaled {
     /// The media type: `image/png` or `image/jpeg`.
@@ -73,7 +71,6 @@ impl Format {
         }
     }
 
-    /// Its name, for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -84,7 +81,6 @@ impl Format {
         }
     }
 
-    /// The media type.
     #[must_use]
     pub fn mime(self) -> &'static str {
         match self {

@@ -43,7 +43,6 @@ pub struct StoredConversations {
 }
 
 impl StoredConversations {
-    /// The conversations of the vault in this folder.
     pub fn new(conversations: Conversations, folder: String) -> Self {
         Self { conversations, folder, journal: None, agent: None }
     }
@@ -182,7 +181,6 @@ impl StoredConversations {
         })
     }
 
-    /// Ends a conversation.
     pub fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
             return Ok(EndResult { session_id: None, ended: false });
@@ -211,7 +209,6 @@ impl StoredConversations {
         Ok(ForkResult { session_id: id.to_string(), branch })
     }
 
-    /// Searches the text of conversations.
     pub fn search(
         &self,
         params: SearchConversationsParams,
@@ -225,7 +222,6 @@ impl StoredConversations {
         Ok(SearchConversationsResult { found: found.into_iter().map(one).collect() })
     }
 
-    /// Deletes conversations permanently.
     pub fn delete(
         &self,
         params: DeleteConversationParams,
@@ -283,7 +279,6 @@ impl StoredConversations {
         Ok(RenameConversationResult { session_id: id.to_string(), title })
     }
 
-    /// The model usage.
     pub fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
         let id = params.session_id.as_deref().map(numbered).transpose()?;
         let rows = self.conversations.usage(params.days, id).map_err(failed)?;

@@ -10,7 +10,6 @@ use crate::store::usage::Used;
 /// The most characters of one item.
 const SAID: usize = 100_000;
 
-/// A conversation as clients see it.
 pub fn info(one: Conversation) -> ConversationInfo {
     let (state, shown) = (one.state().word().to_owned(), one.shown().word().to_owned());
     let end = one.ended.as_ref();
@@ -39,7 +38,6 @@ pub fn info(one: Conversation) -> ConversationInfo {
     }
 }
 
-/// An item in plain words.
 pub(super) fn said(item: Item) -> ItemInfo {
     let (turn, branch, kind) = (item.turn, item.branch, item.kind);
     let said = view::said(item);

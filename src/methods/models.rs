@@ -105,7 +105,6 @@ pub async fn set_key(
     Ok(ModelKeyResult { models })
 }
 
-/// A provider and its known models.
 struct Provider {
     name: String,
     /// The provider can be asked without further set-up.

@@ -218,7 +218,6 @@ fn limiting(item: &Item) -> Option<Scope> {
     }
 }
 
-/// The end of a turn that ended without an answer.
 fn end(turn: &Turn) -> Option<SessionUpdate> {
     let (severity, title) = match memory::reason(turn) {
         Some(Reason::Done | Reason::Waiting | Reason::Ended) => return None,

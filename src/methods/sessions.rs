@@ -53,7 +53,6 @@ impl Sessions {
         Self { agent, conversations, calls, models, root: root.to_owned() }
     }
 
-    /// Calls the tools.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
@@ -124,7 +123,6 @@ impl Sessions {
         Ok(choices)
     }
 
-    /// Deletes a conversation permanently.
     pub fn delete(
         &self,
         params: &SessionDeleteParams,
@@ -176,7 +174,6 @@ impl Sessions {
         }
     }
 
-    /// Sets the mode of a conversation.
     pub fn set_mode(
         &self,
         params: &SetModeParams,
@@ -188,7 +185,6 @@ impl Sessions {
         Ok(SetModeResult {})
     }
 
-    /// Sets an option of a conversation.
     pub fn set_option(
         &self,
         params: &SetConfigOptionParams,

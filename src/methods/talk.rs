@@ -69,7 +69,6 @@ impl Talk {
         Self { agent, conversations, sessions, root: root.to_owned() }
     }
 
-    /// The agent.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -79,7 +78,6 @@ impl Talk {
         &self.sessions
     }
 
-    /// The conversations.
     pub fn conversations(&self) -> &Conversations {
         &self.conversations
     }

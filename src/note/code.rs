@@ -32,7 +32,6 @@ pub enum ErrorCode {
     NotAFolder,
     /// Larger than the tool handles.
     TooLarge,
-    /// The file is not text.
     BinaryFile,
     /// The text to replace is not in the file.
     NoMatch,
@@ -44,11 +43,9 @@ pub enum ErrorCode {
     PatchFailed,
     /// The regular expression or glob is malformed.
     InvalidPattern,
-    /// The expression or the base is malformed.
     InvalidExpression,
     /// The operating system does not allow it.
     PermissionDenied,
-    /// The disk or the quota is full.
     StorageFull,
     /// Any other failure of the file system.
     IoError,
@@ -112,7 +109,6 @@ impl ErrorCode {
         Self::InvalidRule,
     ];
 
-    /// The code on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",

@@ -6,7 +6,6 @@
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, Offset, Timelike};
 
-/// A formatted date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Formatted {
     pub text: String,
@@ -43,7 +42,6 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// Formats `time` as `format` says.
 pub fn format(time: &DateTime<FixedOffset>, format: &str) -> Formatted {
     let mut formatted = Formatted { text: String::new(), unknown: Vec::new() };
     write(time, format, &mut formatted);

@@ -27,7 +27,6 @@ pub struct NameFault {
     pub suggestion: String,
 }
 
-/// The rule that a name breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameReason {
     /// Empty or only whitespace.
@@ -84,12 +83,10 @@ pub enum NameReason {
 }
 
 impl NameFault {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::InvalidPath
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         format!("call it `{}`", self.suggestion)
     }

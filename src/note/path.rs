@@ -30,10 +30,7 @@ pub struct VaultPath(Arc<str>);
 pub enum PathError {
     /// `..` that climbs above the root, an absolute path elsewhere, a drive or a URL.
     #[error("`{path}` leads out of the vault")]
-    Outside {
-        /// The path as given.
-        path: String,
-    },
+    Outside { path: String },
     /// The text cannot be a path.
     #[error("`{path}` is not a usable path: {reason}")]
     Invalid {
@@ -131,7 +128,6 @@ impl VaultPath {
         (path.is_empty() || path.split('/').all(sound)).then(|| Self(Arc::from(path)))
     }
 
-    /// Borrows the path.
     pub fn borrowed(&self) -> PathRef<'_> {
         PathRef::from(self)
     }

@@ -11,10 +11,8 @@ const MAX_NAME: usize = 60;
 /// be a stranger's, and the message is the person's own.
 const SELECTION: &str = "the selected text";
 
-/// A note as a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// Its property `description`.
     pub description: Option<String>,
     /// Its property `arguments`: what can follow its name, for people.
     pub hint: Option<String>,
@@ -22,7 +20,6 @@ pub struct Prompt {
     pub text: String,
 }
 
-/// What a prompt is filled with.
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'a> {
     /// The path of the note that is meant.
@@ -31,7 +28,6 @@ pub struct Given<'a> {
     pub has_selection: bool,
     /// What followed the prompt's name.
     pub arguments: &'a str,
-    /// The day and the formats.
     pub variables: Variables<'a>,
 }
 
@@ -61,7 +57,6 @@ pub fn name_of(note: &str) -> String {
 }
 
 impl Prompt {
-    /// Parses the text of a note.
     pub fn parse(text: &str) -> Self {
         let found = frontmatter::find(text, 0);
         let property = |name: &str| {

@@ -11,7 +11,6 @@ use crate::vault::{Catalogue, Kind, View};
 /// The placeholder for the number in a suffix.
 const NUMBER: &str = "{n}";
 
-/// A request for a path.
 #[derive(Debug, Clone)]
 pub struct Wish {
     /// The current path; `None` for a new file.
@@ -20,7 +19,6 @@ pub struct Wish {
     pub on_conflict: OnConflict,
 }
 
-/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     To(VaultPath),

@@ -34,7 +34,6 @@ pub struct Said {
     pub path: VaultPath,
     /// The text of its first heading.
     pub heading: Option<String>,
-    /// Its property `title`.
     pub title: Option<String>,
     /// The days of its date properties.
     pub dates: Vec<(String, NaiveDate)>,
@@ -42,7 +41,6 @@ pub struct Said {
     pub conflict_of: Option<VaultPath>,
 }
 
-/// A finding about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub path: VaultPath,
@@ -51,11 +49,9 @@ pub struct Finding {
     pub message: String,
     /// A suggested name with its extension.
     pub suggestion: Option<String>,
-    /// Other files involved.
     pub others: Vec<VaultPath>,
 }
 
-/// The kinds of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
@@ -81,7 +77,6 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// The kind in a word or two.
     pub fn word(self) -> &'static str {
         match self {
             Self::Forbidden => "forbidden",

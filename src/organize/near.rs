@@ -14,11 +14,9 @@ use crate::bases::source::Source as _;
 use crate::bases::view::PreparedFilter;
 use crate::bases::{Evaluator, Scope};
 
-/// A near miss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NearMiss {
     pub path: String,
-    /// The rule, by name.
     pub rule: String,
     /// The failing part with the values it read: `file.hasTag("meeting")  false: tags are call, work`.
     pub part: String,
@@ -83,7 +81,6 @@ fn of_rule(
     Ok(())
 }
 
-/// The conjuncts of a condition.
 fn conjuncts(filter: &Filter, parts: &mut Vec<Filter>) {
     match filter {
         Filter::And(all) => all.iter().for_each(|one| conjuncts(one, parts)),

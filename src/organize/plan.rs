@@ -16,7 +16,6 @@ pub struct Plan {
     pub faults: Vec<RuleFault>,
     /// Files that were looked at.
     pub looked_at: usize,
-    /// The links that follow its moves.
     #[serde(default)]
     pub links: Following,
 }
@@ -107,7 +106,6 @@ pub enum Risk {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
     pub kind: ProblemKind,
-    /// A sentence for people.
     pub message: String,
     /// Whether the item is left out of the job until a person has changed it.
     pub blocks: bool,
@@ -125,7 +123,6 @@ impl Problem {
     }
 }
 
-/// The kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
@@ -153,7 +150,6 @@ pub enum ProblemKind {
     NotApplicable,
 }
 
-/// A rule of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedRule {
     pub name: String,
@@ -162,7 +158,6 @@ pub struct PlannedRule {
     pub took: usize,
 }
 
-/// An error in a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuleFault {
     pub rule: String,
@@ -249,7 +244,6 @@ impl Plan {
         folders
     }
 
-    /// The items that can be applied.
     pub fn applicable(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| !item.is_blocked())
     }

@@ -11,7 +11,6 @@ use crate::bases::template::Template;
 use crate::bases::value::Text;
 use crate::note::path::VaultPath;
 
-/// One rule of a rule file.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// Unique in its file.
@@ -27,7 +26,6 @@ pub struct Rule {
     pub formulas: Vec<(Text, Arc<Expression>)>,
     /// The value of `this` in `when`: the base, if `when` is a view of one.
     pub this: Option<VaultPath>,
-    /// The actions in order.
     pub actions: Vec<Action>,
     /// Higher priorities first; equal ones in the order of the file.
     pub priority: i64,
@@ -73,7 +71,6 @@ impl Rule {
     }
 }
 
-/// An action of a rule.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Moves the note into this folder.
@@ -86,7 +83,6 @@ pub enum Action {
         values: Vec<(String, Assigned)>,
         if_present: IfPresent,
     },
-    /// Removes properties.
     Remove(Vec<String>),
     /// Adds tags to the frontmatter, without `#`.
     Tag(Vec<Template>),
@@ -137,7 +133,6 @@ pub enum OnConflict {
     Skip,
     /// The item waits for a person to choose a path.
     Ask,
-    /// Planning fails.
     Fail,
 }
 

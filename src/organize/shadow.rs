@@ -36,7 +36,6 @@ struct Asked {
     below: Option<Column>,
 }
 
-/// The vault as it will be.
 pub struct Shadow<'a> {
     below: &'a dyn Source,
     types: Arc<PropertyTypes>,
@@ -67,7 +66,6 @@ impl<'a> Shadow<'a> {
         self.only.set(file);
     }
 
-    /// Shows a file as it is.
     pub fn forget(&self, file: FileId) {
         self.overlays.borrow_mut().remove(&file);
     }

@@ -18,7 +18,6 @@ const MOST: usize = 5;
 pub struct About<'a> {
     /// Its name without the extension.
     pub name: &'a str,
-    /// Its property `title`.
     pub title: Option<String>,
     pub heading: Option<String>,
     /// Words that somebody proposes for its name, and who does. They replace its name, title and heading.
@@ -27,7 +26,6 @@ pub struct About<'a> {
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
 }
 
-/// A suggested name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// Without the extension.

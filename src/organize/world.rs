@@ -8,7 +8,6 @@ use crate::index::properties::Moment;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 
-/// The environment of planning.
 pub struct World<'a> {
     /// The vault within the caller's view: other files are in no plan.
     pub vault: &'a Vault,
@@ -48,7 +47,6 @@ pub enum PlanError {
         /// The occupant of the path.
         reason: String,
     },
-    /// The caller cancelled.
     #[error("the call was cancelled")]
     Cancelled,
 }

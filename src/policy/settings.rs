@@ -21,7 +21,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All modes.
     pub const ALL: [Self; 4] = [Self::Ask, Self::Auto, Self::Plan, Self::ReadOnly];
 
     /// The mode's name: `ask`, `auto`, `plan`, `read-only`.
@@ -46,7 +45,6 @@ impl Mode {
         if rank(other) > rank(self) { other } else { self }
     }
 
-    /// The mode of that name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.word() == word)
     }
@@ -125,13 +123,9 @@ pub struct Settings {
     pub off: Vec<Switch>,
     /// The maximum for clients that do not speak for a person.
     pub client: Permission,
-    /// The maximum for ACP clients.
     pub acp: Permission,
-    /// The maximum for MCP clients.
     pub mcp: Permission,
-    /// The maximum for voice messages.
     pub voice: Permission,
-    /// The maximum for enabled rules.
     pub rule: Permission,
     /// Folders that callers other than a person may see. Empty: all.
     pub read: Vec<String>,
@@ -158,7 +152,6 @@ pub struct Settings {
     pub pending_seconds: u32,
     /// Time limit of a tool in seconds. 0: no limit but the server's own.
     pub call_seconds: u32,
-    /// Days that audit rows are stored.
     pub audit_days: u32,
     /// Maximum number of audit rows.
     pub audit_calls: u32,

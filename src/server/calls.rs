@@ -150,7 +150,6 @@ impl Calls {
         Some(took.max(Duration::from_nanos(1)))
     }
 
-    /// The context of a request from this client.
     pub fn context(&self, client: Client, cancel: Cancel) -> Context {
         Context {
             client,
@@ -208,7 +207,6 @@ impl Calls {
         Ok(())
     }
 
-    /// Cancels the request `id`.
     pub fn cancel(&self, id: &RequestId) {
         if let Some(task) = lock(&self.in_flight).get(id) {
             task.cancel();
@@ -220,7 +218,6 @@ impl Calls {
         lock(&self.in_flight).values().for_each(Task::abandon);
     }
 
-    /// Admits a request to those in flight.
     fn admit(&self, id: &RequestId, work: Work) -> Result<Task, ErrorObject> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() >= self.settings.max_in_flight as usize {

@@ -79,11 +79,7 @@ use token::TokenKeeper;
 pub enum ServerError {
     /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
-    Bind {
-        port: u16,
-        /// The system's error.
-        source: io::Error,
-    },
+    Bind { port: u16, source: io::Error },
     /// The system has no randomness.
     #[error("could not get random bytes: {0}")]
     Random(getrandom::Error),
@@ -110,7 +106,6 @@ pub struct Server {
 pub struct Shared {
     /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
-    /// The current settings of MCP clients.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
     /// The settings of ACP clients; a connection keeps those it started with.
     acp: Arc<ArcSwap<AcpSettings>>,
@@ -135,7 +130,6 @@ pub struct Shared {
     /// The rate limit of HTTP requests, for all callers together, since each request has a
     /// connection of its own.
     requests: Mutex<Bucket>,
-    /// Questions to a person.
     approvals: Approvals,
     /// The guests of the agent, whose sessions have tokens of their own.
     guests: OnceLock<Guests>,
@@ -188,7 +182,6 @@ impl Server {
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
-    /// The port bound.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.shared.port

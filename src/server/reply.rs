@@ -31,7 +31,6 @@ impl From<ErrorObject> for Refusal {
     }
 }
 
-/// The response for a value with this status, or for the refusal.
 pub(super) fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
     match answer {
         Ok(value) => (status, Json(value)).into_response(),

@@ -29,7 +29,6 @@ pub struct Repoll<F> {
     waker: Waker,
 }
 
-/// Receives the wake-ups.
 #[derive(Default)]
 struct Wakes {
     state: AtomicU8,
@@ -37,7 +36,6 @@ struct Wakes {
 }
 
 impl<F> Repoll<F> {
-    /// Wraps `future`.
     pub fn new(future: F) -> Self {
         let wakes = Arc::<Wakes>::default();
         let waker = Waker::from(Arc::clone(&wakes));

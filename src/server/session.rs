@@ -233,7 +233,6 @@ impl Session {
         Ok(())
     }
 
-    /// The answer to `initialize`.
     fn introduction(&self, params: &InitializeParams) -> Result<InitializeResult, ErrorObject> {
         if self.open {
             return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));

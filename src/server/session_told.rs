@@ -6,7 +6,6 @@ use crate::protocol::session::{
     StateParams, StopReason,
 };
 
-/// An event in a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionTold {
     /// A message, a tool call or the like.
@@ -14,10 +13,8 @@ pub enum SessionTold {
     Message {
         id: String,
         kind: MessageKind,
-        /// The whole text.
         text: String,
     },
-    /// The state of the conversation changed.
     State {
         state: SessionState,
         /// The number of messages waiting to be delivered.

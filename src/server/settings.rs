@@ -60,7 +60,6 @@ pub struct Settings {
     pub ping_seconds: u32,
 }
 
-/// Settings of ACP clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpSettings {
@@ -113,7 +112,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The limits that a client has to know.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {

@@ -31,7 +31,6 @@ use crate::protocol::session::{SessionCancelParams, SessionUpdateParams};
 use crate::protocol::tools::ToolsCallParams;
 use crate::vault::Cancel;
 
-/// The callers of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Every client with a token. ACP clients can call only ACP's own methods.
@@ -55,7 +54,6 @@ impl Who {
     }
 }
 
-/// The client that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub name: String,
@@ -64,7 +62,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client as a caller of tools.
     #[must_use]
     pub fn caller(&self) -> Caller {
         Caller { scope: self.scope, name: self.name.clone() }
@@ -98,7 +95,6 @@ impl Afterwards {
     }
 }
 
-/// The server's status.
 #[derive(Debug, Clone)]
 pub struct ServerState {
     pub version: String,
@@ -114,7 +110,6 @@ impl Context {
         self.client.scope
     }
 
-    /// The events of the vault.
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.shared.events
@@ -132,7 +127,6 @@ impl Context {
         &self.shared.approvals
     }
 
-    /// The server's status.
     #[must_use]
     pub fn server(&self) -> ServerState {
         ServerState {
@@ -180,7 +174,6 @@ impl Context {
         self.attached.offers_setup()
     }
 
-    /// Detaches the conversation.
     pub fn detach(&self, session: &str) {
         self.attached.remove(session);
     }
@@ -354,7 +347,6 @@ impl<S: Send + Sync + 'static> Table<S> {
         self.rows.iter().map(|(name, (who, _))| (*name, *who))
     }
 
-    /// The methods, served by `services`.
     #[must_use]
     pub fn serve(self, services: Arc<S>) -> Methods {
         let bound = |prepare: Prepare<S>| -> Bound {
@@ -371,7 +363,6 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 }
 
-/// The methods of a server.
 pub struct Methods {
     rows: BTreeMap<&'static str, (Who, Bound)>,
     cancel_turn: CancelTurn,
@@ -399,7 +390,6 @@ impl Methods {
     }
 }
 
-/// The writer of a handler's result.
 fn written<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
 where
     S: Send + Sync + 'static,

@@ -26,7 +26,6 @@ pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
-/// The purpose of a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// The daemon's proof, before a client identifies itself.
@@ -45,26 +44,16 @@ pub enum TokenError {
     Random(getrandom::Error),
     /// The file or its folder is accessible to others.
     #[error("refused to use the token file `{path}`: {reason}")]
-    Unsafe {
-        /// The file or the folder.
-        path: PathBuf,
-        reason: NotPrivate,
-    },
+    Unsafe { path: PathBuf, reason: NotPrivate },
     /// The file's content is not a token.
     #[error("`{path}` holds no token")]
     Malformed { path: PathBuf },
     /// A file operation failed.
     #[error("could not {doing} `{path}`")]
-    Io {
-        /// The failed action.
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl TokenError {
-    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

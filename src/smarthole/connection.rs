@@ -121,7 +121,6 @@ impl SmartHole {
         });
     }
 
-    /// The state of the connection now.
     pub fn status(&self) -> ConnectionStatus {
         lock(&self.0.status).clone()
     }

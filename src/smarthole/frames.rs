@@ -14,12 +14,10 @@ const MAX_REASON: usize = 1_000;
 /// In bytes; messages with a longer id are ignored.
 const MAX_ID: usize = 1_000;
 
-/// A message from a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedMessage {
     /// SmartHole's id: an arbitrary text, and not always unique.
     pub id: String,
-    /// The recognised or typed text.
     pub text: String,
     pub how: Delivery,
 }
@@ -38,11 +36,9 @@ pub struct Delivery {
     pub timestamp: Option<String>,
 }
 
-/// A frame from SmartHole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     Registered,
-    /// The registration failed.
     Refused {
         /// SmartHole's error code.
         code: String,

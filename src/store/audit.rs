@@ -25,14 +25,12 @@ pub struct AuditRow {
     pub paths: String,
     /// `allowed`, `refused`, `dry_run`, `asked`.
     pub decision: String,
-    /// The layer that refused or asked.
     pub layer: Option<String>,
     pub reason: Option<String>,
     /// Who answered the approval request, if there was one.
     pub answered_by: Option<String>,
     /// `ok`, or the error kind.
     pub outcome: Option<String>,
-    /// Duration in microseconds.
     pub microseconds: i64,
     /// Bytes returned or written.
     pub bytes: i64,
@@ -62,7 +60,6 @@ pub struct MadeBy {
     pub tools: BTreeSet<String>,
 }
 
-/// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
     pub id: i64,
@@ -124,7 +121,6 @@ fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
     Ok(change.last_insert_rowid())
 }
 
-/// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit(pub(super) Database);
 

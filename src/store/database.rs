@@ -101,7 +101,6 @@ impl Database {
         work()
     }
 
-    /// The state folder.
     pub fn folder(&self) -> &Path {
         &self.0.folder
     }

@@ -67,7 +67,6 @@ pub enum StoreError {
         what: &'static str,
         number: i64,
     },
-    /// A turn is running in the conversation.
     #[error("a turn is running in conversation {conversation}")]
     Conflict { conversation: i64 },
     #[error("the journal's database failed: {}", message(.0))]

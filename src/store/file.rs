@@ -135,7 +135,6 @@ impl DatabaseFile {
         }
     }
 
-    /// The connection, for reading.
     pub fn read(&self) -> &Connection {
         &self.connection
     }

@@ -16,7 +16,6 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The local time now.
     pub fn now(&self) -> DateTime<FixedOffset> {
         match self {
             Self::System => Local::now().fixed_offset(),
@@ -24,7 +23,6 @@ impl Clock {
         }
     }
 
-    /// The local time zone.
     pub fn zone(&self) -> Box<dyn Zone> {
         match self {
             Self::System => Box::new(Local),

@@ -24,26 +24,20 @@ use crate::organize;
 use crate::policy::Permission;
 use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 
-/// The settings of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Limits of text search.
     pub search: search::Settings,
-    /// Settings of plans.
     pub organize: organize::Settings,
     /// The folder of the person's own prompts; empty: none.
     pub prompts_folder: String,
 }
 
-/// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// Read access to the vault.
     pub vault: Vault,
     /// Write access to the vault.
     pub journal: Journal,
-    /// The vault's indexes.
     pub index: Index,
     pub settings: Settings,
     /// The most characters of text for the caller.
@@ -53,7 +47,6 @@ pub struct Context {
     pub origin: Origin,
     /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
-    /// The caller's permission.
     pub most: Permission,
     pub clock: Clock,
     /// Decides on changes before they are made; without it all are allowed.

@@ -14,14 +14,11 @@ use crate::vault::VaultError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// The stable word.
     pub code: ErrorCode,
-    /// The message, with actual names.
     pub message: String,
     /// Advice on the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Structured data for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// What the error reveals about a file.
@@ -30,12 +27,10 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// An error with a hint and no data.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..Self::plain(code, message) }
     }
 
-    /// An error with its message alone.
     pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, data: None, learnt: None }
     }

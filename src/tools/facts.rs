@@ -38,17 +38,14 @@ impl Facts {
         Ok(Self(String::from_utf8(bytes).expect("JSON is text")))
     }
 
-    /// The JSON.
     pub fn json(&self) -> &str {
         &self.0
     }
 
-    /// The JSON.
     pub fn into_json(self) -> String {
         self.0
     }
 
-    /// Parses the result as a value.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
@@ -61,7 +58,6 @@ impl From<Value> for Facts {
     }
 }
 
-/// The output with its length.
 struct Written<'a> {
     bytes: Vec<u8>,
     at: &'a Cell<usize>,

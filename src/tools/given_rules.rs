@@ -71,7 +71,6 @@ impl GivenRules {
         Self::of(context, given)
     }
 
-    /// The rules.
     pub fn read(&self, context: &Context) -> Result<RuleFile, ToolError> {
         let mut file = self.parse(context).map_err(|faults| refused(&faults, &self.source))?;
         file.rules.retain(|rule| self.only.is_empty() || self.only.contains(&rule.hash));

@@ -8,7 +8,6 @@ use crate::vault::Cancel;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenNote {
     pub path: String,
-    /// The line with the cursor, from 1.
     pub line: Option<u32>,
     /// The selection: its text, its first and its last line.
     pub selection: Option<(String, u32, u32)>,

@@ -42,7 +42,6 @@ fn turn(id: i64) -> String {
 }
 
 impl Job {
-    /// Loads a stored job.
     pub fn read(context: &Context, row: JobRow) -> Result<Self, ToolError> {
         let fault = |error: serde_json::Error| {
             ToolError::plain(ErrorCode::IoError, format!("job {} cannot be read: {error}", row.id))
@@ -70,7 +69,6 @@ impl Job {
         })
     }
 
-    /// Its number.
     pub fn id(&self) -> u64 {
         self.row.id.cast_unsigned()
     }
@@ -80,7 +78,6 @@ impl Job {
         serde_json::from_str(&self.row.rules).unwrap_or_default()
     }
 
-    /// The job's change set.
     pub fn change_set(&self) -> Option<ChangeSetId> {
         self.done.first()?.first().map(|change| change.id.set)
     }
@@ -113,7 +110,6 @@ impl Job {
         }
     }
 
-    /// Publishes the state.
     pub fn tell(&self, context: &Context, state: &'static str) {
         let done = self.pieces.iter().zip(&self.done).map(|(piece, _)| piece.len()).sum();
         context.listeners.tell(&News::Job {

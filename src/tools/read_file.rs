@@ -30,7 +30,6 @@ const MAX_PAGES: usize = 200;
 /// Bytes of an answer for the description of the file and of the rest.
 const AROUND: usize = 500;
 
-/// Reads a text file, or lines of it.
 pub struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
@@ -218,7 +217,6 @@ fn asks_for_lines(input: &Input) -> bool {
     input.start_line.or(input.end_line).or(input.start_character).is_some()
 }
 
-/// The answer for a file without lines.
 fn without_lines(file: &TextFile, encoding: &'static str) -> Output {
     Output {
         path: file.path.as_str().to_owned(),

@@ -25,14 +25,11 @@ pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
-    /// The tool's name.
     pub name: String,
-    /// Other names that it is called by.
     #[serde(skip)]
     pub other_names: &'static [&'static str],
     /// For people.
     pub title: String,
-    /// The manual.
     #[serde(serialize_with = "made")]
     pub description: Made<String>,
     /// How much it can do.
@@ -66,13 +63,11 @@ pub struct Definition {
     /// The argument that makes it fail where the file exists, and the word for that.
     #[serde(skip)]
     pub only_new: Option<(&'static str, &'static str)>,
-    /// JSON Schema of its arguments.
     #[serde(serialize_with = "made")]
     pub input_schema: Made<Value>,
     /// JSON Schema of its answer's data.
     #[serde(serialize_with = "made")]
     pub output_schema: Made<Value>,
-    /// The kind of work that it does.
     #[serde(skip)]
     pub kind: ToolKind,
     /// The arguments that name something.
@@ -104,7 +99,6 @@ impl fmt::Debug for Definition {
 }
 
 impl Definition {
-    /// The tool of this type.
     pub fn of<T: Tool + 'static>() -> Self {
         Self {
             name: T::NAME.to_owned(),

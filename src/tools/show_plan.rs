@@ -16,7 +16,6 @@ use crate::organize::planner;
 use crate::organize::views::{self, GroupBy, View};
 use crate::vault::{Kind, Want};
 
-/// Shows a plan.
 pub struct ShowPlan;
 
 /// Items in one answer.
@@ -226,7 +225,6 @@ pub(super) fn faults(plan: &Plan) -> Vec<Value> {
     plan.faults.iter().map(|fault| json!(fault)).collect()
 }
 
-/// A plan as it is to be looked at.
 fn view(context: &Context, plan: &Plan, input: &Input) -> Result<String, ToolError> {
     let unchanged: Option<Vec<String>> = input.include_unchanged.then(|| {
         let planned: HashSet<&str> = plan.items.iter().map(|item| item.path.as_str()).collect();

@@ -13,14 +13,12 @@ pub(super) struct TextFile {
     pub content: FileContent,
 }
 
-/// Finds and reads the file that `asked` names.
 pub(super) fn read(context: &Context, asked: &str) -> Result<TextFile, ToolError> {
     let (path, content) = context.index.names.read(context.asking(), asked)?;
     Ok(TextFile { path, content })
 }
 
 impl TextFile {
-    /// The file as text.
     pub fn text(&self) -> Result<Text<'_>, ToolError> {
         Text::decode(&self.content.bytes, self.path.name())
             .map_err(|fault| not_text(&self.path, &fault))

@@ -43,7 +43,6 @@ pub enum ToolKind {
     Other,
 }
 
-/// The kind of name in an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     Path,
@@ -115,7 +114,6 @@ pub trait Tool {
     const TITLE: &'static str;
     /// How much it can do.
     const TIER: Tier;
-    /// The kind of work that it does.
     const KIND: ToolKind = match Self::TIER {
         Tier::Safe => ToolKind::Read,
         Tier::Cautious | Tier::Dangerous => ToolKind::Edit,
@@ -195,7 +193,6 @@ impl<T> Answer<T> {
 }
 
 impl Answer<Facts> {
-    /// The answer with its facts as a JSON value.
     pub fn read(self) -> Answer<Value> {
         let Self { text, data, learnt, image } = self;
         Answer { data: data.value(), text, learnt, image }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::dir::Meta;
 use super::revision::Revision;
 
-/// A whole file as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
     pub bytes: Vec<u8>,
@@ -17,7 +16,6 @@ pub struct FileContent {
 /// Precondition of a write: what must be at the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
-    /// Nothing.
     Absent,
     /// A file with exactly this content.
     Revision(Revision),

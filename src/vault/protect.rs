@@ -60,7 +60,6 @@ impl Protection {
         let _ = self.settings.set(settings);
     }
 
-    /// The paths given to [`Self::protect`].
     pub fn settings(&self) -> &[VaultPath] {
         self.settings.get().map_or(&[], Vec::as_slice)
     }

@@ -49,7 +49,6 @@ pub trait Models: Send + Sync {
     fn ask(&self, prompt: &str, cancel: &Cancel) -> Result<String, (String, Option<String>)>;
 }
 
-/// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     pub text: String,
@@ -64,7 +63,6 @@ pub struct Start {
     pub answers: BTreeMap<String, String>,
 }
 
-/// The parameters for resuming a run.
 #[derive(Debug, Clone, Default)]
 pub struct Resume {
     pub run: i64,
@@ -77,10 +75,8 @@ pub struct Resume {
 /// Why a workflow did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
-    /// The definition is wrong.
     #[error("{}", described(.source_name, .found))]
     Invalid { source_name: String, found: Vec<Diagnostic> },
-    /// An input is missing or unknown.
     #[error("{0}")]
     Inputs(String),
     /// An answer belongs to no question, or is not one of its choices.
@@ -92,7 +88,6 @@ pub enum WorkflowError {
     /// The run is already active.
     #[error("run {0} is running")]
     AtWork(i64),
-    /// Too many runs are active.
     #[error("{MOST_AT_A_TIME} workflows are running already")]
     TooMany,
     /// The record of the run could not be written or read.
@@ -101,7 +96,6 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),
@@ -151,7 +145,6 @@ impl std::fmt::Debug for Workflows {
 /// A listener for the start and end of steps.
 pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);
 
-/// The environment of a run.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// The model for steps that ask one; without it they fail.

@@ -12,11 +12,9 @@ use super::report::{Ended, NOT_RECORDED, Report, RunState, State, StepReport};
 use crate::calls::Cancel;
 use crate::organize::workflow::Workflow;
 
-/// A recorded run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     pub workflow: String,
-    /// Whether it was a dry run.
     pub dry_run: bool,
     pub inputs: Json,
     /// The value of `now()`, in milliseconds since 1970.

@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 /// The error code of a step without a matching recording.
 pub const NOT_RECORDED: &str = "not_recorded";
 
-/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The run's number; `None` for a dry run, which is not recorded.
@@ -23,7 +22,6 @@ pub struct Report {
     pub steps: Vec<StepReport>,
 }
 
-/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
@@ -32,14 +30,12 @@ pub enum RunState {
     Done,
     /// A step failed, and later steps did not start.
     Failed,
-    /// Waits for a person.
     Waiting,
     /// Interrupted: cancelled, or its process ended.
     Interrupted,
 }
 
 impl RunState {
-    /// The stored form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Shown => "shown",
@@ -60,14 +56,12 @@ pub struct StepReport {
     pub item: Option<usize>,
     /// The tool, `model` or `ask`.
     pub does: String,
-    /// The input.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub input: Json,
     #[serde(flatten)]
     pub ended: Ended,
 }
 
-/// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     pub state: State,
@@ -83,7 +77,6 @@ pub struct Ended {
     pub waits: Option<Waits>,
 }
 
-/// The state of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -95,7 +88,6 @@ pub enum State {
     Shown,
     /// Unknown in a dry run: it needs the result of a change or a person's answer.
     Unknown,
-    /// Waits for a person.
     Waiting,
     /// The run ended before this step.
     #[default]
@@ -103,7 +95,6 @@ pub enum State {
 }
 
 impl State {
-    /// The stored form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -155,7 +146,6 @@ pub struct Told {
 }
 
 impl Ended {
-    /// A failed step.
     pub fn failed(code: &str, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = Fault { code: code.to_owned(), message: message.into(), hint };
         Self { state: State::Failed, error: Some(error), ..Self::default() }

@@ -23,7 +23,6 @@ impl Conversations {
         Ok(branch)
     }
 
-    /// Switches to another branch.
     pub fn switch(&self, id: ConversationId, branch: BranchId) -> Result<()> {
         let mut activity = self.activity();
         let before = self.stored(id)?;

@@ -21,7 +21,6 @@ pub enum ConversationError {
 }
 
 impl ConversationError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NotFound { .. } => "`steward conversations list` shows what there is".to_owned(),

@@ -18,7 +18,6 @@ use crate::store::inbox::VOICE;
 pub struct Arrived {
     pub conversation: ConversationId,
     pub turn: TurnId,
-    /// The message's item.
     pub item: ItemNumber,
     /// Whether it is the first message on its branch.
     pub began: bool,
@@ -34,7 +33,6 @@ pub enum Taken {
     Heard(TurnId),
 }
 
-/// The end of a turn.
 #[derive(Debug, Clone)]
 pub struct TurnEnd {
     /// The new state; not [`TurnState::Running`].

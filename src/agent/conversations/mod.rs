@@ -68,7 +68,6 @@ impl std::fmt::Debug for Conversations {
     }
 }
 
-/// A change to a conversation as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConversationEvent {
     /// It began, or was resumed after its end.
@@ -108,12 +107,10 @@ impl Conversations {
         }
     }
 
-    /// The current settings.
     pub fn settings(&self) -> Arc<ConversationSettings> {
         self.0.settings.load_full()
     }
 
-    /// The clock in use.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
@@ -123,7 +120,6 @@ impl Conversations {
         self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
     }
 
-    /// The underlying store.
     pub fn store(&self) -> &Store {
         &self.0.store
     }
@@ -137,7 +133,6 @@ impl Conversations {
         self.0.wake.notified()
     }
 
-    /// Sends an event to the subscribers.
     pub(super) fn publish(&self, event: &ConversationEvent) {
         if let ConversationEvent::Ended(_) = event {
             self.0.wake.notify_one();

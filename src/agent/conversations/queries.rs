@@ -18,7 +18,6 @@ const EXCERPT: usize = 160;
 /// The most excerpts of one conversation.
 const EXCERPTS: usize = 3;
 
-/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub conversation: Conversation,
@@ -26,7 +25,6 @@ pub struct Found {
     pub excerpts: Vec<Excerpt>,
 }
 
-/// A matching item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub item: ItemNumber,
@@ -39,7 +37,6 @@ pub struct Excerpt {
 }
 
 impl Conversations {
-    /// The conversation with this number.
     pub fn get(&self, id: ConversationId) -> Result<Conversation> {
         Ok(self.for_display(self.stored(id)?))
     }
@@ -79,7 +76,6 @@ impl Conversations {
         Ok(self.rows().branches.of(id)?)
     }
 
-    /// The turns, in order.
     pub fn turns(&self, id: ConversationId) -> Result<Vec<Turn>> {
         self.stored(id)?;
         Ok(self.rows().turns.of(id)?)

@@ -43,7 +43,6 @@ pub struct Limits {
 /// All tools, and whether each one changes something. Tools that only read run in parallel.
 pub type Changes = Arc<BTreeMap<String, bool>>;
 
-/// The state of a turn.
 #[derive(Debug)]
 pub struct Turn {
     /// The prefix of this turn's message ids.
@@ -99,7 +98,6 @@ enum Phase {
     New,
     /// A model request is in progress.
     Asking,
-    /// The history is being compacted.
     Compacting,
     /// Calls are running.
     Working,

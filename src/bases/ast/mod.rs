@@ -7,7 +7,6 @@ use std::sync::Arc;
 pub use super::value::Span;
 use super::value::{Pattern, Text};
 
-/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Expression {
     pub source: Arc<str>,
@@ -24,7 +23,6 @@ pub struct Expr {
     pub at: Span,
 }
 
-/// The kind of a node.
 #[derive(Debug, Clone)]
 pub enum Node {
     Null,

@@ -31,7 +31,6 @@ const LISTED: usize = 20;
 /// The most diff lines shown before an undo that needs approval.
 const MAX_DIFF: usize = 60;
 
-/// Runs a command.
 pub async fn perform(
     talk: &mut Talk<'_>,
     command: Command,
@@ -158,7 +157,6 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Shows the current model.
 async fn model(talk: &mut Talk<'_>) -> Result<(), Failure> {
     let chain = chain(talk).await?;
     let words = match &chain[..] {

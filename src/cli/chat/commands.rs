@@ -4,10 +4,8 @@ use strsim::damerau_levenshtein;
 
 use crate::protocol::proposals::ProposalPart;
 
-/// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Begin a new conversation.
     New,
     End,
     /// Undo the changes of the last turn.
@@ -26,17 +24,12 @@ pub enum Command {
     /// List conversations, or continue one.
     Conversations(Option<String>),
     Usage,
-    /// List the trash.
     Trash,
-    /// Approve.
     Yes,
-    /// Approve always.
     Always,
     /// Refuse, with an optional comment.
     No(Option<String>),
-    /// Leave.
     Quit,
-    /// List the commands.
     Help,
 }
 
@@ -156,7 +149,6 @@ fn near_names(name: &str) -> Vec<&'static str> {
     near.into_iter().filter(|(slips, _)| *slips <= most).take(3).map(|(_, known)| known).collect()
 }
 
-/// The text of `/help`.
 pub fn help() -> String {
     let heads: Vec<String> =
         COMMANDS.iter().map(|(name, takes, _)| format!("/{name} {takes}")).collect();

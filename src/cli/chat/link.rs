@@ -43,11 +43,9 @@ const ATTEMPTS: usize = 16;
 pub enum Heard {
     Update(SessionUpdateParams),
     Message(MessageParams),
-    /// The state of a conversation changed.
     State(StateParams),
     /// A conversation began, ended or was renamed.
     Conversation(ConversationChangedParams),
-    /// A change set was applied.
     Changes(ChangesParams),
     /// A file or folder of the vault changed.
     Changed(ChangedParams),
@@ -61,7 +59,6 @@ pub enum Heard {
     Other,
 }
 
-/// The result of a reconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Back {
     /// The events in between can no longer be received.
@@ -77,7 +74,6 @@ struct Unanswered {
     params: SessionPromptParams,
 }
 
-/// The connection.
 pub struct Link<'a> {
     session: &'a Session,
     root: PathBuf,
@@ -193,7 +189,6 @@ impl<'a> Link<'a> {
         !self.unanswered.is_empty()
     }
 
-    /// Stops the turn of a conversation.
     pub async fn cancel(&mut self, conversation: &str) -> Result<(), ClientError> {
         self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
     }
@@ -287,7 +282,6 @@ impl<'a> Link<'a> {
         Ok(back)
     }
 
-    /// Closes the connection.
     pub async fn close(self) {
         self.client.close().await;
     }

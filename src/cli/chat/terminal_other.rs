@@ -11,7 +11,6 @@ pub const GIVES_UP: bool = false;
 pub struct AsFound;
 
 impl AsFound {
-    /// Does nothing.
     pub fn new() -> Self {
         Self
     }

@@ -10,7 +10,6 @@ use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
 use crate::protocol::tools::Content;
 
-/// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// A piece of the agent's text.
@@ -58,7 +57,6 @@ enum Last {
 }
 
 impl Transcript {
-    /// An empty transcript.
     pub fn new(look: Look, airy: bool) -> Self {
         Self {
             look,
@@ -138,7 +136,6 @@ impl Transcript {
         Some(working.map_or_else(|| "thinking".to_owned(), |call| call.title()))
     }
 
-    /// The calls of the turn.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }

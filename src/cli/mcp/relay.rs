@@ -62,7 +62,6 @@ struct Relay<'a> {
 /// The result of a subscription request: the resource that was refused, if any.
 type Listened = Result<Option<String>, Aborted>;
 
-/// A request and its result.
 type Answered = (RequestId, Result<String, Aborted>);
 
 impl Relay<'_> {
@@ -284,7 +283,6 @@ fn only_reads(call: &Map<String, Value>) -> bool {
     name.and_then(|name| Registry::built_in().get(name)).is_some_and(|tool| tool.tier == Tier::Safe)
 }
 
-/// A parsed line.
 enum Heard {
     Nothing,
     GivenUp(RequestId),

@@ -136,7 +136,6 @@ pub fn stop(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Goes on with a job.
 pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,

@@ -110,7 +110,6 @@ pub struct EditPlanArguments {
     pub to: Vec<String>,
 }
 
-/// Makes a plan, and prints it.
 pub fn plan(
     session: &Session,
     arguments: &PlanArguments,
@@ -198,7 +197,6 @@ pub(super) fn without_identity(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Prints a plan.
 pub fn show(
     session: &Session,
     arguments: &ShowArguments,
@@ -307,7 +305,6 @@ fn local(millis: i64, format: &str) -> String {
     time.with_timezone(&chrono::Local).format(format).to_string()
 }
 
-/// The text of a file, or of stdin.
 fn text(file: &str) -> Result<String, Failure> {
     let read = match file {
         "-" => {

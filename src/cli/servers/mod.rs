@@ -29,7 +29,6 @@ use crate::servers::{Fault, Servers};
 /// Bytes at the end of a log that are shown.
 const SHOWN_LOG: usize = 64 << 10;
 
-/// The section of the settings.
 const SECTION: &str = "servers";
 
 /// The arguments of `servers`.

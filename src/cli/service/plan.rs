@@ -4,14 +4,12 @@ use std::path::PathBuf;
 
 use crate::daemon::confine::Bounds;
 
-/// The definition of a service.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// The vault's id, as in the name of its state folder.
     pub id: String,
     /// The vault's name, for people.
     pub vault: String,
-    /// The program and its arguments.
     pub command: Vec<String>,
     /// Environment variables that locate the steward's files, if set.
     pub environment: Vec<(String, String)>,
@@ -42,7 +40,6 @@ pub struct Plan {
     pub running: Vec<String>,
 }
 
-/// A command as owned strings.
 pub fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -37,7 +37,6 @@ pub use customs::obsidian_json;
 use system::folder_id;
 pub use system::same_folder;
 
-/// The folders of this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// Contains `config.toml`.
@@ -52,7 +51,6 @@ pub enum FolderError {
     /// Neither a home folder nor the variables that replace it are set.
     #[error("cannot tell where to keep settings and state: no home folder is known")]
     NoHome,
-    /// The state folder is inside its vault.
     #[error("the state folder `{}` lies inside the vault `{}`", state.display(), vault.display())]
     InsideVault { state: PathBuf, vault: PathBuf },
     /// No state exists for this vault.
@@ -64,7 +62,6 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoHome => format!("set {}", customs::VARIABLES),
@@ -211,7 +208,6 @@ pub fn owner(root: &Path) -> Owner {
     Owner { path: root.to_string_lossy().into_owned(), folder: folder_id(root) }
 }
 
-/// The store of the vault at `root`, in its state folder.
 pub fn memory(root: &Path, state: &Path) -> Store {
     Store::of(owner(root), state)
 }
@@ -231,7 +227,6 @@ pub fn servers_folder(state: &Path) -> PathBuf {
     state.join("servers")
 }
 
-/// The folder for the guests of the vault with this state folder.
 pub fn guests_folder(state: &Path) -> PathBuf {
     state.join("guests")
 }

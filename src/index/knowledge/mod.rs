@@ -75,7 +75,6 @@ pub struct Settings {
     pub pdf: bool,
 }
 
-/// A model of meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -101,7 +100,6 @@ pub enum Meaning {
 /// Whether meaning counted in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Meant {
-    /// It did.
     Used,
     /// It is switched off, or the search does not rank.
     #[default]
@@ -112,7 +110,6 @@ pub enum Meant {
     NoWords,
 }
 
-/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// Words to rank by, in any spelling ([`words::of`]).
@@ -138,7 +135,6 @@ pub struct Asking<'a> {
     pub page: std::ops::Range<usize>,
 }
 
-/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     /// The requested page, best first.
@@ -155,7 +151,6 @@ pub struct Found {
     pub meant: Meant,
 }
 
-/// A matching note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundNote {
     pub path: VaultPath,
@@ -173,7 +168,6 @@ pub struct FoundNote {
     pub chunks: Vec<usize>,
 }
 
-/// What the index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// Notes whose words were read.
@@ -184,9 +178,7 @@ pub struct Summary {
     pub model: Option<&'static str>,
     /// Whether vectors are still to be made, at the first search.
     pub is_pending: bool,
-    /// Chunks with a vector.
     pub vectors: usize,
-    /// Memory of the vectors in bytes.
     pub vector_bytes: usize,
     /// PDFs whose text is found; `None` if the settings do not allow it.
     pub pdfs: Option<usize>,

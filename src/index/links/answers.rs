@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The number of files whose links are resolved before the catalogue's lock is released.
 const BATCH: usize = 256;
 
-/// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
     pub link: StoredLink,
@@ -34,7 +33,6 @@ pub struct Lead {
 pub struct Backlinks {
     /// The file that contains them.
     pub source: VaultPath,
-    /// In the order of the text.
     pub links: Vec<StoredLink>,
 }
 
@@ -56,7 +54,6 @@ pub enum Scope {
     DeadEnds,
 }
 
-/// A tag of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagCount {
     /// In its first spelling, without `#`.
@@ -215,7 +212,6 @@ impl Seen<'_> {
         found.into_iter().map(|found| found.source).collect()
     }
 
-    /// Resolves a linkpath from the file at `source`.
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
         let catalogue = self.links.0.synced.vault.catalogue();
         resolve_among(&self.files(&catalogue), source, link)

@@ -22,7 +22,6 @@ pub enum Form {
     CanvasCard,
 }
 
-/// A link of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLink {
     /// Linkpath and subpath, then a line break and the display text, if any. One string, since a graph has many

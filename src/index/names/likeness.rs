@@ -60,7 +60,6 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// Prepares a text.
     pub fn of(text: &str) -> Self {
         let mut likeness = Self {
             letters: text.chars().count(),
@@ -141,7 +140,6 @@ impl Likeness {
 pub struct Pairs(Vec<[u8; 2]>);
 
 impl Pairs {
-    /// Prepares a text.
     pub fn of(text: &str) -> Self {
         let mut pairs = Self(Vec::new());
         pairs.set(text);

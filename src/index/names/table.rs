@@ -19,7 +19,6 @@ const MAX_ALIASES: usize = 64;
 /// The most headings per note, used for suggestions.
 const MAX_HEADINGS: usize = 8;
 
-/// The source of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Name,
@@ -145,12 +144,10 @@ impl Words {
         number
     }
 
-    /// The set of letters in a label.
     pub fn letters(&self, label: Label<'_>) -> u64 {
         label.words.iter().fold(0, |all, word| all | self.get(*word).letters)
     }
 
-    /// Replaces `key` by the key of a label.
     pub fn write_key(&self, label: Label<'_>, key: &mut String) {
         key.clear();
         spoken::write_key(label.words.iter().map(|word| &*self.get(*word).text), key);
@@ -192,7 +189,6 @@ impl Table {
         self.files.len()
     }
 
-    /// The number of entries.
     pub fn count(&self) -> usize {
         self.files.len() - self.free.len()
     }
@@ -211,7 +207,6 @@ impl Table {
         self.by_path.find(self.hasher.hash_one(path.as_str()), is_it).copied()
     }
 
-    /// The keys of all names and aliases.
     pub fn name_keys(&self) -> impl Iterator<Item = &NameKey> {
         self.name_keys.iter()
     }

@@ -23,7 +23,6 @@ const MAX_PLACED: usize = 64 << 10;
 /// Bytes that are searched between two checks of the time, and maximum size of a file that is read by one call.
 const AT_ONCE: usize = 64 << 10;
 
-/// A line of an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// From 1.
@@ -39,7 +38,6 @@ pub struct Excerpt {
     pub lines: Vec<Line>,
 }
 
-/// The outcome of searching a file.
 pub(in crate::index) enum Outcome {
     Searched(Found),
     /// The file was deleted.
@@ -88,7 +86,6 @@ impl Search<'_> {
             .build()
     }
 
-    /// Searches the file at `path` as it is on disk.
     pub fn file(&self, vault: &Vault, path: &VaultPath, scratch: &mut Scratch) -> Outcome {
         match vault.open_file(path) {
             Ok((file, meta)) => self.opened(file, meta.size, scratch),

@@ -60,16 +60,13 @@ const MAX_LINE_BYTES: usize = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Content,
-    /// Only the files.
     FilesWithMatches,
     /// The number of matching lines in each file.
     Count,
 }
 
-/// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// A regular expression.
     pub pattern: String,
     /// Whether case is ignored; `None`: unless the pattern has a capital.
     pub ignore_case: Option<bool>,
@@ -98,7 +95,6 @@ impl Query {
     }
 }
 
-/// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     pub path: VaultPath,
@@ -136,7 +132,6 @@ impl More {
     }
 }
 
-/// The results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Results {
     /// Newest first; files that are excluded in Obsidian come last.
@@ -233,7 +228,6 @@ impl<'q> Answer<'q> {
         Self { query, results, room: query.max_matches }
     }
 
-    /// Whether the results are full.
     pub fn is_full(&self) -> bool {
         self.results.files.len() >= self.query.max_files || self.room == 0
     }
@@ -245,13 +239,11 @@ impl<'q> Answer<'q> {
         late
     }
 
-    /// Counts files without a match.
     pub fn without_match(&mut self, files: usize) {
         self.results.not_searched -= files;
         self.results.searched += files;
     }
 
-    /// Adds the outcome of a file.
     pub fn take(&mut self, path: &VaultPath, outcome: Outcome) {
         let results = &mut self.results;
         results.not_searched -= 1;

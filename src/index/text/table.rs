@@ -251,7 +251,6 @@ impl Table {
         next
     }
 
-    /// Reads a note later.
     pub fn read_later(&mut self, id: u32) {
         self.unread.push(id);
     }
@@ -303,7 +302,6 @@ impl Table {
         true
     }
 
-    /// Bytes of cached texts.
     pub fn text_bytes(&self) -> usize {
         self.notes.text_bytes()
     }

@@ -64,7 +64,6 @@ pub enum TapeError {
 }
 
 impl TapeError {
-    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Taken(_) => "name a folder that is empty or not there yet",
@@ -84,7 +83,6 @@ impl Tape {
         Ok(Self::Replay(Arc::new(Replay::open(folder)?)))
     }
 
-    /// The folder that a recording is written to.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Record(recording) => Some(recording.folder()),

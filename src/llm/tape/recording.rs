@@ -22,7 +22,6 @@ use crate::llm::turn::{Item, Turn, TurnEvent, TurnStream};
 /// The version of the file format.
 const VERSION: u32 = 2;
 
-/// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
     folder: PathBuf,
@@ -95,7 +94,6 @@ impl Recording {
     }
 }
 
-/// Wraps `provider` in a recorder.
 pub(super) fn recorder(
     recording: Arc<Recording>,
     provider: Arc<dyn Provider>,

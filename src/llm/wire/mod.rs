@@ -138,7 +138,6 @@ fn raw(value: &impl Serialize) -> Encoded<Box<RawValue>> {
     serde_json::value::to_raw_value(value)
 }
 
-/// A raw_native native item, unchanged.
 fn raw_native(native: &str) -> Encoded<Box<RawValue>> {
     RawValue::from_string(native.to_owned())
 }

@@ -30,14 +30,12 @@ pub enum Edit {
         /// Replaces every occurrence, left to right.
         replace_all: bool,
     },
-    /// Inserts lines after a line.
     InsertAfter {
         /// 1-based; 0 is the start of the file, -1 its end.
         line: i64,
         /// The lines. A final newline ends the last line and adds no empty one.
         content: String,
     },
-    /// Inserts lines before a line.
     InsertBefore {
         /// 1-based.
         line: i64,
@@ -62,7 +60,6 @@ pub enum Edit {
     },
 }
 
-/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     /// The whole new file.
@@ -96,11 +93,7 @@ pub enum EditError {
     Nul,
     /// Replacing all occurrences would make the file too large for memory.
     #[error("replacing {count} times would make the file {bytes} bytes long")]
-    TooLarge {
-        count: usize,
-        /// The resulting size.
-        bytes: usize,
-    },
+    TooLarge { count: usize, bytes: usize },
     /// Old and new text are equal.
     #[error("the new text is the same as the old, so nothing would change")]
     Unchanged,
@@ -130,7 +123,6 @@ pub enum EditError {
 }
 
 impl EditError {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotText(_) | Self::Wide => ErrorCode::BinaryFile,
@@ -146,7 +138,6 @@ impl EditError {
         }
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotText(_) | Self::Nul | Self::Unchanged => return None,

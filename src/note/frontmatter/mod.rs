@@ -25,10 +25,8 @@ use super::link::Link;
 /// The largest parsed block, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// One property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
-    /// Its key, unquoted.
     pub name: String,
     /// Dates are strings; so are numbers that JSON cannot hold.
     pub value: Value,
@@ -69,13 +67,11 @@ pub enum FrontmatterError {
     },
 }
 
-/// A note's frontmatter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frontmatter {
     /// The whole block with both `---` lines and the newline after the second.
     pub range: Range<usize>,
     pub yaml: Range<usize>,
-    /// The properties in their order.
     pub properties: Result<Vec<Property>, FrontmatterError>,
     /// Links that are a whole value, in lists and mappings at any depth, quoted or in a block
     /// scalar. Keys do not count.
@@ -89,7 +85,6 @@ impl Frontmatter {
         properties.iter().find(|property| property.name.eq_ignore_ascii_case(name))
     }
 
-    /// The tags in the property `tags`.
     pub fn tags(&self) -> Vec<&str> {
         self.get("tags").map(|tags| super::tag::of_property(&tags.value)).unwrap_or_default()
     }

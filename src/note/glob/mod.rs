@@ -40,7 +40,6 @@ const MAX_DEPTH: usize = 16;
 /// The signs that `\` can escape in a literal reading.
 const SIGNS: &str = "{}[]*?";
 
-/// A parsed glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     alternatives: Vec<Vec<Segment>>,
@@ -55,31 +54,19 @@ pub enum GlobError {
     Empty,
     /// Longer than [`MAX_PATTERN_BYTES`].
     #[error("the pattern has {bytes} bytes; it can have {MAX_PATTERN_BYTES}")]
-    TooLong {
-        /// Its length in bytes.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// The braces expand to more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
     #[error("the braces in `{pattern}` make more than {MAX_ALTERNATIVES} patterns")]
-    TooManyAlternatives {
-        /// The pattern as given.
-        pattern: String,
-    },
-    /// A `..` segment.
+    TooManyAlternatives { pattern: String },
     #[error("the pattern `{pattern}` climbs with `..`")]
-    Climbs {
-        /// The pattern as given.
-        pattern: String,
-    },
+    Climbs { pattern: String },
 }
 
 impl GlobError {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::InvalidPattern
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "use `*` for everything in the folder, `**` for everything below it",

@@ -64,7 +64,6 @@ impl Wild {
         }
     }
 
-    /// Whether a folded name matches.
     pub fn matches(&self, name: &str) -> bool {
         let (mut rest, mut parts) = (name, &self.parts[..]);
         if !self.open_start
@@ -117,7 +116,6 @@ impl Wild {
         }
     }
 
-    /// The literal texts in it.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(|part| &part.0).filter_map(|unit| match unit {
             Unit::Text(text) => Some(text.as_str()),

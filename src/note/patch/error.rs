@@ -59,7 +59,6 @@ pub enum PatchError {
         /// Which hunk of the file, from 1.
         hunk: usize,
         lines: &'static str,
-        /// The action on the file.
         action: &'static str,
     },
     /// A file to create that is there.
@@ -81,7 +80,6 @@ pub enum PatchError {
         path: String,
         lines: usize,
     },
-    /// The file is not text.
     #[error("`{path}` is {fault}")]
     NotText {
         /// The file, as the header names it.
@@ -178,7 +176,6 @@ impl PatchError {
         }
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::TooLarge { .. } | Self::TooManyLines { .. } => "split the patch by file",

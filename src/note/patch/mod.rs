@@ -30,7 +30,6 @@ pub const MAX_DRIFT: usize = 200;
 /// Places that an error names where a hunk fits at several.
 const MAX_NAMED: usize = 5;
 
-/// The changes of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// The file, as the header names it without `a/` or `b/`: not yet checked or resolved.
@@ -41,7 +40,6 @@ pub struct FilePatch {
     pub hunks: Vec<Hunk>,
 }
 
-/// The action on the file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// It must not be there before.
@@ -60,11 +58,9 @@ pub struct Hunk {
     pub old_start: Option<usize>,
     /// The same for the new file.
     pub new_start: Option<usize>,
-    /// The lines in order.
     pub lines: Vec<HunkLine>,
 }
 
-/// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HunkLine {
     Context(PatchLine),

@@ -43,7 +43,6 @@ pub struct Goal {
     pub alias: Option<(String, String)>,
 }
 
-/// A range of bytes and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub range: Range<usize>,
@@ -64,7 +63,6 @@ pub struct Rewritten {
 /// Decides what a link is to become; `None` leaves it.
 pub type Decide<'d> = &'d mut dyn FnMut(Asked<'_>) -> Option<Goal>;
 
-/// Rewrites the links of a note.
 pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
     let links = markdown::read(text).links;
     let mut wanted: Vec<Option<String>> = vec![None; links.len()];

@@ -41,10 +41,8 @@ const RULE_KEYS: [&str; 11] = [
     "description",
 ];
 
-/// The rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct RuleFile {
-    /// The rules in the order of the file.
     pub rules: Vec<Rule>,
     /// Warnings from the text alone; [`check`](super::check) adds those that need the vault.
     pub warnings: Vec<Diagnostic>,

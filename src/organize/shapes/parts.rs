@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-/// The kind of a part of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Date(DateForm),
@@ -31,7 +30,6 @@ pub struct Part {
     pub range: Range<usize>,
 }
 
-/// Formats of dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateForm {
     Dashed,
@@ -105,7 +103,6 @@ impl DateForm {
     }
 }
 
-/// Formats of times of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     Compact,
@@ -369,7 +366,6 @@ fn joins_emoji(c: char) -> bool {
 pub(super) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
-/// The first day and the first time in a name.
 pub fn day_and_time(name: &str) -> (Option<NaiveDate>, Option<NaiveTime>) {
     let parts = cut(name);
     let date = parts.iter().find_map(|part| match part.kind {

@@ -22,11 +22,9 @@ const ROW: FileId = FileId(0);
 
 /// The names that expressions can read.
 pub struct Values<'a> {
-    /// The inputs of the run.
     pub inputs: Value,
     /// By step: `data`, `text`, `state`, `error`.
     pub steps: Value,
-    /// The element of `for_each`.
     pub item: Value,
     /// The value of `now()`: milliseconds since 1970.
     pub now: i64,
@@ -40,7 +38,6 @@ impl std::fmt::Debug for Values<'_> {
 }
 
 impl Values<'_> {
-    /// Whether a condition holds.
     pub fn holds(&self, condition: &Arc<Expression>) -> Result<bool, String> {
         match self.evaluator().value(&Prepared::new(condition, self)) {
             Value::Error(error) => Err(format!("`{}`: {}", condition.source, error.message)),
@@ -87,7 +84,6 @@ impl Values<'_> {
         }
     }
 
-    /// A template as a text.
     pub fn text(&self, template: &Template) -> Result<String, String> {
         template.prepare(self).text(&mut self.evaluator()).map_err(|error| error.to_string())
     }

@@ -20,7 +20,6 @@ use crate::note::path::VaultPath;
 /// Active content in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
-    /// Line number, from 1.
     pub line: usize,
     /// Its full description: ``the image `https://example.com/a.png` ``.
     pub text: String,
@@ -53,7 +52,6 @@ impl Format {
     }
 }
 
-/// A file's format and text.
 pub type Text<'a> = (Format, &'a str);
 
 /// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a

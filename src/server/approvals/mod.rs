@@ -93,7 +93,6 @@ struct PendingRequest {
     /// Size of its message and of the changed texts.
     bytes: usize,
     expiry: Duration,
-    /// The calls that wait for its answer.
     calls: Vec<(u64, oneshot::Sender<Answer>)>,
     /// Work that is left for the call that made the request, once the request is over.
     left: Option<Left>,

@@ -52,7 +52,6 @@ pub fn folder(path: &Path) -> Result<(), NotPrivate> {
     }
 }
 
-/// Fails unless the folder is private.
 pub fn check_folder(path: &Path) -> Result<(), NotPrivate> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {

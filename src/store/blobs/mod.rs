@@ -30,7 +30,6 @@ impl BlobHash {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Its 32 bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -58,7 +57,6 @@ impl FromStr for BlobHash {
     }
 }
 
-/// Errors of the blob store.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     #[error("the text `{hash}` is not in the store")]
@@ -80,12 +78,10 @@ pub enum BlobError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     pub hash: BlobHash,
-    /// Size of its file.
     pub bytes: u64,
     pub modified: std::time::SystemTime,
 }
 
-/// The folder of blobs.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
@@ -228,7 +224,6 @@ impl Blobs {
         Ok(bytes)
     }
 
-    /// The length of a blob, by its header.
     pub fn length(&self, hash: BlobHash) -> Result<u64, BlobError> {
         self.open(hash).map(|(_, _, length)| length)
     }

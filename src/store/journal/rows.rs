@@ -13,7 +13,6 @@ pub struct NewSet<'a> {
     pub kind: &'a str,
     /// For people.
     pub title: &'a str,
-    /// The program that requests it.
     pub caller: &'a str,
     pub conversation: Option<&'a str>,
     /// The turn it belongs to: a second set of the same turn continues the first.
@@ -25,7 +24,6 @@ pub struct NewSet<'a> {
     pub began: i64,
 }
 
-/// A step to record.
 #[derive(Debug, Clone, Default)]
 pub struct NewStep {
     /// Index of its change in the operation, from 0.
@@ -35,18 +33,15 @@ pub struct NewStep {
     pub files: Vec<(String, Option<BlobHash>)>,
 }
 
-/// A recorded operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     pub set: i64,
     pub operation: i64,
     /// The number of its first change in the set.
     pub first: u32,
-    /// Its steps, in order.
     pub steps: Vec<i64>,
 }
 
-/// The result of a step.
 #[derive(Debug, Clone)]
 pub struct StepResult {
     pub step: i64,
@@ -64,7 +59,6 @@ pub struct Mark {
     pub undone_by: Option<i64>,
 }
 
-/// A stored change set.
 #[derive(Debug, Clone)]
 pub struct SetRow {
     pub id: i64,
@@ -72,7 +66,6 @@ pub struct SetRow {
     pub kind: String,
     /// For people.
     pub title: String,
-    /// The program that requested it.
     pub caller: String,
     pub conversation: Option<String>,
     pub turn: Option<String>,
@@ -83,7 +76,6 @@ pub struct SetRow {
     pub began: i64,
 }
 
-/// A stored step.
 #[derive(Debug, Clone, Default)]
 pub struct StepRow {
     /// Increases with each step; 0 before it is stored.
@@ -100,7 +92,6 @@ pub struct StepRow {
     pub after: Option<BlobHash>,
     /// Number of notes that it moves or deletes.
     pub notes: usize,
-    /// Details of the kind, as JSON.
     pub detail: String,
     pub undoes: Option<i64>,
     /// The change set that undid it.

@@ -26,7 +26,6 @@ pub struct Entry<'c> {
     /// [`Meta::change_mark`] when it was found.
     pub change_mark: u32,
     pub id: FileId,
-    /// Set for links alone.
     pub target: Option<&'c LinkTarget>,
     /// Whether its name on disk is not UTF-8: `path` then has the name escaped, and no tool can
     /// open it.
@@ -34,7 +33,6 @@ pub struct Entry<'c> {
 }
 
 impl<'c> Entry<'c> {
-    /// As spelt on disk.
     pub fn path(&self) -> PathRef<'c> {
         self.path
     }

@@ -21,7 +21,6 @@ use crate::vault::view::View;
 /// Substrings shorter than this occur nearly everywhere and are not searched for.
 const LEAST_NEEDLE: usize = 3;
 
-/// The filter of a listing.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'q> {
     /// As spelt on disk; itself excluded.
@@ -32,7 +31,6 @@ pub struct Wanted<'q> {
     pub kind: Option<Kind>,
 }
 
-/// The order of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Newest first.

@@ -49,7 +49,6 @@ pub struct Counts {
     pub files: usize,
     /// Folders, the root not counted.
     pub folders: usize,
-    /// Symbolic links.
     pub links: usize,
     /// Entries that no tool can open: pipes, devices, names that are not UTF-8.
     pub unusable: usize,
@@ -113,7 +112,6 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The entry at exactly this path.
     pub fn get(&self, path: &str) -> Option<Entry<'_>> {
         self.row_at(path).map(|row| self.entry(row))
     }

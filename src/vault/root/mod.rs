@@ -25,7 +25,6 @@ use super::protect::Protection;
 use crate::note::path::VaultPath;
 use hard_links::HardLinks;
 
-/// The root folder of a vault.
 pub struct Root {
     place: PathBuf,
     name: String,
@@ -213,7 +212,6 @@ impl Root {
         self.folder().sync().map_err(|error| VaultError::io("look at", &root, error))
     }
 
-    /// Stats a resolved path.
     pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
         self.folder().stat_at(path).map_err(|error| VaultError::io("look at", path, error))
     }
@@ -256,7 +254,6 @@ impl Root {
         }
     }
 
-    /// Refuses a hard link to a protected file.
     pub(super) fn refuse_protected_hard_link(
         &self,
         path: &VaultPath,

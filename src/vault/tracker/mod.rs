@@ -21,7 +21,6 @@ use crate::note::path::{MAX_DEPTH, VaultPath};
 use renames::Renames;
 use scan::{Scan, Walk};
 
-/// The change of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     Created,
@@ -187,7 +186,6 @@ impl Tracker {
         *write(&self.unreadable) = unreadable;
     }
 
-    /// The changes to report for a difference.
     fn changes(&self, difference: &Difference) -> Vec<VaultChange> {
         let catalogue = self.known();
         let gone = difference.gone.iter().map(|entry| change(ChangeKind::Removed, entry));
@@ -336,7 +334,6 @@ impl Tracker {
         self.emit(&changes);
     }
 
-    /// The catalogue entry for `path`.
     fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<NewEntry> {
         let parent = path.parent()?;
         if meta.kind != Kind::Link {

@@ -111,7 +111,6 @@ impl Events {
         }
     }
 
-    /// The number of watched folders.
     pub fn folders(&self) -> usize {
         lock(&self.folders).by_watch.len()
     }

@@ -90,7 +90,6 @@ impl Watch {
         }
     }
 
-    /// Changes the polling interval.
     pub fn poll_every(&mut self, poll_seconds: u32) {
         self.poll_seconds = poll_seconds;
         if let Watching::Polling { seconds, .. } = &mut self.state {
@@ -116,7 +115,6 @@ impl Watch {
     }
 }
 
-/// The vault's part of `status`.
 #[derive(Debug, Clone)]
 pub struct VaultStatus {
     pub counts: Counts,
@@ -220,7 +218,6 @@ impl Watcher {
         lock(&self.watch).state()
     }
 
-    /// The facts for `status` and `doctor`.
     pub fn status(&self) -> VaultStatus {
         let watching = self.watching();
         let (counts, catalogue_bytes) = {

@@ -67,7 +67,6 @@ impl Events {
         false
     }
 
-    /// The queued events.
     pub fn drain(&self, root: &Root) -> Vec<FsEvent> {
         let mut events = Vec::new();
         for event in lock(&self.receiver).try_iter() {

@@ -2,20 +2,14 @@
 
 use std::fmt::Write as _;
 
-/// A set of styles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style(u16);
 
 impl Style {
-    /// No style.
     pub const PLAIN: Self = Self(0);
-    /// Strong text.
     pub const BOLD: Self = Self(1);
-    /// Secondary text.
     pub const DIM: Self = Self(2);
-    /// Emphasised text.
     pub const ITALIC: Self = Self(4);
-    /// Addresses and the like.
     pub const UNDERLINE: Self = Self(8);
     /// Struck-through text.
     pub const STRIKE: Self = Self(16);
@@ -41,7 +35,6 @@ impl Style {
         (Self::YELLOW, 33),
     ];
 
-    /// The union.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -23,15 +23,10 @@ pub enum PropertyError {
     Value { name: String, reason: String },
     /// The layout is such that a change of this property would change something else.
     #[error("`{name}` cannot be changed by itself: {reason}")]
-    Unsafe {
-        name: String,
-        /// The consequence.
-        reason: String,
-    },
+    Unsafe { name: String, reason: String },
 }
 
 impl PropertyError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) | Self::Unclosed => {

@@ -34,10 +34,8 @@ pub struct PropertyChange {
     pub value: Option<Value>,
 }
 
-/// The result of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edited {
-    /// The whole new text.
     pub text: String,
     /// The changed properties, as they are spelt.
     pub set: Vec<String>,
