@@ -3,14 +3,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Args;
 
 use super::failure::Failure;
 use crate::daemon::confine::{self, Rights};
 
-/// The arguments of `confined`.
 #[derive(Debug, Args)]
 pub struct ConfinedArguments {
     /// A folder that the command can neither read nor search; may be repeated
@@ -43,7 +42,7 @@ pub struct ConfinedArguments {
 }
 
 /// Gives up rights and becomes the command.
-pub fn run(arguments: &ConfinedArguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &ConfinedArguments) -> Result<(), Failure> {
     let rights = Rights {
         hidden: arguments.hide.clone(),
         readable: arguments.read.clone(),

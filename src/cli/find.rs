@@ -1,7 +1,5 @@
 //! `steward find`: finds the notes that answer a question, best first.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::json;
 
@@ -14,7 +12,6 @@ use super::session::Session;
 use super::words;
 use crate::tools::{MemorySearch, SearchNotes, Tool as _};
 
-/// The arguments of `find`.
 #[derive(Debug, Args)]
 pub struct FindArguments {
     /// A question, words, or Obsidian's search: '"these words"', tag:#t, 'line:(a b)'; -word after `--`
@@ -52,13 +49,12 @@ pub struct FindArguments {
     pub first_result: u64,
 }
 
-pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<(), Failure> {
     if !find.sources.is_empty() {
         let query = find.words.join(" ");
         let arguments = json!({"query": query, "sources": find.sources, "limit": find.limit});
         let found = call(session, MemorySearch::NAME, arguments, Way::default(), output)?;
-        output.paged().answer(&found.data, words::answer(&found.text))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.paged().answer(&found.data, words::answer(&found.text))?);
     }
     let mut arguments = json!({
         "query": find.words.join(" "),
@@ -80,5 +76,5 @@ pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<E
     } else {
         output.paged().answer(&found.data, words::answer(&found.text))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

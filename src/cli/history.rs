@@ -1,8 +1,6 @@
 //! `steward log`, `steward undo` and `steward restore`: the tools `list_changes`, `undo` and
 //! `restore` with shorter arguments.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -15,7 +13,6 @@ use super::session::Session;
 use super::words;
 use crate::tools::{Answer, ListChanges, Restore, Tool, Undo};
 
-/// The arguments of `log`.
 #[derive(Debug, Args)]
 pub struct LogArguments {
     /// Only changes to this file, or in this folder
@@ -42,7 +39,6 @@ pub struct LogArguments {
     pub first_change: u64,
 }
 
-/// The arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
@@ -57,7 +53,6 @@ pub struct UndoArguments {
     pub yes: bool,
 }
 
-/// The arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// The file or folder: its name in the trash, or its former path
@@ -72,7 +67,7 @@ pub struct RestoreArguments {
 }
 
 /// Prints the changes, newest first.
-pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "limit": log.limit, "diff": log.diff });
     if let Some(path) = &log.path {
         arguments["path"] = json!(path);
@@ -88,12 +83,11 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
         arguments["first_change"] = json!(log.first_change);
     }
     let found = call(session, ListChanges::NAME, arguments, Way::default(), output)?;
-    shown(&found, &output.paged())?;
-    Ok(ExitCode::SUCCESS)
+    shown(&found, &output.paged())
 }
 
 /// Undoes a change set or one change.
-pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "force": undo.force });
     match undo.id.as_deref() {
         None => {}
@@ -115,7 +109,7 @@ pub fn restore(
     session: &Session,
     restore: &RestoreArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let mut arguments = json!({ "item": restore.item });
     if let Some(to) = &restore.to {
         arguments["to"] = json!(to);
@@ -130,10 +124,9 @@ pub(super) fn answer(
     arguments: Value,
     way: Way,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let answer = call(session, tool, arguments, way, output)?;
-    shown(&answer, output)?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, output)
 }
 
 /// Prints a tool's answer, adapted to the command line.

@@ -1,7 +1,6 @@
 //! `steward inbox`: voice messages.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -26,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The most characters of a message in the list.
 const SHOWN: usize = 60;
 
-/// The arguments of `inbox`.
 #[derive(Debug, Args)]
 pub struct InboxArguments {
     /// The action [default: list].
@@ -34,7 +32,6 @@ pub struct InboxArguments {
     pub action: Option<InboxAction>,
 }
 
-/// Actions on messages.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum InboxAction {
     /// List those that wait, are worked on or were set aside
@@ -64,11 +61,7 @@ pub enum InboxAction {
 }
 
 /// Lists, shows, retries or discards messages.
-pub fn run(
-    session: &Session,
-    arguments: &InboxArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &InboxArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let source = Source { session, root: &root };
     match arguments.action.unwrap_or(InboxAction::List { all: false, limit: 100 }) {
@@ -97,7 +90,7 @@ pub fn run(
             done(&moved.message, "is discarded", output)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Access to messages: through the daemon, or in the state folder without one.

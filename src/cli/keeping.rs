@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::failure::{Failure, OTHER};
@@ -26,15 +26,6 @@ use crate::tools::{ListTrash, Tool, size};
 /// The most names shown; the rest is counted.
 const SHOWN: usize = 20;
 
-/// The arguments of `trash`.
-#[derive(Debug, Args)]
-pub struct TrashArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: TrashAction,
-}
-
-/// Actions on the trash.
 #[derive(Debug, Subcommand)]
 pub enum TrashAction {
     /// List the trash, newest first
@@ -61,15 +52,6 @@ pub enum TrashAction {
     },
 }
 
-/// The arguments of `journal`.
-#[derive(Debug, Args)]
-pub struct JournalArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: JournalAction,
-}
-
-/// Actions on the journal.
 #[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
     /// Check every stored text against its hash; exit code 1 if one is damaged or missing
@@ -92,11 +74,7 @@ pub enum JournalAction {
 }
 
 /// Lists the trash, restores from it, or empties it.
-pub fn trash(
-    session: &Session,
-    action: &TrashAction,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn trash(session: &Session, action: &TrashAction, output: &Output) -> Result<(), Failure> {
     match action {
         TrashAction::List { limit, first_result } => {
             let arguments = json!({ "limit": limit, "first_result": first_result });
@@ -119,7 +97,7 @@ fn empty(
     params: &dyn Fn(bool) -> TrashEmptyParams,
     yes: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let ask = |dry_run| {
         let params = params(dry_run);
@@ -148,8 +126,7 @@ fn empty(
     if found.items.is_empty() || !agreed(yes, &question)? {
         let nothing = found.items.is_empty();
         let text = if nothing { "nothing in the trash is that old" } else { "nothing was removed" };
-        output.answer(&found, text)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&found, text)?);
     }
     let done = ask(false)?;
     if output.json() {
@@ -164,7 +141,7 @@ fn empty(
             output.text(note)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Checks or cleans up the journal.
@@ -174,13 +151,14 @@ pub fn journal(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     match action {
-        JournalAction::Verify => verify(session, output),
-        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes, output),
-        JournalAction::Adopt { from } => adopt(session, from.as_deref(), output),
+        JournalAction::Verify => return verify(session, output),
+        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes, output)?,
+        JournalAction::Adopt { from } => adopt(session, from.as_deref(), output)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<ExitCode, Failure> {
+fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let ours = &session.folders;
     let state = ours.prepare(&root)?;
@@ -195,8 +173,7 @@ fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<Exit
     })?;
     let said =
         format!("the history in `{}` is of the vault at `{}`", state.display(), root.display());
-    output.answer(&json!({ "state": state, "vault": root }), said)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "state": state, "vault": root }), said)?)
 }
 
 fn verify(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
@@ -227,7 +204,7 @@ fn report(found: &JournalVerifyResult) -> String {
     lines.join("\n")
 }
 
-fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<ExitCode, Failure> {
+fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let ask = |dry_run| {
         let params = JournalGcParams { dry_run };
@@ -246,8 +223,7 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
             true => "nothing is older than the settings keep".to_owned(),
             false => format!("could free {said}; nothing was freed"),
         };
-        output.answer(&found, text)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&found, text)?);
     }
     let done = ask(false)?;
     if output.json() {
@@ -260,7 +236,7 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
             size(done.bytes)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Asks for confirmation on the terminal, unless `yes` is set.

@@ -1,6 +1,5 @@
 //! `steward models`: the configured models and those that vendors offer.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -89,12 +88,11 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// stdout cannot be written. An error of a provider is part of the answer.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     let settings = &session.settings.config.models;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(report(session, settings));
-    output.answer(&report, text(&report, output))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&report, text(&report, output))?)
 }
 
 async fn report(session: &Session, settings: &Settings) -> Report {

@@ -1,7 +1,6 @@
 //! `steward mode`, `steward approvals` and `steward audit`.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -27,7 +26,6 @@ use crate::tools::when;
 /// The polling interval of `--follow`.
 const FOLLOW: Duration = Duration::from_millis(500);
 
-/// The arguments of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
     /// The mode to set; `settings` restores the mode of the settings file [default: show it]
@@ -35,15 +33,6 @@ pub struct ModeArguments {
     pub mode: Option<String>,
 }
 
-/// The arguments of `approvals`.
-#[derive(Debug, Args)]
-pub struct ApprovalsArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: ApprovalsAction,
-}
-
-/// Actions on questions and permanent approvals.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
     /// List the questions that wait for you, or show one with everything it would change
@@ -72,7 +61,6 @@ pub enum ApprovalsAction {
     },
 }
 
-/// The arguments of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArguments {
     /// Only calls of this tool
@@ -96,18 +84,13 @@ pub struct AuditArguments {
 }
 
 /// Prints or sets the approval mode.
-pub fn mode(
-    session: &Session,
-    arguments: &ModeArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn mode(session: &Session, arguments: &ModeArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let params = ModeParams { mode: arguments.mode.clone() };
     let work = |calls: &Calls| policy::mode(calls, &params);
     let found = asked(session, &root, &params, work)?;
     let by = if found.set_live { "set by `steward mode`" } else { "as in the settings" };
-    output.answer(&found, format!("{} ({by})", found.mode))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&found, format!("{} ({by})", found.mode))?)
 }
 
 /// Lists and answers questions; lists and revokes "always allow" answers.
@@ -115,7 +98,7 @@ pub fn approvals(
     session: &Session,
     action: &ApprovalsAction,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let revoke = match action {
         ApprovalsAction::Pending { id } => return pending(session, &root, *id, output),
@@ -136,8 +119,7 @@ pub fn approvals(
         return Err(Failure::other("not_found", format!("there is no approval {id}"), hint));
     }
     if output.json() {
-        output.json_value(&found)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&found)?);
     }
     let line = |one: &crate::protocol::policy::Approval| {
         format!(
@@ -167,7 +149,7 @@ pub fn approvals(
         (None, true) => output.text("no \"always allow\" answers")?,
         (None, false) => output.text(&lines.join("\n"))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Lists the open questions, or shows one.
@@ -176,12 +158,11 @@ fn pending(
     root: &Path,
     id: Option<i64>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     // Only a daemon has open questions.
     let found = reach::ask(session, root, &PendingParams { id })?.unwrap_or_default();
     if output.json() {
-        output.json_value(&found)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&found)?);
     }
     let mut text = String::new();
     for one in &found.pending {
@@ -205,7 +186,7 @@ fn pending(
         true => output.text("nothing waits for you")?,
         false => output.text(text.trim_end())?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
@@ -228,7 +209,7 @@ fn decide(
     option: &str,
     words: String,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let params = AnswerParams { id, option_id: option.to_owned(), words };
     let Some(answered) = reach::ask(session, root, &params)? else {
         let hint = "questions wait in the daemon, and none runs; `steward serve` starts one";
@@ -240,8 +221,7 @@ fn decide(
         false => "; its caller hears of it when it calls again",
     };
     let text = format!("{word}: {}{then}", safe::line(&answered.title));
-    output.answer(&answered, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&answered, text)?)
 }
 
 /// Lists calls with their decisions; `--follow` continues until interrupted.
@@ -249,7 +229,7 @@ pub fn audit(
     session: &Session,
     arguments: &AuditArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let since = match &arguments.since {
         Some(text) => {
@@ -287,7 +267,7 @@ pub fn audit(
             }
         }
         if !arguments.follow {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         let last = found.calls.last().map(|call| call.id);
         params.after = last.or(params.after).or(Some(0));

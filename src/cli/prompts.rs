@@ -1,7 +1,6 @@
 //! `steward prompts`: the notes that a person uses as prompts, and examples to begin with.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -21,7 +20,6 @@ use crate::protocol::prompts::{PromptExample, PromptInfo, PromptsParams, Prompts
 use crate::tools::{Tool as _, WriteFile};
 use crate::vault::Cancel;
 
-/// The arguments of `prompts`.
 #[derive(Debug, Args)]
 pub struct PromptsArguments {
     /// What to do [default: list]
@@ -29,7 +27,6 @@ pub struct PromptsArguments {
     pub action: Option<PromptsAction>,
 }
 
-/// Actions on prompts.
 #[derive(Debug, Subcommand)]
 pub enum PromptsAction {
     /// List your prompts, and examples that you can add
@@ -54,14 +51,14 @@ pub fn run(
     session: &Session,
     arguments: &PromptsArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let found = found(session, output)?;
     match &arguments.action {
         None | Some(PromptsAction::List) => list(&found, output)?,
         Some(PromptsAction::Show { name }) => show(session, &found, name, output)?,
         Some(PromptsAction::Add { names, yes }) => add(session, &found, names, *yes, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn found(session: &Session, output: &Output) -> Result<PromptsResult, Failure> {

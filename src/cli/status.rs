@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
@@ -34,7 +33,6 @@ const AT_ONCE: u32 = 1000;
 /// The most calls counted.
 const MOST_CALLS: usize = 20_000;
 
-/// The arguments of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArguments {
     /// List the daemons of all vaults
@@ -43,11 +41,7 @@ pub struct StatusArguments {
 }
 
 /// Prints the state of the vault's daemon, or that there is none.
-pub fn run(
-    session: &Session,
-    arguments: &StatusArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &StatusArguments, output: &Output) -> Result<(), Failure> {
     if arguments.all {
         return all(session, output);
     }
@@ -81,28 +75,25 @@ pub fn run(
             output.answer(&value, format!("no daemon serves {}; {text}", root.display()))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints every daemon of this user.
-fn all(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+fn all(session: &Session, output: &Output) -> Result<(), Failure> {
     let daemons: Vec<Running> =
         Running::all(&session.folders).into_iter().map(|(running, _)| running).collect();
     if output.json() {
-        output.json_value(&json!({ "daemons": daemons }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&json!({ "daemons": daemons }))?);
     }
     if daemons.is_empty() {
-        output.text("no daemon runs; `steward serve` starts one")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.text("no daemon runs; `steward serve` starts one")?);
     }
     let mut rows = vec![["VAULT", "ADDRESS", "PID", "SINCE"].map(str::to_owned).to_vec()];
     rows.extend(daemons.into_iter().map(|one| {
         let address = format!("ws://127.0.0.1:{}/v1", one.port);
         vec![one.vault, address, one.pid.to_string(), one.started_at]
     }));
-    output.text(&output.table(&rows))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&output.table(&rows))?)
 }
 
 /// The number of calls per tool in the last day.

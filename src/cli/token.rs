@@ -1,7 +1,5 @@
 //! `steward token`: the token with which a client authenticates.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::json;
 
@@ -12,7 +10,6 @@ use crate::config::folders;
 use crate::policy::Scope;
 use crate::server::token::Token;
 
-/// The arguments of `token`.
 #[derive(Debug, Args)]
 pub struct TokenArguments {
     /// Make a new token; clients that have the old one need the new one
@@ -24,11 +21,7 @@ pub struct TokenArguments {
 }
 
 /// Prints the vault's token, creating it on first use; `--rotate` replaces it.
-pub fn run(
-    session: &Session,
-    arguments: &TokenArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &TokenArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let state = match session.running(&root) {
         Some((_, state)) => state,
@@ -41,6 +34,5 @@ pub fn run(
     let wanted = arguments.scope.as_deref().unwrap_or(Scope::Person.word());
     let scope = Scope::ALL.into_iter().find(|scope| scope.word() == wanted);
     let token = token.scoped(scope.unwrap_or_default());
-    output.answer(&json!({ "token": token.reveal() }), token.reveal())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "token": token.reveal() }), token.reveal())?)
 }

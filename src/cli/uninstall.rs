@@ -7,7 +7,6 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
@@ -26,7 +25,6 @@ use crate::config::keyring::Keyring;
 use crate::config::running::Running;
 use crate::llm::setup;
 
-/// The arguments of `uninstall`.
 #[derive(Debug, Args)]
 pub struct UninstallArguments {
     /// Also delete history, conversations, settings and keys; never a vault
@@ -67,7 +65,7 @@ pub fn run(
     session: &Session,
     arguments: &UninstallArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let found = look(session);
     if !arguments.dry_run {
         if !output.json() {
@@ -79,7 +77,7 @@ pub fn run(
         };
         if !agreed(arguments.yes, &question)? {
             output.notice("nothing was removed");
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         remove(session, &found, arguments, output)?;
     }
@@ -99,8 +97,7 @@ pub fn run(
         true => summary(&found, arguments.purge),
         false => format!("done; to remove the program itself: {}", found.installed.remove),
     };
-    output.answer(&value, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&value, text)?)
 }
 
 fn look(session: &Session) -> Found {

@@ -1,7 +1,5 @@
 //! `steward update`: how this program is updated and, if asked for, whether there is a newer version.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -17,7 +15,6 @@ use crate::protocol::version::Version;
 const AFTER: &str =
     "then `steward service restart`, and `steward plugin update` in each vault with the plugin";
 
-/// The arguments of `update`.
 #[derive(Debug, Args)]
 pub struct UpdateArguments {
     /// Ask the project's address for the newest version; nothing else ever does
@@ -26,11 +23,7 @@ pub struct UpdateArguments {
 }
 
 /// Shows how the program was installed and is updated. Asks the network only with `--check`.
-pub fn run(
-    session: &Session,
-    arguments: &UpdateArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &UpdateArguments, output: &Output) -> Result<(), Failure> {
     let installed = Installation::of_process(&session.environment);
     let own = Version::own();
     let newest = match arguments.check {
@@ -53,8 +46,7 @@ pub fn run(
         "isCurrent": newest.map(|newest| newest <= own),
         "installed": installed,
     });
-    output.answer(&value, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&value, text)?)
 }
 
 fn newest(session: &Session, installed: &Installation) -> Result<Version, Failure> {

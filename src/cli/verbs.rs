@@ -2,7 +2,6 @@
 //! Each calls one tool and prints its answer.
 
 use std::io::Read as _;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -24,7 +23,6 @@ use crate::tools::{
 /// The largest text read from stdin, in bytes: the limit of a message to the daemon.
 const MAX_STDIN: u64 = 4 << 20;
 
-/// The arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// The phrase to find, exactly
@@ -53,7 +51,6 @@ pub struct SearchArguments {
     pub limit: u32,
 }
 
-/// The arguments of `read`.
 #[derive(Debug, Args)]
 pub struct ReadArguments {
     /// The note: its name or its path
@@ -68,7 +65,6 @@ pub struct ReadArguments {
     pub at: Option<String>,
 }
 
-/// The arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// A folder, or a pattern such as 'Projects/*.md' or '**/*garden*' [default: the vault]
@@ -85,7 +81,6 @@ pub struct ListArguments {
     pub at: Option<String>,
 }
 
-/// The arguments of `new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
     /// The new note: a name, or a path such as Projects/Shed
@@ -100,7 +95,6 @@ pub struct NewArguments {
     pub yes: bool,
 }
 
-/// The arguments of `copy`.
 #[derive(Debug, Args)]
 pub struct CopyArguments {
     /// The note or file
@@ -117,7 +111,6 @@ pub struct CopyArguments {
     pub yes: bool,
 }
 
-/// The arguments of `move`.
 #[derive(Debug, Args)]
 pub struct MoveArguments {
     /// The note, file or folder
@@ -134,7 +127,6 @@ pub struct MoveArguments {
     pub yes: bool,
 }
 
-/// The arguments of `delete`.
 #[derive(Debug, Args)]
 pub struct DeleteArguments {
     /// The note, file or folder
@@ -145,7 +137,6 @@ pub struct DeleteArguments {
     pub yes: bool,
 }
 
-/// The arguments of `daily`.
 #[derive(Debug, Args)]
 pub struct DailyArguments {
     /// The day: today, tomorrow, yesterday or a date such as 2026-11-21 [default: today]
@@ -161,7 +152,6 @@ pub struct DailyArguments {
     pub yes: bool,
 }
 
-/// The arguments of `tags`.
 #[derive(Debug, Args)]
 pub struct TagsArguments {
     /// Only of this note, or of notes in this folder
@@ -173,11 +163,7 @@ pub struct TagsArguments {
 }
 
 /// Prints the lines that match.
-pub fn search(
-    session: &Session,
-    search: &SearchArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn search(session: &Session, search: &SearchArguments, output: &Output) -> Result<(), Failure> {
     let words = search.words.join(" ");
     let pattern = if search.regex { words } else { regex::escape(&words) };
     let mode = match (search.names, search.count) {
@@ -196,12 +182,11 @@ pub fn search(
     given(&mut arguments, "file_pattern", search.files.as_ref());
     let found = call(session, SearchFiles::NAME, arguments, Way::default(), output)?;
     let text = paint::hits(output, &words::answer(&found.text), &pattern);
-    output.paged().answer(&found.data, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.paged().answer(&found.data, text)?)
 }
 
 /// Prints a note unchanged, or a range of its lines with their numbers.
-pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<(), Failure> {
     if let Some(at) = &read.at {
         return as_of::show(session, Some(&read.name), at, output);
     }
@@ -220,8 +205,7 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
             // The tool says what else it is, or gives its text.
             Err(failure) if failure.code == BINARY => {}
             whole => {
-                output.paged().text(&whole?.text)?;
-                return Ok(ExitCode::SUCCESS);
+                return Ok(output.paged().text(&whole?.text)?);
             }
         }
     }
@@ -239,7 +223,7 @@ fn range(lines: &str) -> Option<(i64, i64)> {
 }
 
 /// Lists a folder, or the entries that match a pattern.
-pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<(), Failure> {
     if let Some(at) = &list.at {
         return as_of::show(session, list.place.as_deref(), at, output);
     }
@@ -252,7 +236,7 @@ pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<
 }
 
 /// Creates a note; never overwrites one.
-pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<(), Failure> {
     let mut text = new.text.join(" ");
     if new.text == ["-"] {
         text.clear();
@@ -283,8 +267,7 @@ pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<Exi
         }
         _ => failure,
     })?;
-    shown(&made, output)?;
-    Ok(ExitCode::SUCCESS)
+    shown(&made, output)
 }
 
 /// Adds `.md` unless the name has an extension that Obsidian knows: `Version 1.2` has none.
@@ -297,22 +280,14 @@ fn as_note(name: &str) -> String {
 }
 
 /// Copies a file; links in the copy lead to the same targets.
-pub fn copy(
-    session: &Session,
-    copied: &CopyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn copy(session: &Session, copied: &CopyArguments, output: &Output) -> Result<(), Failure> {
     let arguments =
         json!({ "source": copied.name, "destination": copied.to, "dry_run": copied.dry_run });
     answer(session, Copy::NAME, arguments, Way::agreed(copied.yes), output)
 }
 
 /// Moves or renames an entry, and updates the links to it.
-pub fn move_to(
-    session: &Session,
-    moved: &MoveArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn move_to(session: &Session, moved: &MoveArguments, output: &Output) -> Result<(), Failure> {
     let arguments =
         json!({ "source": moved.name, "destination": moved.to, "dry_run": moved.dry_run });
     answer(session, Move::NAME, arguments, Way::agreed(moved.yes), output)
@@ -323,17 +298,13 @@ pub fn delete(
     session: &Session,
     deleted: &DeleteArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let arguments = json!({ "path": deleted.name });
     answer(session, Delete::NAME, arguments, Way::agreed(deleted.yes), output)
 }
 
 /// Prints a daily note, or adds to it.
-pub fn daily(
-    session: &Session,
-    daily: &DailyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn daily(session: &Session, daily: &DailyArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "create": !daily.no_create });
     let day = Some(daily.day.join(" ")).filter(|day| !day.is_empty());
     given(&mut arguments, "date", day.as_ref());
@@ -342,7 +313,7 @@ pub fn daily(
 }
 
 /// Prints the tags, the most frequent first.
-pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "first_result": tags.first_result });
     given(&mut arguments, "path", tags.place.as_ref());
     answer(session, ListTags::NAME, arguments, Way::default(), output)

@@ -12,7 +12,6 @@ use super::fault::{Fault, INTERNAL};
 use super::identity::sign;
 use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
-use crate::protocol::quoted;
 use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 
 /// A call of a tool or lookup by a client.
@@ -197,7 +196,7 @@ impl Call {
         });
         let written = envelope::answer_of(&self.id, text.len() + text.len() / 16 + 256, |json| {
             json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
-            quoted::write(text, json);
+            envelope::write_text(text, json);
             json.push(b'}');
             if let Some(image) = image {
                 json.push(b',');

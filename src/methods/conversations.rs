@@ -17,8 +17,8 @@ use crate::protocol::conversations::{
     BranchInfo, ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams,
     DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult, FoundConversation,
     RenameConversationParams, RenameConversationResult, SearchConversationsParams,
-    SearchConversationsResult, SessionListParams, SessionLoadParams, SessionLoadResult,
-    SessionMeta, UsageDay, UsageParams, UsageResult,
+    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
+    SessionLoadResult, SessionMeta, UsageDay, UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::SessionUpdateParams;
@@ -74,19 +74,17 @@ impl StoredConversations {
         }
     }
 
-    /// Appends a page of conversations to `json`, the most recently active first: the JSON of a
-    /// `SessionListResult` with at most `most` bytes, but at least one conversation if there is
-    /// any.
+    /// A page of conversations, the most recently active first, whose JSON has at most `most` bytes; but at least one
+    /// conversation if there is any.
     pub fn list(
         &self,
-        params: SessionListParams,
+        params: &SessionListParams,
         by: Scope,
         most: u64,
-        json: &mut Vec<u8>,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<SessionListResult, ErrorObject> {
         // An ACP client sees only conversations that ACP clients began.
         let source = (by == Scope::Acp).then(|| foreign_source(by));
-        listing::page(&self.conversations, &self.folder, source.as_deref(), &params, most, json)
+        listing::page(&self.conversations, &self.folder, source.as_deref(), params, most)
     }
 
     /// Replays a conversation to the client and subscribes the client to its further events.

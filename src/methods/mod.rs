@@ -217,9 +217,9 @@ pub fn table() -> Table<Services> {
         .on::<SessionNewParams>(Anyone, Setting, |it, params, by| it.talk.new_session(&params, by))
         .later::<SessionPromptParams>(Anyone, |it, params, by| it.talk.prompt(params, by))
         .on_cancel(|it, params, by| it.talk.cancel(params, by))
-        .on_writing::<SessionListParams>(Speaker, Read, |it, params, by, json| {
+        .on::<SessionListParams>(Speaker, Read, |it, params, by| {
             let most = by.max_bytes.saturating_sub(listing::FRAME);
-            it.conversations.list(params, by.scope(), most, json)
+            it.conversations.list(&params, by.scope(), most)
         })
         .on::<SessionLoadParams>(Speaker, Read, |it, params, by| {
             it.conversations.load(params, it.talk.sessions(), by)

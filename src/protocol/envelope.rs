@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::error::{ErrorObject, Kind};
-use super::{METHODS, NotificationParams, ServerRequestParams, quoted, strict};
+use super::{METHODS, NotificationParams, ServerRequestParams, strict};
 
 /// Maximum length of a text id, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
@@ -183,12 +183,20 @@ pub fn answer_of<E>(
     json.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     match id {
         RequestId::Number(number) => json.extend_from_slice(number.to_string().as_bytes()),
-        RequestId::Text(text) => quoted::write(text, &mut json),
+        RequestId::Text(text) => write_text(text, &mut json),
     }
     json.extend_from_slice(br#","result":"#);
     result(&mut json)?;
     json.push(b'}');
     Ok(String::from_utf8(json).expect("JSON is text"))
+}
+
+/// Appends `text` as a JSON string to `json`.
+///
+/// # Panics
+/// Never: every text is a JSON string.
+pub fn write_text(text: &str, json: &mut Vec<u8>) {
+    serde_json::to_writer(json, text).expect("every text is a JSON string");
 }
 
 /// The JSON of an error answer; `None` is null, for a message without a readable id.

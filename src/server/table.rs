@@ -280,23 +280,6 @@ impl<S: Send + Sync + 'static> Table<S> {
         })
     }
 
-    /// A method whose handler may block and writes the JSON of its result itself.
-    #[must_use]
-    pub fn on_writing<P: MethodParams + Send + 'static>(
-        self,
-        who: Who,
-        work: Work,
-        handler: fn(&S, P, &Context, &mut Vec<u8>) -> Result<(), ErrorObject>,
-    ) -> Self {
-        self.row::<P>(who, move |services, params| {
-            let services = Arc::clone(services);
-            let write = move |context: &Context, json: &mut Vec<u8>| {
-                handler(&services, params, context, json)
-            };
-            Prepared::Queued(work, Box::new(write))
-        })
-    }
-
     /// A method whose handler answers at once without blocking.
     #[must_use]
     pub fn now<P: MethodParams + Send + 'static>(self, who: Who, handler: Handler<S, P>) -> Self {

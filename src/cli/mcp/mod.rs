@@ -5,8 +5,6 @@ mod relay;
 mod subscribed;
 mod write;
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 
 use super::failure::Failure;
@@ -14,7 +12,6 @@ use super::output::Output;
 use super::session::Session;
 pub use clients::McpClient;
 
-/// The arguments of `mcp`.
 #[derive(Debug, Args)]
 pub struct McpArguments {
     /// An action other than serving a client.
@@ -41,11 +38,7 @@ pub enum McpAction {
 pub use relay::run_for_guest;
 
 /// Serves the client on stdin and stdout until it disconnects, or prints or writes its settings.
-pub fn run(
-    session: &Session,
-    arguments: &McpArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &McpArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     match &arguments.action {
         None => relay::run(session, &root),
@@ -55,7 +48,7 @@ pub fn run(
                 true => write::write(*client, &session.environment, &server, *yes, output)?,
                 false => clients::print(*client, server, output)?,
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(())
         }
     }
 }

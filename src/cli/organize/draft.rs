@@ -1,7 +1,6 @@
 //! `steward organize draft`: rules drafted by a model from a sentence.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Map, json};
@@ -13,7 +12,6 @@ use super::super::session::Session;
 use crate::protocol::organize::OrganizeDraftParams;
 use crate::tools::{Tool as _, WriteFile};
 
-/// The arguments of `organize draft`.
 #[derive(Debug, Clone, Args)]
 pub struct DraftArguments {
     /// The purpose of the rules: "old meeting notes into the archive, by year"
@@ -27,11 +25,7 @@ pub struct DraftArguments {
 }
 
 /// Has a model draft rules, and shows them with their descriptions and the files that they select.
-pub fn run(
-    session: &Session,
-    arguments: &DraftArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &DraftArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let rules = match &arguments.from {
         Some(file) => Some(super::rules::outside(file)?.ok_or_else(|| {
@@ -60,6 +54,5 @@ pub fn run(
              `steward organize apply {plan}` does it."
         ));
     }
-    output.answer(&json!(draft), text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!(draft), text)?)
 }

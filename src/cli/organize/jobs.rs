@@ -15,7 +15,6 @@ use crate::cli::session::Session;
 use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
 
-/// The arguments of `organize apply`.
 #[derive(Debug, Clone, Args)]
 pub struct ApplyArguments {
     /// The plan
@@ -34,7 +33,6 @@ pub struct ApplyArguments {
     pub yes: bool,
 }
 
-/// The arguments of `organize jobs`.
 #[derive(Debug, Clone, Args)]
 pub struct JobsArguments {
     /// One job, with its items
@@ -47,14 +45,12 @@ pub struct JobsArguments {
     pub first_result: u64,
 }
 
-/// The arguments of `organize stop`.
 #[derive(Debug, Clone, Args)]
 pub struct StopArguments {
     /// The job
     pub job: u64,
 }
 
-/// The arguments of `organize resume`.
 #[derive(Debug, Clone, Args)]
 pub struct ResumeArguments {
     /// The job
@@ -67,7 +63,6 @@ pub struct ResumeArguments {
     pub yes: bool,
 }
 
-/// The arguments of `organize undo`.
 #[derive(Debug, Clone, Args)]
 pub struct UndoJobArguments {
     /// The job
@@ -85,7 +80,7 @@ pub fn apply(
     session: &Session,
     arguments: &ApplyArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let plan = arguments.plan;
     let given = json!({ "plan": plan });
     let seen = call(session, ShowPlan::NAME, given, Way::default(), output)?;
@@ -111,11 +106,7 @@ pub fn apply(
 }
 
 /// Stops a running job of any caller.
-pub fn stop(
-    session: &Session,
-    arguments: &StopArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn stop(session: &Session, arguments: &StopArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let job = arguments.job;
     let Some(stopped) = reach::ask(session, &root, &OrganizeStopParams { job })? else {
@@ -132,15 +123,14 @@ pub fn stop(
     if stopped.done > 0 {
         text.push_str(&format!(" To take them back: steward organize undo {job}"));
     }
-    output.answer(&stopped, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&stopped, text)?)
 }
 
 pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let id = arguments.job;
     let given = json!({ "job": id });
     let seen = call(session, ListJobs::NAME, given, Way::default(), output)?;
@@ -159,11 +149,10 @@ pub fn resume(
     done(session, given, output)
 }
 
-fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Failure> {
+fn done(session: &Session, given: Value, output: &Output) -> Result<(), Failure> {
     let answer = call(session, ApplyPlan::NAME, given, Way::agreed(true), output)?;
     if output.json() {
-        output.json_value(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&answer.data)?);
     }
     let data = &answer.data;
     let mut lines = Vec::new();
@@ -188,15 +177,11 @@ fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Fa
         let text = |key: &str| one[key].as_str().unwrap_or_default();
         output.notice(&format!("left out: `{}`: {}", text("path"), text("reason")));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints jobs, or one with its items.
-pub fn list(
-    session: &Session,
-    arguments: &JobsArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn list(session: &Session, arguments: &JobsArguments, output: &Output) -> Result<(), Failure> {
     let mut given = json!({ "first_result": arguments.first_result });
     if let Some(job) = arguments.job {
         given["job"] = json!(job);
@@ -205,8 +190,7 @@ pub fn list(
         given["state"] = json!(state);
     }
     let answer = call(session, ListJobs::NAME, given, Way::default(), output)?;
-    shown(&answer, &output.paged())?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, &output.paged())
 }
 
 /// Takes a job back.

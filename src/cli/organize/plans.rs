@@ -4,7 +4,6 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -19,7 +18,6 @@ use crate::cli::session::Session;
 use crate::tools::enabled::{self, Done};
 use crate::tools::{PlanChanges, ShowPlan, Tool as _};
 
-/// The arguments of `organize plan`.
 #[derive(Debug, Clone, Args)]
 pub struct PlanArguments {
     /// A file with rules, on this machine or in the vault; `-` reads them from stdin
@@ -36,7 +34,6 @@ pub struct PlanArguments {
     pub append: Option<u64>,
 }
 
-/// The arguments of `organize show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowArguments {
     /// The plan
@@ -83,7 +80,6 @@ pub enum PlanGroup {
     Destination,
 }
 
-/// The arguments of `organize why`.
 #[derive(Debug, Clone, Args)]
 pub struct WhyArguments {
     /// The note
@@ -97,7 +93,6 @@ pub struct WhyArguments {
     pub rules: bool,
 }
 
-/// The arguments of `organize edit`.
 #[derive(Debug, Clone, Args)]
 pub struct EditPlanArguments {
     /// The plan
@@ -110,11 +105,7 @@ pub struct EditPlanArguments {
     pub to: Vec<String>,
 }
 
-pub fn plan(
-    session: &Session,
-    arguments: &PlanArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn plan(session: &Session, arguments: &PlanArguments, output: &Output) -> Result<(), Failure> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
         // A path that is no file here is one in the vault.
@@ -144,7 +135,7 @@ pub fn edit(
     session: &Session,
     arguments: &EditPlanArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let target = |text: &String| {
         let parts =
             text.split_once('=').and_then(|(item, to)| Some((item.parse::<u32>().ok()?, to)));
@@ -161,11 +152,10 @@ pub fn edit(
     planned(session, given, output)
 }
 
-fn planned(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Failure> {
+fn planned(session: &Session, given: Value, output: &Output) -> Result<(), Failure> {
     let made = call(session, PlanChanges::NAME, given, Way::default(), output)?;
     if output.json() {
-        output.json_value(&made.data)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&made.data)?);
     }
     let plan = &made.data["plan"];
     for fault in made.data["faults"].as_array().into_iter().flatten() {
@@ -182,13 +172,12 @@ fn planned(session: &Session, given: Value, output: &Output) -> Result<ExitCode,
         output.notice(warning.as_str().unwrap_or_default());
     }
     if made.data["items"] == 0 {
-        output.text("Nothing to do: all is in order.")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.text("Nothing to do: all is in order.")?);
     }
     let shown = call(session, ShowPlan::NAME, json!({ "plan": plan }), Way::default(), output)?;
     output.paged().text(&without_identity(&shown.text))?;
-    output.text(&format!("\nNothing is changed yet. To do it: steward organize apply {plan}"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output
+        .text(&format!("\nNothing is changed yet. To do it: steward organize apply {plan}"))?)
 }
 
 /// The identity is for programs, which have it in the JSON.
@@ -197,11 +186,7 @@ pub(super) fn without_identity(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-pub fn show(
-    session: &Session,
-    arguments: &ShowArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn show(session: &Session, arguments: &ShowArguments, output: &Output) -> Result<(), Failure> {
     let word = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
     let given = json!({
         "plan": arguments.plan,
@@ -212,30 +197,20 @@ pub fn show(
     });
     let mut answer = call(session, ShowPlan::NAME, given, Way::default(), output)?;
     answer.text = without_identity(&answer.text);
-    shown(&answer, &output.paged())?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, &output.paged())
 }
 
 /// Prints which rules took a note.
-pub fn why(
-    session: &Session,
-    arguments: &WhyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn why(session: &Session, arguments: &WhyArguments, output: &Output) -> Result<(), Failure> {
     let Some(plan) = arguments.plan else { return why_now(session, arguments, output) };
     let given = json!({ "plan": plan, "why": arguments.note });
     let mut answer = call(session, ShowPlan::NAME, given, Way::default(), output)?;
     answer.text = without_identity(&answer.text);
-    shown(&answer, output)?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, output)
 }
 
 /// Prints the past changes of a note by rules, and the present result of each rule.
-fn why_now(
-    session: &Session,
-    arguments: &WhyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn why_now(session: &Session, arguments: &WhyArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let why =
         reach::here(session, &root, false, |context| Ok(enabled::why(context, &arguments.note)?))?;
@@ -253,8 +228,7 @@ fn why_now(
     }
     let done: Vec<Value> = why.done.iter().map(done_data).collect();
     let data = json!({ "path": why.path, "done": done, "now": why.now });
-    output.answer(&data, lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&data, lines.join("\n"))?)
 }
 
 /// The changes of a note by rules in one job.
