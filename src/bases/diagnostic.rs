@@ -124,14 +124,12 @@ impl Diagnostic {
         Self::new(kind, Severity::Warning, text, at, message.into())
     }
 
-    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
     /// Moves the diagnostic to an enclosing text that holds this text at byte `at`.
-    #[must_use]
     pub fn moved_to(self, text: &str, at: Span) -> Self {
         let Details { kind, severity, message, hint, .. } = *self.0;
         let mut moved = Self::new(kind, severity, text, at, message);

@@ -52,7 +52,6 @@ pub enum Work {
 
 impl Work {
     /// Whether the work, once begun, continues after its caller disconnects.
-    #[must_use]
     pub fn runs_to_completion(self) -> bool {
         matches!(self, Self::Change | Self::Setting)
     }
@@ -141,7 +140,6 @@ pub enum Progress {
 }
 
 impl Stopped {
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Late { progress: Progress::NotBegun, .. } => {
@@ -172,7 +170,6 @@ struct TaskInner {
 
 impl Task {
     /// Work of this kind; each step of it may take up to `limit`.
-    #[must_use]
     pub fn new(work: Work, limit: Option<Duration>) -> Self {
         let (cancel, give_up) = (Cancel::default(), Notify::new());
         Self(Arc::new(TaskInner {
@@ -185,13 +182,11 @@ impl Task {
     }
 
     /// Tells the work whether it was cancelled.
-    #[must_use]
     pub fn cancelled(&self) -> &Cancel {
         &self.0.cancel
     }
 
     /// Whether a person is being asked.
-    #[must_use]
     pub fn is_asking(&self) -> bool {
         self.0.is_asking.load(Ordering::Acquire)
     }
@@ -386,7 +381,6 @@ impl Runner {
     }
 
     /// Whether the process is shutting down.
-    #[must_use]
     pub fn is_closing(&self) -> bool {
         *self.0.closing.borrow()
     }
@@ -398,7 +392,6 @@ impl Runner {
     }
 
     /// The work that runs on threads.
-    #[must_use]
     pub fn running(&self) -> &Tracker {
         &self.0.running
     }
@@ -478,7 +471,6 @@ impl Runner {
 ///
 /// Each kind of work has fewer slots than there are threads. Waiting for a slot holds no thread, so
 /// work of one kind never waits for the threads of another.
-#[must_use]
 pub fn blocking_threads() -> usize {
     READS + cores() + CHANGES + OTHERS
 }

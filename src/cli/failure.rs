@@ -88,7 +88,6 @@ impl Failure {
     }
 
     /// With commands and flags in its hint in place of tools and arguments.
-    #[must_use]
     pub fn in_commands(self) -> Self {
         let hint = self.hint.as_deref().map(words::hint);
         Self { hint, ..self }

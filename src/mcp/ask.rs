@@ -62,7 +62,6 @@ pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault>
 }
 
 /// The result that asks the user to approve `title` for these reasons; `diff` shows the change.
-#[must_use]
 pub fn question(
     id: &RequestId,
     title: &str,

@@ -70,14 +70,12 @@ pub struct Said {
 }
 
 impl What {
-    #[must_use]
     pub fn fault(id: Option<&RequestId>, status: u16, fault: &Fault) -> Self {
         Self::Said(Said { status, text: fault.text(id), introduced: None })
     }
 }
 
 /// Handles a message; `headers` are those of HTTP, if it came over HTTP.
-#[must_use]
 pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &Settings) -> What {
     let (id, method, params) = match Incoming::parse(text) {
         Ok(Incoming::Request { id, method, params }) => (id, method, params),

@@ -8,7 +8,6 @@ const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 /// The cache time of lists in milliseconds.
 pub const A_WHILE: u32 = 60_000;
 
-#[must_use]
 pub fn server() -> Value {
     json!({ "name": "vault-steward", "title": "Vault Steward", "version": env!("CARGO_PKG_VERSION") })
 }
@@ -20,7 +19,6 @@ pub fn sign(result: &mut Map<String, Value>) {
 }
 
 /// A result with its cache time and scope.
-#[must_use]
 pub fn kept(mut result: Value, milliseconds: u32, by: &str) -> Value {
     result["ttlMs"] = milliseconds.into();
     result["cacheScope"] = by.into();

@@ -9,7 +9,6 @@ use crate::tools::{Definition, Registry, Tier};
 /// The most characters that a client may show to its model unshortened, for tools with long answers.
 const LONG_ANSWER: u32 = 120_000;
 
-#[must_use]
 pub fn annotations(tool: &Definition) -> ToolAnnotations {
     ToolAnnotations {
         title: tool.title.clone(),
@@ -27,7 +26,6 @@ pub fn find<'a>(tools: &'a Registry, settings: &Settings, name: &str) -> Option<
 
 /// All tools for clients, sorted by name. The list does not depend on connected programs, since clients and the prompt
 /// caches of models keep it.
-#[must_use]
 pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
     let all = tools.iter().filter(|tool| settings.offer(tool)).map(shown);
     #[cfg(feature = "conformance")]

@@ -74,13 +74,11 @@ impl Listen {
     }
 
     /// Whether it includes changes of prompts.
-    #[must_use]
     pub fn hears_of_prompts(&self) -> bool {
         self.prompts
     }
 
     /// The first message: the accepted subscription.
-    #[must_use]
     pub fn acknowledged(&self) -> String {
         let mut honoured = Map::new();
         if self.tools {
@@ -101,7 +99,6 @@ impl Listen {
     }
 
     /// The notifications for an event of the daemon. Notes in these folders are prompts.
-    #[must_use]
     pub fn because_of(&self, event: &str, folders: &[String]) -> BTreeSet<Told> {
         let mut told = BTreeSet::new();
         let Ok(event) = serde_json::from_str::<Event>(event) else { return told };
@@ -134,7 +131,6 @@ impl Listen {
         told
     }
 
-    #[must_use]
     pub fn tell(&self, told: &Told) -> String {
         match told {
             Told::Tools => self.notification("notifications/tools/list_changed", json!({})),
@@ -147,7 +143,6 @@ impl Listen {
     }
 
     /// The last message, which ends the subscription.
-    #[must_use]
     pub fn ended(&self) -> String {
         let mut result = Map::new();
         sign(&mut result);

@@ -60,7 +60,6 @@ pub enum BadImage {
 
 impl Format {
     /// The format by the first bytes of a file, whatever its name is.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -71,7 +70,6 @@ impl Format {
         }
     }
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "PNG",
@@ -81,7 +79,6 @@ impl Format {
         }
     }
 
-    #[must_use]
     pub fn mime(self) -> &'static str {
         match self {
             Self::Png => "image/png",

@@ -129,7 +129,6 @@ impl Services {
 }
 
 /// Every method: who may call it, its queue, and its handler.
-#[must_use]
 pub fn table() -> Table<Services> {
     Table::<Services>::default()
         .now::<ToolsListParams>(Anyone, |it, _, _| Ok(tools::list(&it.calls)))

@@ -34,7 +34,6 @@ impl Mode {
     }
 
     /// The mode of the two that allows less.
-    #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         let rank = |mode| match mode {
             Self::Auto => 0,

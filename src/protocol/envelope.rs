@@ -165,7 +165,6 @@ pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, Erro
 ///
 /// # Panics
 /// Never: every result of this protocol is plain data.
-#[must_use]
 pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
     let written = answer_of(id, 128, |json| serde_json::to_writer(json, result));
     written.expect("results are plain data")
@@ -203,7 +202,6 @@ pub fn write_text(text: &str, json: &mut Vec<u8>) {
 ///
 /// # Panics
 /// Never: errors are plain data.
-#[must_use]
 pub fn failure(id: Option<&RequestId>, error: &ErrorObject) -> String {
     #[derive(Serialize)]
     struct Failure<'a> {
@@ -218,7 +216,6 @@ pub fn failure(id: Option<&RequestId>, error: &ErrorObject) -> String {
 ///
 /// # Panics
 /// Never: params are plain data.
-#[must_use]
 pub fn notification<P: NotificationParams>(params: &P) -> String {
     #[derive(Serialize)]
     struct Notification<'a, P> {
@@ -234,7 +231,6 @@ pub fn notification<P: NotificationParams>(params: &P) -> String {
 ///
 /// # Panics
 /// Never: params are plain data.
-#[must_use]
 pub fn request<P: ServerRequestParams>(id: &RequestId, params: &P) -> String {
     #[derive(Serialize)]
     struct Asked<'a, P> {

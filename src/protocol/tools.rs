@@ -122,7 +122,6 @@ pub struct ToolsCallWritten {
 
 impl ToolsCallWritten {
     /// An estimate of its size as JSON, in bytes; too small only if most of the text must be escaped.
-    #[must_use]
     pub fn room(&self) -> usize {
         self.text.len() + self.text.len() / 16 + self.facts.len() + 128
     }

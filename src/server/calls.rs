@@ -47,7 +47,6 @@ pub struct Calls {
 
 impl Calls {
     /// No calls yet; answers go to `outbox`.
-    #[must_use]
     pub fn new(
         shared: Arc<Shared>,
         settings: Arc<Settings>,
@@ -66,7 +65,6 @@ impl Calls {
     }
 
     /// Whether a request with this id is unanswered.
-    #[must_use]
     pub fn holds(&self, id: &RequestId) -> bool {
         lock(&self.in_flight).contains_key(id)
     }

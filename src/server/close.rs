@@ -33,13 +33,11 @@ impl Closing {
     /// The client does not read what it is sent.
     pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
 
-    #[must_use]
     pub fn frame(self) -> CloseFrame {
         CloseFrame { code: CloseCode::from(self.code), reason: Utf8Bytes::from_static(self.reason) }
     }
 
     /// The close reason for an error in reading; `None` if the client is gone.
-    #[must_use]
     pub fn for_error(error: &Error) -> Option<Self> {
         match error {
             Error::Capacity(_) => Some(Self::TOO_BIG),

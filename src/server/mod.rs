@@ -181,19 +181,16 @@ impl Server {
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.shared.port
     }
 
     /// Publishes events, from any thread.
-    #[must_use]
     pub fn events(&self) -> Events {
         self.shared.events.clone()
     }
 
     /// Asks people questions, from any thread.
-    #[must_use]
     pub fn approvals(&self) -> Approvals {
         self.shared.approvals.clone()
     }
@@ -204,25 +201,21 @@ impl Server {
     }
 
     /// Sends requests to the clients that have the vault open, from any thread.
-    #[must_use]
     pub fn hosts(&self) -> Hosts {
         self.shared.hosts.clone()
     }
 
     /// Replaces the settings, from any thread, for new connections; the port stays.
-    #[must_use]
     pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
         Arc::clone(&self.shared.settings)
     }
 
     /// Replaces the settings of MCP clients, from any thread, from the next message on.
-    #[must_use]
     pub fn mcp_settings(&self) -> Arc<ArcSwap<crate::mcp::Settings>> {
         Arc::clone(&self.shared.mcp)
     }
 
     /// Replaces the settings of ACP clients, from any thread, for new connections.
-    #[must_use]
     pub fn acp(&self) -> Arc<ArcSwap<AcpSettings>> {
         Arc::clone(&self.shared.acp)
     }

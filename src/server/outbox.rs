@@ -59,7 +59,6 @@ pub enum Next {
 
 impl Outbox {
     /// A queue of at most `max_messages` and `max_bytes`.
-    #[must_use]
     pub fn new(max_messages: usize, max_bytes: usize) -> Self {
         Self {
             state: Mutex::default(),

@@ -58,7 +58,6 @@ impl Pages {
     }
 
     /// Checks a code at time `now` and uses it up. Takes constant time.
-    #[must_use]
     pub fn take(&self, code: &[u8], now: Instant) -> bool {
         let shown = hash(code);
         let mut is_right = false;
@@ -82,7 +81,6 @@ pub fn page_token(main: &Token, now: SystemTime) -> Result<String, TokenError> {
 
 /// The key for the name of a page's token, or of one derived from it for the run `epoch`; `None`
 /// for any other name, or after its expiry.
-#[must_use]
 pub fn key_of(name: &str, main: &Token, epoch: &str, now: SystemTime) -> Option<Token> {
     let (of_page, is_of_run) = match name.strip_suffix(RUN) {
         Some(of_page) => (of_page, true),
@@ -105,7 +103,6 @@ fn hash(code: &[u8]) -> [u8; 32] {
 }
 
 /// Whether the request's origin is the page of this server.
-#[must_use]
 pub fn is_our_page(headers: &HeaderMap, port: u16) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (Some(origin), None) = (origins.next(), origins.next()) else { return false };

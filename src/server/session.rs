@@ -59,7 +59,6 @@ pub struct Session {
 
 impl Session {
     /// A client before `initialize`.
-    #[must_use]
     pub fn new(
         shared: Arc<Shared>,
         settings: Arc<Settings>,
@@ -99,7 +98,6 @@ impl Session {
     }
 
     /// Whether `initialize` has been answered.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.open
     }

@@ -62,7 +62,6 @@ pub struct Client {
 }
 
 impl Client {
-    #[must_use]
     pub fn caller(&self) -> Caller {
         Caller { scope: self.scope, name: self.name.clone() }
     }
@@ -105,29 +104,24 @@ pub struct ServerState {
 
 impl Context {
     /// The client's kind of caller.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         self.client.scope
     }
 
-    #[must_use]
     pub fn events(&self) -> &Events {
         &self.shared.events
     }
 
     /// The clients that have the vault open.
-    #[must_use]
     pub fn hosts(&self) -> &Hosts {
         &self.shared.hosts
     }
 
     /// The questions that wait for a person.
-    #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.shared.approvals
     }
 
-    #[must_use]
     pub fn server(&self) -> ServerState {
         ServerState {
             version: self.shared.version.clone(),
@@ -144,7 +138,6 @@ impl Context {
     }
 
     /// Whether the client is an ACP client.
-    #[must_use]
     pub fn is_acp(&self) -> bool {
         self.client.scope == Scope::Acp
     }
@@ -163,13 +156,11 @@ impl Context {
     }
 
     /// Whether the conversation is attached to the client.
-    #[must_use]
     pub fn is_attached(&self, session: &str) -> bool {
         self.attached.has(session)
     }
 
     /// Whether it is an ACP client that can have its user set up a model.
-    #[must_use]
     pub fn offers_setup(&self) -> bool {
         self.attached.offers_setup()
     }
@@ -253,7 +244,6 @@ impl<S: Send + Sync + 'static> Default for Table<S> {
 
 impl<S: Send + Sync + 'static> Table<S> {
     /// A method whose handler may block; it runs in this queue.
-    #[must_use]
     pub fn on<P: MethodParams + Send + 'static>(
         self,
         who: Who,
@@ -267,7 +257,6 @@ impl<S: Send + Sync + 'static> Table<S> {
 
     /// The same for a method with a dry run: it changes something unless its params ask for a dry
     /// run.
-    #[must_use]
     pub fn on_change<P: MethodParams + Send + 'static>(
         self,
         who: Who,
@@ -281,14 +270,12 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 
     /// A method whose handler answers at once without blocking.
-    #[must_use]
     pub fn now<P: MethodParams + Send + 'static>(self, who: Who, handler: Handler<S, P>) -> Self {
         self.row(who, move |services, params| Prepared::Now(written(services, params, handler)))
     }
 
     /// A method without a time limit, which occupies no thread. Handlers start in the order of the
     /// requests.
-    #[must_use]
     pub fn later<P: MethodParams<Result: Send> + Send + 'static>(
         self,
         who: Who,
@@ -308,7 +295,6 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 
     /// The handler of the notification that cancels a conversation's turn.
-    #[must_use]
     pub fn on_cancel(mut self, handler: fn(&S, &SessionCancelParams, Scope)) -> Self {
         self.cancel_turn = handler;
         self
@@ -330,7 +316,6 @@ impl<S: Send + Sync + 'static> Table<S> {
         self.rows.iter().map(|(name, (who, _))| (*name, *who))
     }
 
-    #[must_use]
     pub fn serve(self, services: Arc<S>) -> Methods {
         let bound = |prepare: Prepare<S>| -> Bound {
             let services = Arc::clone(&services);

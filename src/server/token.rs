@@ -54,7 +54,6 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unsafe { path, .. } => Some(format!(
@@ -83,26 +82,22 @@ impl Token {
     }
 
     /// The 64 hex characters that a client sends.
-    #[must_use]
     pub fn reveal(&self) -> String {
         hex(self.0)
     }
 
     /// Reads the 64 hex characters; `None` for anything else.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
     }
 
     /// Compares in constant time.
-    #[must_use]
     pub fn matches(&self, shown: &[u8]) -> bool {
         self.reveal().as_bytes().ct_eq(shown).into()
     }
 
     /// The token for callers of this scope, derived from this one, so that nothing more is stored
     /// and all end when this one is rotated. The derivation cannot be reversed.
-    #[must_use]
     pub fn scoped(&self, scope: Scope) -> Self {
         if scope.is_person() {
             return self.clone();
@@ -112,20 +107,17 @@ impl Token {
 
     /// Derives a token for `purpose`. The derivation cannot be reversed. No purpose is a prefix of
     /// another, or of a proof's text.
-    #[must_use]
     pub fn derived(&self, purpose: &str) -> Self {
         Self(self.sign(purpose))
     }
 
     /// The name of this token, which is not secret.
-    #[must_use]
     pub fn name(&self) -> String {
         hex(self.sign("vault-steward name"))[..32].to_owned()
     }
 
     /// A proof, in hex, that this token is known. It is valid only for this purpose, for a daemon
     /// on this port, and for these nonces (`about`), so relaying it to another daemon is useless.
-    #[must_use]
     pub fn proof(&self, of: Proof, port: u16, about: &str) -> String {
         let word = match of {
             Proof::Challenge => "challenge",
@@ -271,13 +263,11 @@ impl TokenKeeper {
     }
 
     /// Uses a fixed token, for tests and for a daemon without a state folder.
-    #[must_use]
     pub fn fixed(token: Token) -> Self {
         Self { path: None, last: watch::Sender::new(token) }
     }
 
     /// The current token. While the file is unreadable, the last one stays valid.
-    #[must_use]
     pub fn current(&self) -> Token {
         if let Some(path) = &self.path {
             match Token::load(path) {
@@ -292,7 +282,6 @@ impl TokenKeeper {
     }
 
     /// Tells of another token from now on.
-    #[must_use]
     pub fn watch(&self) -> watch::Receiver<Token> {
         self.last.subscribe()
     }

@@ -88,7 +88,6 @@ impl Cancel {
     }
 
     /// The same request with this deadline, or the earlier of the two.
-    #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self(Arc::clone(&self.0), Some(self.1.map_or(deadline, |own| own.min(deadline))))
     }
@@ -155,7 +154,6 @@ impl Vault {
 
     /// The same vault restricted to `view`: other paths are not found, listed or read. Writes are
     /// not restricted.
-    #[must_use]
     pub fn seen_through(&self, view: View) -> Self {
         Self(self.0.seen_through(view))
     }

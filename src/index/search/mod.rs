@@ -85,7 +85,6 @@ pub struct Query {
 
 impl Query {
     /// The same query without excerpts.
-    #[must_use]
     pub(in crate::index) fn counting(&self) -> Self {
         let mode = match self.mode {
             Mode::FilesWithMatches => Mode::FilesWithMatches,

@@ -76,7 +76,6 @@ pub enum BadPdf {
 }
 
 /// Whether a file is a PDF, by its first bytes.
-#[must_use]
 pub fn is_pdf(bytes: &[u8]) -> bool {
     // Readers accept a little of anything before it.
     memchr::memmem::find(&bytes[..bytes.len().min(1_024)], b"%PDF-").is_some()

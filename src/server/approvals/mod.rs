@@ -323,7 +323,6 @@ impl Approvals {
         Some(delivered)
     }
     /// The pending requests, oldest first, or only this one.
-    #[must_use]
     pub fn pending(&self, only: Option<i64>) -> Vec<Pending> {
         let state = lock(&self.0);
         let pending = |(number, request): (&i64, &PendingRequest)| Pending {
@@ -338,7 +337,6 @@ impl Approvals {
     }
 
     /// The title of a pending request, and all its changes.
-    #[must_use]
     pub fn changes(&self, number: i64) -> Option<(String, Arc<[ShownChange]>)> {
         let state = lock(&self.0);
         let request = state.pending.get(&number)?;

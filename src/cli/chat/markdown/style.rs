@@ -35,7 +35,6 @@ impl Style {
         (Self::YELLOW, 33),
     ];
 
-    #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
