@@ -19,7 +19,6 @@ pub(super) struct Answering {
     pub model: Option<Model>,
     /// The model for the first rounds.
     fast: Option<Model>,
-    /// Why the agent cannot answer.
     pub missing: Option<AgentMissing>,
 }
 

@@ -38,16 +38,13 @@ pub struct DraftRequest<'a> {
     pub rules: &'a str,
 }
 
-/// A valid rule file.
 #[derive(Debug, Clone)]
 pub struct Draft<T> {
-    /// The model's text.
     pub yaml: String,
     pub rules: T,
     pub origin: Origin,
 }
 
-/// Why there is no draft.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DraftError {
     /// The last attempt and its errors.

@@ -69,7 +69,6 @@ pub(super) struct Driver {
     queued_events: VecDeque<Event>,
     calls: JoinSet<(String, CallOutcome)>,
     questions: JoinSet<(String, (Decision, Answerer))>,
-    /// Calls waiting for approval.
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
     heard: Vec<i64>,

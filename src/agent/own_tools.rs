@@ -11,7 +11,6 @@ const MAX_CHARS: usize = 20_000;
 const SEND: &str = "send_message";
 const END: &str = "end_conversation";
 
-/// Whether `tool` is one of these tools.
 pub fn is_own(tool: &str) -> bool {
     [SEND, END].contains(&tool)
 }

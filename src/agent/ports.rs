@@ -24,7 +24,6 @@ use crate::vault::Cancel;
 pub enum MemoryError {
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
-    /// Storing or reading failed.
     #[error("{message}")]
     Broken { message: String, hint: Option<String> },
 }
@@ -206,7 +205,6 @@ pub trait Models: Send + Sync + 'static {
     fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>);
 }
 
-/// A model's call, with its circumstances.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
     pub call: ToolCall,

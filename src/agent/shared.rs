@@ -30,7 +30,6 @@ pub struct Ports {
     pub place: Box<dyn VaultContext>,
 }
 
-/// The state that the parts of the agent share.
 pub(super) struct Shared {
     pub ports: Ports,
     pub settings: ArcSwap<TurnSettings>,
@@ -99,7 +98,6 @@ pub struct MessageOutcome {
     pub answer: String,
 }
 
-/// Why a message is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
     /// It cannot be stored, or there is no such conversation.
@@ -131,7 +129,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a turn is running in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.state().running.contains_key(&conversation)
     }

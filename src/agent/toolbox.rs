@@ -78,11 +78,9 @@ impl VaultToolbox {
 /// Details of a call that its result needs.
 struct Made {
     call: String,
-    /// The turn's name in the journal.
     turn: String,
     /// The number of changes the turn had made before; `None` for a call that changes nothing.
     before: Option<usize>,
-    /// Clients draw its answer.
     is_drawn: bool,
     guarded: Guarded,
 }

@@ -90,7 +90,6 @@ pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
     Ok(BaseFile { views, warnings, formulas, expressions, text: text.into() })
 }
 
-/// A condition in a file that is not a base.
 #[derive(Debug, Clone)]
 pub struct Condition {
     /// `None` if it is empty.

@@ -14,7 +14,6 @@ const SHOWN: usize = 96;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     InvalidExpression,
-    /// An unusable regular expression.
     InvalidPattern,
     /// A filter is neither a text nor exactly one of `and`, `or` and `not`.
     InvalidFilter,
@@ -26,7 +25,6 @@ pub enum Kind {
     InvalidRule,
     /// A name that no file or folder may have.
     InvalidPath,
-    /// A path that leads out of the vault.
     OutsideVault,
     /// A folder that no tool may access, such as `.obsidian`.
     ProtectedPath,

@@ -19,7 +19,6 @@ pub struct Duration {
     pub millis: f64,
 }
 
-/// A unit that a duration can be measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Years,

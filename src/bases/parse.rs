@@ -110,7 +110,6 @@ impl<'s> Parser<'s> {
         matches!(self.next, Token::Sign(next) if next == sign)
     }
 
-    /// An error at the next token.
     fn fault(&self, message: impl Into<String>) -> Diagnostic {
         self.fault_at(self.next_at.clone(), message)
     }

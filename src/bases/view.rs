@@ -38,7 +38,6 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// A file and the values of its columns.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub file: FileId,

@@ -131,7 +131,6 @@ pub enum Decision {
     Withdrawn,
 }
 
-/// The client and person that answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answerer {
     /// The name of the program that answered.

@@ -41,7 +41,6 @@ pub(super) struct Agreed {
     pub by: Answerer,
 }
 
-/// The changes that a person has to approve.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub title: String,

@@ -232,7 +232,6 @@ impl Calls {
         self.0.store.audit.rows(wanted)
     }
 
-    /// Calls a tool; may block.
     pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
         self.renew_tools_for(&request.tool);
         let tool = match self.known(&request.tool) {

@@ -71,7 +71,6 @@ impl Question {
         self.request.conversation.as_deref()
     }
 
-    /// The changes that the call would make.
     pub fn changes(&self) -> &Arc<[ShownChange]> {
         &self.asked.changes
     }

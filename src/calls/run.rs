@@ -181,12 +181,10 @@ impl Task {
         }))
     }
 
-    /// Tells the work whether it was cancelled.
     pub fn cancelled(&self) -> &Cancel {
         &self.0.cancel
     }
 
-    /// Whether a person is being asked.
     pub fn is_asking(&self) -> bool {
         self.0.is_asking.load(Ordering::Acquire)
     }

@@ -20,7 +20,6 @@ struct Inner {
 pub struct Guard(Arc<Inner>);
 
 impl Tracker {
-    /// Counts one more.
     #[must_use]
     pub fn begin(&self) -> Guard {
         self.0.count.fetch_add(1, Ordering::AcqRel);

@@ -67,7 +67,6 @@ pub struct Client {
     next_id: i64,
     /// The largest frame that the server accepts, in bytes; longer messages are split.
     max_frame: usize,
-    /// The time limit for an answer.
     patience: Duration,
     /// The id of the daemon's run, and the number of its last event at connection time.
     stands: (String, u64),

@@ -82,7 +82,6 @@ impl Place {
     }
 }
 
-/// Prints every setting.
 pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {

@@ -14,7 +14,6 @@ use super::keys::commented_key;
 /// Why the text was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The current text is not valid TOML.
     #[error("the file is not valid TOML: {0}")]
     NotToml(String),
     /// The value has no TOML form.

@@ -83,7 +83,6 @@ impl ConfigError {
     }
 }
 
-/// The result of reading a file.
 #[derive(Debug, Default)]
 pub struct Loaded {
     pub config: Config,
@@ -107,7 +106,6 @@ pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
     parse(&bytes(path)?, path)
 }
 
-/// Reads the bytes of the settings file.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;

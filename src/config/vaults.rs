@@ -18,7 +18,6 @@ use crate::config::Environment;
 use crate::config::folders::{Folders, same_folder};
 use crate::config::obsidian::{KnownVault, KnownVaults};
 
-/// How a vault was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

@@ -19,7 +19,6 @@ use crate::llm::key::{Key, MAX_BYTES, NoKey};
 use crate::llm::setup::{ProviderConfig, SetupError};
 use crate::server::private::{self, NotPrivate};
 
-/// Where a key was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
@@ -49,7 +48,6 @@ pub enum KeyError {
     /// Others could read or change it.
     #[error("refused to use the key file `{}`: {reason}", path.display())]
     Unsafe { path: PathBuf, reason: NotPrivate },
-    /// A file operation failed.
     #[error("could not {doing} the key file `{}`: {source}", path.display())]
     Io {
         /// The verb: what failed.

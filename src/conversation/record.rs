@@ -91,9 +91,7 @@ pub struct Conversation {
     /// The source of its first message: `chat`, `voice`, `cli`.
     pub source: String,
     pub branch: BranchId,
-    /// The open question to the person.
     pub waiting: Option<Waiting>,
-    /// Whether a turn is running in it.
     pub is_working: bool,
     /// The number of items on all branches.
     pub items: u64,
@@ -144,7 +142,6 @@ pub enum State {
 
 words!(State { Open => "open", Waiting => "waiting", Ended => "ended" });
 
-/// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// A turn is running.
@@ -156,7 +153,6 @@ pub enum Shown {
 
 words!(Shown { Working => "working", Waiting => "waiting_for_you", Done => "done" });
 
-/// An open question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// When it was asked, in milliseconds since the Unix epoch.
@@ -173,7 +169,6 @@ pub struct End {
     pub reason: String,
 }
 
-/// The cause of a conversation's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     /// Nobody wrote for as long as the settings allow.
@@ -187,7 +182,6 @@ pub enum EndKind {
 
 words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person" });
 
-/// The origin of a conversation's title and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
     Extract,
@@ -261,7 +255,6 @@ pub enum ItemKind {
     ToolResults,
     /// Information nobody wrote: the date, the active note.
     Notice,
-    /// A message to the person during a turn.
     Message,
     /// A message that waits for an answer.
     Question,

@@ -21,7 +21,6 @@ const LOOKED_THROUGH: usize = 200;
 /// The most characters of a message that are used for its title.
 const MAX_TITLE: usize = 100;
 
-/// Reports the ends of turns to hooks.
 pub struct Hooked {
     doors: Arc<Doors>,
     calls: Calls,

@@ -104,11 +104,9 @@ const RECEIPTS: i64 = 30 * 86_400_000;
 pub struct Options<'a> {
     /// The vault's folder, canonical.
     pub root: &'a Path,
-    /// The folders for the steward's files.
     pub folders: &'a Folders,
     /// The settings and their changes.
     pub live: Arc<Live>,
-    /// The sources of model keys.
     pub environment: Environment,
     /// A replacement for the models of the settings, and the file for recorded model traffic.
     pub tape: Tape,

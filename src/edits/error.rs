@@ -60,7 +60,6 @@ impl EditsError {
         }
     }
 
-    /// The details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         match self {
             Self::Cancelled => None,

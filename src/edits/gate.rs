@@ -64,7 +64,6 @@ impl Proposed<'_> {
         Some((old.as_deref().unwrap_or_default(), new))
     }
 
-    /// Whether it creates a file.
     pub fn is_new(&self) -> bool {
         matches!(&self.text, Some((None, _)))
     }

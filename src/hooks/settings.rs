@@ -17,7 +17,6 @@ pub struct Settings {
     pub commands: BTreeMap<String, Hook>,
 }
 
-/// A command that receives events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {

@@ -73,9 +73,7 @@ pub enum Action {
     Modified,
     FolderMade,
     Moved,
-    /// A file, link or folder was deleted.
     Deleted,
-    /// A file, link or folder was restored.
     Restored,
     FolderRemoved,
 }

@@ -102,7 +102,6 @@ impl Journal {
         Self(Arc::new(Inner { store, executor }))
     }
 
-    /// The store that this journal records in.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

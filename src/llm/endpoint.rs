@@ -126,7 +126,6 @@ impl Endpoint {
         }))
     }
 
-    /// The model's capabilities.
     pub fn facts(&self) -> &Facts {
         &self.0.target.facts
     }

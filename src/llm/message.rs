@@ -43,7 +43,6 @@ pub enum Message {
         /// Text and image blocks.
         content: Vec<Block>,
     },
-    /// A model's answer.
     Assistant {
         content: Vec<Block>,
         /// The model that answered; `None` for an answer we wrote ourselves.

@@ -66,7 +66,6 @@ pub struct ProviderSettings {
     pub key: Option<KeyNeed>,
 }
 
-/// Whether a provider requires a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyNeed {
@@ -96,7 +95,6 @@ impl Default for Settings {
     }
 }
 
-/// Time and size limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub connect: Duration,

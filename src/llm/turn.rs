@@ -81,7 +81,6 @@ pub enum StartKind {
     ToolCall { id: String, name: String },
 }
 
-/// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {

@@ -14,7 +14,6 @@ use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
 use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 
-/// A call of a tool or lookup by a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub id: RequestId,
@@ -23,7 +22,6 @@ pub struct Call {
     pub client: Option<String>,
     pub tool: String,
     pub arguments: Map<String, Value>,
-    /// Whether the client can ask its user.
     pub can_ask: bool,
     /// The client's answer to the question of an earlier attempt at this call.
     pub reply: Option<Reply>,
@@ -66,7 +64,6 @@ impl Call {
         Self { id, era, client, tool, arguments, can_ask, reply, what, progress: None }
     }
 
-    /// Whether the client wants progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.progress.is_some()
     }

@@ -35,7 +35,6 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Creates an error with this code.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }

@@ -43,7 +43,6 @@ pub struct Headers {
     pub name: Option<String>,
 }
 
-/// How to handle a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// Ignore it without an answer.

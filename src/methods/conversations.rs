@@ -32,7 +32,6 @@ const MOST_FOUND: u32 = 100;
 /// The most characters of a title.
 const TITLE: usize = 200;
 
-/// The conversations of one vault, for the server.
 pub struct StoredConversations {
     conversations: Conversations,
     folder: String,

@@ -98,7 +98,6 @@ use crate::workflows::Workflows;
 
 pub struct Services {
     pub calls: Calls,
-    /// The agent, as clients use it.
     pub talk: Arc<Talk>,
     /// The settings, kept up to date.
     pub live: Arc<Live>,

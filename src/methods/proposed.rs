@@ -18,7 +18,6 @@ pub(super) fn marks() -> [String; 2] {
     [r#""proposed":true"#.to_owned(), format!("\"{}\"", PlanChanges::NAME)]
 }
 
-/// A call that only proposed.
 #[derive(Debug)]
 pub(super) struct Proposal {
     /// From 1 in its turn.
@@ -71,7 +70,6 @@ pub(super) enum Verdict {
 }
 
 impl Proposal {
-    /// Whether nothing of it waits.
     pub fn is_decided(&self) -> bool {
         let mut hunks = self.changes.iter().flat_map(|change| &change.hunks);
         let is_each = |hunk: &Hunk| self.decided_hunks.contains(&hunk.number);

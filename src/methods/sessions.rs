@@ -32,7 +32,6 @@ const MAX_CWD: usize = 4_096;
 /// The most servers that a notice names.
 const MAX_NAMED: usize = 5;
 
-/// The conversations of ACP clients.
 pub struct Sessions {
     agent: Agent,
     conversations: Conversations,

@@ -47,7 +47,6 @@ pub(super) fn check_place(
     Ok(())
 }
 
-/// The agent, as clients use it.
 pub struct Talk {
     agent: Agent,
     conversations: Conversations,
@@ -57,7 +56,6 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Serves this agent.
     pub fn new(
         agent: Agent,
         conversations: Conversations,

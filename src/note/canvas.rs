@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use super::link::is_external;
 use super::markdown;
 
-/// The links of a canvas into the vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Canvas {
     /// In node order.
@@ -39,7 +38,6 @@ pub struct CanvasError {
     pub reason: String,
 }
 
-/// The content of a string in a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
     /// A path from the vault's root.

@@ -14,11 +14,9 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorCode {
     /// Nothing is at the path, nor near enough to be meant.
     NotFound,
-    /// The path has several possible meanings.
     AmbiguousPath,
     /// The path lies in a folder that tools never touch.
     ProtectedPath,
-    /// The path leads out of the vault.
     OutsideVault,
     /// No file can be called so.
     InvalidPath,

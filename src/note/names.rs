@@ -21,7 +21,6 @@ use crate::note::path::{MAX_NAME_BYTES, is_invisible, show};
 pub struct NameFault {
     /// The requested name, invisible characters escaped, at most 100 characters.
     pub name: String,
-    /// The first rule that it breaks.
     pub reason: NameReason,
     /// The nearest name that [`check_new_name`] accepts.
     pub suggestion: String,

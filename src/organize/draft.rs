@@ -21,7 +21,6 @@ pub enum By {
     Rule,
 }
 
-/// An item under construction.
 #[derive(Debug, Clone)]
 pub struct Draft {
     pub item: Item,

@@ -20,7 +20,6 @@ pub enum State {
     /// Cancelled between two pieces.
     Cancelled,
     Undone,
-    /// Some of the changes were undone.
     PartlyUndone,
 }
 

@@ -28,7 +28,6 @@ pub enum Given {
     Stays(Obstacle),
 }
 
-/// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Another file has or gets the path.

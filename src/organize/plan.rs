@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use crate::vault::catalogue::tree_order;
 
-/// A planned change of a vault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// By path, each note once.

@@ -40,7 +40,6 @@ pub struct Profile {
     pub folders: Vec<Folder>,
 }
 
-/// Files and their ages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub notes: usize,

@@ -101,7 +101,6 @@ pub enum Action {
     Trash,
 }
 
-/// The new value of a property.
 #[derive(Debug, Clone)]
 pub enum Assigned {
     /// A literal YAML value.

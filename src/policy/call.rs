@@ -133,7 +133,6 @@ impl Refusal {
     }
 }
 
-/// A layer's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// No objection.

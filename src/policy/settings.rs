@@ -95,7 +95,6 @@ pub enum Switch {
 }
 
 impl Switch {
-    /// The layer's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Permission => "permission",

@@ -64,7 +64,6 @@ impl Calls {
         }
     }
 
-    /// Whether a request with this id is unanswered.
     pub fn holds(&self, id: &RequestId) -> bool {
         lock(&self.in_flight).contains_key(id)
     }

@@ -49,7 +49,6 @@ pub enum Event {
     ModeChanged(ModeResult),
     /// The settings file is invalid; the old settings stay in effect.
     ConfigRejected(ConfigProblem),
-    /// Something happened in a conversation.
     Session {
         session: String,
         turn: Option<String>,

@@ -152,7 +152,6 @@ impl Events {
         &self.0.epoch
     }
 
-    /// The number of the last event.
     pub fn seq(&self) -> u64 {
         lock(&self.0.state).seq
     }

@@ -73,13 +73,10 @@ pub use settings::{AcpSettings, Settings};
 use table::Methods;
 use token::TokenKeeper;
 
-/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
     Bind { port: u16, source: io::Error },
-    /// The system has no randomness.
     #[error("could not get random bytes: {0}")]
     Random(getrandom::Error),
 }
@@ -101,7 +98,6 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// The state that all connections share.
 pub struct Shared {
     /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,

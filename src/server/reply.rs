@@ -18,7 +18,6 @@ use crate::protocol::error::{ErrorObject, Kind};
 #[derive(Debug, Clone)]
 pub(super) struct KeptOpen;
 
-/// Why a request is refused.
 pub(super) enum Refusal {
     /// An HTTP status.
     Plain(Response),

@@ -43,11 +43,9 @@ pub struct Session {
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,
-    /// The conversations attached to an ACP client.
     attached: Attached,
     bucket: Bucket,
     number: u64,
-    /// The scope of the client's token.
     scope: Scope,
     /// The client's token, with which the daemon proves itself: the client may know no other.
     token: Token,

@@ -21,7 +21,6 @@ pub enum SessionTold {
         queued: u32,
         /// Whether a question to the person is open.
         waiting: bool,
-        /// Why the turn ended.
         stop_reason: Option<StopReason>,
         error: Option<String>,
     },

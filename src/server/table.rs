@@ -77,7 +77,6 @@ pub struct Context {
     pub(super) shared: Arc<Shared>,
     /// The client's queue, if it stays connected after the answer.
     pub(super) outbox: Option<Arc<Outbox>>,
-    /// The conversations attached to an ACP client.
     pub(super) attached: Attached,
     /// Messages to send after the answer.
     pub(super) afterwards: Afterwards,
@@ -117,7 +116,6 @@ impl Context {
         &self.shared.hosts
     }
 
-    /// The questions that wait for a person.
     pub fn approvals(&self) -> &Approvals {
         &self.shared.approvals
     }
@@ -137,7 +135,6 @@ impl Context {
         }
     }
 
-    /// Whether the client is an ACP client.
     pub fn is_acp(&self) -> bool {
         self.client.scope == Scope::Acp
     }
@@ -155,7 +152,6 @@ impl Context {
         }
     }
 
-    /// Whether the conversation is attached to the client.
     pub fn is_attached(&self, session: &str) -> bool {
         self.attached.has(session)
     }
@@ -198,7 +194,6 @@ impl Context {
 /// The future of an answer without a time limit.
 pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
 
-/// Appends the JSON of a result to a buffer.
 pub type Write = Box<dyn FnOnce(&Context, &mut Vec<u8>) -> Result<(), ErrorObject> + Send>;
 
 /// Starts work whose future yields the JSON of a result.

@@ -36,10 +36,8 @@ pub enum Proof {
     Initialize,
 }
 
-/// Why the token is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The system has no randomness.
     #[error("could not get random bytes for a token: {0}")]
     Random(getrandom::Error),
     /// The file or its folder is accessible to others.
@@ -48,7 +46,6 @@ pub enum TokenError {
     /// The file's content is not a token.
     #[error("`{path}` holds no token")]
     Malformed { path: PathBuf },
-    /// A file operation failed.
     #[error("could not {doing} `{path}`")]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
@@ -74,7 +71,6 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Generates a token from the system's randomness.
     pub fn generate() -> Result<Self, TokenError> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
@@ -163,7 +159,6 @@ impl Token {
         }
     }
 
-    /// Reads the token from `path`, which must exist.
     pub fn load(path: &Path) -> Result<Self, TokenError> {
         let metadata = private::check_file(path).map_err(not_ours("look at", path))?;
         if metadata.len() > 128 {

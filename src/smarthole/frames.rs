@@ -22,7 +22,6 @@ pub struct ReceivedMessage {
     pub how: Delivery,
 }
 
-/// How a message arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Delivery {

@@ -8,7 +8,6 @@ use super::database::Database;
 use super::error::StoreError;
 use super::query::columns;
 
-/// A tool call and the decision on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditRow {
     /// 0 before it is stored.

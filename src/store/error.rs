@@ -57,7 +57,6 @@ pub enum StoreError {
         vault: String,
         here: String,
     },
-    /// A row holds an invalid value.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
     Row { table: &'static str, row: i64, reason: String },
     /// There is no row with this number.
@@ -74,7 +73,6 @@ pub enum StoreError {
     /// A blob could not be stored or read.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// The operating system failed.
     #[error("could not {action} `{}`: {source}", path.display())]
     Io {
         /// A verb.
@@ -91,7 +89,6 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk or the quota is full.
     pub fn is_full(&self) -> bool {
         match self {
             Self::Sqlite(error) => is_disk_full(error),

@@ -201,7 +201,6 @@ fn is_io_error(row: &str) -> bool {
 
 /// The header of a database file, read without opening it as a database.
 pub(super) enum Header {
-    /// There is no file.
     Absent,
     Ours,
     /// Something else, and why.

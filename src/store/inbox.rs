@@ -24,7 +24,6 @@ pub struct NewMessage<'a> {
     pub received: i64,
 }
 
-/// Result of storing a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
     New(InboxRow),

@@ -36,7 +36,6 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Context {
     pub vault: Vault,
-    /// Write access to the vault.
     pub journal: Journal,
     pub index: Index,
     pub settings: Settings,
@@ -54,7 +53,6 @@ pub struct Context {
     pub conversations: Option<Arc<dyn ConversationView>>,
     /// The program that has the vault open, if one can connect.
     pub host: Option<Arc<dyn Host>>,
-    /// Listeners for events of plans and jobs.
     pub listeners: Listeners,
     /// The registry by which any client stops a job.
     pub running_jobs: RunningJobs,

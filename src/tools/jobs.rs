@@ -189,7 +189,6 @@ pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
     !changes.is_empty() && changes.iter().all(|change| change.undone_by.is_some())
 }
 
-/// The parameters of applying a plan.
 pub(super) struct Wanted<'a> {
     pub plan: u64,
     pub identity: &'a str,

@@ -22,7 +22,6 @@ pub enum Learnt {
     /// The model wrote the whole file.
     Written {
         path: String,
-        /// The file's new revision.
         revision: String,
     },
     /// The model changed a part; its knowledge of the rest is unchanged.
@@ -33,9 +32,13 @@ pub enum Learnt {
         revision: String,
     },
     /// A file or folder was moved.
-    Moved { from: String, to: String },
-    /// The path no longer exists.
-    Gone { path: String },
+    Moved {
+        from: String,
+        to: String,
+    },
+    Gone {
+        path: String,
+    },
 }
 
 impl Learnt {

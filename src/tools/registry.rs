@@ -21,7 +21,6 @@ use crate::note::code::ErrorCode;
 /// or than the first call of a daemon.
 pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
-/// A tool as it is listed and called.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
@@ -70,7 +69,6 @@ pub struct Definition {
     pub output_schema: Made<Value>,
     #[serde(skip)]
     pub kind: ToolKind,
-    /// The arguments that name something.
     #[serde(skip)]
     pub touches: Vec<Touch>,
     /// The argument that, where it is true, makes it do for good what could be undone.
@@ -421,7 +419,6 @@ fn by_own_names(aliases: &[(&str, &str)], arguments: &Value) -> Option<Value> {
     Some(Value::Object(renamed))
 }
 
-/// The arguments as a tool's own type.
 fn input<T: Tool>(arguments: &Value) -> Result<T::Input, serde_json::Error> {
     if arguments.is_null() {
         return T::Input::deserialize(json!({}));

@@ -38,7 +38,6 @@ pub enum ToolKind {
     Edit,
     /// It gives something another path.
     Move,
-    /// It takes something away.
     Delete,
     Other,
 }
@@ -78,7 +77,6 @@ pub(super) use {argument, touches};
 pub enum Basis {
     /// The whole text of the file, which it replaces.
     Text {
-        /// The file, as the caller names it.
         path: String,
         /// Takes the revision of the text.
         revision: &'static str,
@@ -89,7 +87,6 @@ pub enum Basis {
     },
     /// Lines of the file, by their numbers.
     Lines {
-        /// The file, as the caller names it.
         path: String,
         /// Takes the revision of the text.
         revision: &'static str,
@@ -152,7 +149,6 @@ pub trait Tool {
     const EXAMPLE: &'static str;
     /// Its arguments; the doc comments are what a model reads.
     type Input: DeserializeOwned + JsonSchema;
-    /// Its answer's facts.
     type Output: Serialize + JsonSchema;
 
     /// Does it.

@@ -40,7 +40,6 @@ struct Pending {
     many_files: bool,
 }
 
-/// Unsynced changes on one disk.
 struct Disk {
     /// Opened before the first change: its sync reports write errors since then.
     handle: Folder,

@@ -28,7 +28,6 @@ pub struct Protected {
     pub reason: String,
 }
 
-/// The protection rules of one vault.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Protection {
     /// Fold keys of configuration folders under another name than `.obsidian`.

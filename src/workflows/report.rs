@@ -108,7 +108,6 @@ impl State {
     }
 }
 
-/// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// A stable word.

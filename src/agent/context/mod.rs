@@ -22,7 +22,6 @@ use crate::llm::{Block, BlockKind, Message, ToolCall, ToolResult, ToolSpec};
 use crate::policy::Scope;
 use crate::tools::Learnt;
 
-/// A conversation as sent to a model.
 #[derive(Debug, Clone)]
 pub struct Context {
     system: Arc<str>,

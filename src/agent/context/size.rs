@@ -50,7 +50,6 @@ impl Context {
         }
     }
 
-    /// Whether the history has to be compacted.
     pub fn is_full(&self, window: u64) -> bool {
         self.messages.iter().map(weight).sum::<f64>() > self.room(window)
     }

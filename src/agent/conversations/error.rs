@@ -3,7 +3,6 @@
 use crate::conversation::{BranchId, ConversationId, ItemNumber};
 use crate::store::StoreError;
 
-/// Why a conversation method failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     #[error("there is no conversation {id}")]

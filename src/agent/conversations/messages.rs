@@ -25,7 +25,6 @@ pub struct Arrived {
     pub answers: Option<Waiting>,
 }
 
-/// The outcome of delivering a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
     Arrived(Arrived),

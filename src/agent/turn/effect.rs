@@ -51,7 +51,6 @@ pub enum Event {
         called: CallResult,
     },
     TimeIsUp,
-    /// A person cancelled the turn.
     Cancel,
 }
 
@@ -114,7 +113,6 @@ pub struct End {
     pub unheard: Vec<UserMessage>,
 }
 
-/// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Done,
@@ -162,12 +160,10 @@ pub enum Show {
     Running {
         call: String,
     },
-    /// A call waits for approval.
     Asking {
         call: String,
         title: String,
     },
-    /// A call finished, and its result is stored.
     Result {
         call: String,
         called: CallResult,

@@ -167,7 +167,6 @@ impl Turn {
         self.limits.result_chars
     }
 
-    /// Whether the turn has ended.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }

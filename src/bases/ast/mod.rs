@@ -16,7 +16,6 @@ pub struct Expression {
     pub properties: Vec<Text>,
 }
 
-/// A node with its place in the text.
 #[derive(Debug, Clone)]
 pub struct Expr {
     pub node: Node,

@@ -148,7 +148,6 @@ const TABLES: [(Option<Type>, &[Function]); 11] = [
     (Some(Type::Pattern), pattern::FUNCTIONS),
 ];
 
-/// All functions and fields, grouped by receiver.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     TABLES.iter().flat_map(|(_, functions)| functions.iter())
 }

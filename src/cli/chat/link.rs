@@ -38,16 +38,13 @@ const PAUSES: [u64; 6] = [100, 250, 500, 1_000, 2_000, 5_000];
 /// The number of attempts: about a minute, time for a daemon to be restarted.
 const ATTEMPTS: usize = 16;
 
-/// An event received from the daemon.
 #[derive(Debug)]
 pub enum Heard {
     Update(SessionUpdateParams),
     Message(MessageParams),
     State(StateParams),
-    /// A conversation began, ended or was renamed.
     Conversation(ConversationChangedParams),
     Changes(ChangesParams),
-    /// A file or folder of the vault changed.
     Changed(ChangedParams),
     /// A question to the person.
     Permission(Value, Box<RequestPermissionParams>),

@@ -7,7 +7,6 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::transcript::Shown;
 
-/// The output of one chat.
 #[derive(Debug)]
 pub struct Screen {
     look: Look,
@@ -29,7 +28,6 @@ impl Screen {
         Self { look, apart, status: None, held: String::new(), open: false, closed: false }
     }
 
-    /// Whether the reader has gone.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

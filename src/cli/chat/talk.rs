@@ -30,7 +30,6 @@ const ITEMS_READ: u64 = 1_000_000;
 /// Items of a continued conversation that are searched for something to show.
 const RECALLED: u64 = 12;
 
-/// The options chosen at the start.
 #[derive(Debug)]
 pub struct Choices {
     /// The conversation to continue; otherwise the current one, or a new one.

@@ -26,7 +26,6 @@ pub struct Used {
     cost: Option<Cost>,
 }
 
-/// The state of the shown conversation.
 #[derive(Debug)]
 pub struct Transcript {
     look: Look,

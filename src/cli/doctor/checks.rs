@@ -24,7 +24,6 @@ pub struct Check {
 pub struct Checks(pub Vec<Check>);
 
 impl Checks {
-    /// Adds a passed check.
     pub fn ok(&mut self, what: &'static str, says: impl Into<String>) {
         self.add(what, Outcome::Ok, says.into(), None);
     }

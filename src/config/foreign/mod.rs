@@ -30,16 +30,13 @@ pub enum Language {
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
-    /// The file cannot be read.
     #[error("could not read `{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The file cannot be edited as it is.
     #[error("could not change `{}`: {reason}", path.display())]
     Unusual { path: PathBuf, reason: String },
     /// Another program changed it in the meantime.
     #[error("`{}` was changed by another program at the same time", .0.display())]
     Raced(PathBuf),
-    /// The file cannot be written.
     #[error("could not write `{}`: {source}", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
 }

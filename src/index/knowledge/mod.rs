@@ -122,7 +122,6 @@ pub struct Query {
     pub meaning: Meaning,
 }
 
-/// The caller and scope of a search.
 pub struct Asking<'a> {
     /// The files that the caller may see.
     pub view: &'a View,
@@ -139,7 +138,6 @@ pub struct Asking<'a> {
 pub struct Found {
     /// The requested page, best first.
     pub notes: Vec<FoundNote>,
-    /// The number of matching notes.
     pub total: usize,
     /// Visible notes that are not indexed yet, and PDFs whose text is not.
     pub unread: usize,

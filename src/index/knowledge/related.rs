@@ -38,7 +38,6 @@ pub struct RelatedNote {
 pub struct Related {
     /// The requested page, best first.
     pub notes: Vec<RelatedNote>,
-    /// The number of related notes.
     pub total: usize,
     /// Whether meaning counted.
     pub meant: Meant,

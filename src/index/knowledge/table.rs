@@ -70,7 +70,6 @@ impl Note {
     }
 }
 
-/// The indexed content of a note.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub stamp: Stamp,

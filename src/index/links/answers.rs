@@ -36,7 +36,6 @@ pub struct Backlinks {
     pub links: Vec<StoredLink>,
 }
 
-/// A broken or ambiguous link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubtful {
     /// The file that contains it.

@@ -63,7 +63,6 @@ impl StoredLink {
     }
 }
 
-/// A tag with its number of uses in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTag {
     /// As in its first use, without `#`.
@@ -74,11 +73,9 @@ pub struct StoredTag {
 /// Why a file's links are not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gap {
-    /// It exceeds the maximum size.
     TooLarge,
     NotText,
     NotCanvas,
-    /// It could not be read.
     Unreadable,
     /// A folder that could not be listed.
     Unlisted,

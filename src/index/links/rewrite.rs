@@ -30,7 +30,6 @@ const MAX_LINES: usize = 10;
 /// The most characters shown of a line.
 const MAX_CHARACTERS: usize = 200;
 
-/// The link updates of a change.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Files with updated links, by path.
@@ -41,7 +40,6 @@ pub struct Plan {
     pub unknown: Vec<Unknown>,
 }
 
-/// A file with updated links.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
     /// Its path before the change.
@@ -75,7 +73,6 @@ pub struct Stuck {
     pub reason: String,
 }
 
-/// The links that a change breaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
     pub links: usize,

@@ -81,7 +81,6 @@ pub(super) struct Known {
     pub labels: Labels,
 }
 
-/// The content of a file for the table.
 pub(super) struct Read {
     stamp: Stamp,
     identity: u64,
@@ -267,7 +266,6 @@ impl Table {
         }
     }
 
-    /// Inserts or replaces an entry.
     pub fn set(&mut self, known: Known) -> u32 {
         match known.unsure {
             true => self.unsure.insert(known.path.clone()),

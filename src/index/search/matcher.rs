@@ -37,7 +37,6 @@ pub enum PatternError {
     TooLong { length: usize },
     #[error("the pattern is too large once its repetitions are written out")]
     TooLarge,
-    /// It is not a regular expression.
     #[error("the pattern is not a valid regular expression: {reason} (column {column})")]
     Syntax {
         reason: String,

@@ -105,7 +105,6 @@ pub struct FileMatches {
     pub excerpts: Vec<Excerpt>,
 }
 
-/// Matches beyond the results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct More {
     /// Number of files with such matches, as far as they were counted.

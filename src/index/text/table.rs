@@ -19,7 +19,6 @@ use crate::note::path::{PathRef, VaultPath};
 /// Up to this many changes are sorted in one by one; for more, everything is sorted again.
 const FEW: usize = 64;
 
-/// The result of reading a note.
 pub(super) struct Content {
     pub stamp: Stamp,
     pub identity: u64,

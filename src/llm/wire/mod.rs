@@ -20,12 +20,10 @@ use super::request::TurnRequest;
 use super::sse::SseEvent;
 use super::turn::{Stop, TurnEvent};
 
-/// A model at an address, with its capabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     /// API format, address and model.
     pub origin: Origin,
-    /// The model's capabilities.
     pub facts: Facts,
 }
 
@@ -40,7 +38,6 @@ pub struct Call {
     pub body: Vec<u8>,
 }
 
-/// Decodes one response.
 pub trait Decoder: Send {
     /// Decodes an event; returns `true` if it was the last one.
     ///
@@ -58,11 +55,9 @@ pub trait Decoder: Send {
     fn partial(&mut self) -> (Vec<Block>, Option<Usage>);
 }
 
-/// A complete answer, without its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<Block>,
-    /// Why the model stopped.
     pub stop: Stop,
     pub usage: Option<Usage>,
 }
@@ -85,7 +80,6 @@ pub(super) fn models_path(wire: Wire) -> (&'static str, &'static [(&'static str,
     }
 }
 
-/// Creates a decoder for one response.
 pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     match wire {
         Wire::Anthropic => Box::<anthropic::AnthropicDecoder>::default(),

@@ -17,7 +17,6 @@ use crate::note::text::{NotText, Text};
 /// few bytes of `replace_all` can ask for.
 pub const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
 
-/// One edit of one note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// Replaces `old_text` with `new_text`. Literal; `\n` and `\r\n` are equal, everything else
@@ -42,7 +41,6 @@ pub enum Edit {
         /// As in [`Edit::InsertAfter`].
         content: String,
     },
-    /// Deletes a range of lines, endings included.
     DeleteLines {
         /// The first line, 1-based.
         start: i64,
@@ -82,10 +80,8 @@ pub enum EditError {
     /// The file is UTF-16, which is read but never written.
     #[error("the file is UTF-16 text, which can be read but not edited")]
     Wide,
-    /// `old_text` is empty and would match everywhere.
     #[error("the text to replace is empty")]
     EmptyOldText,
-    /// There is nothing to insert.
     #[error("there is nothing to insert")]
     EmptyContent,
     /// The new text would make the file binary.
@@ -112,7 +108,6 @@ pub enum EditError {
     },
     #[error("there is no line {line}: the file has {lines} lines")]
     NoSuchLine { line: i64, lines: usize },
-    /// The range ends before it starts.
     #[error("line {end} comes before line {start}: the range is empty")]
     EmptyRange {
         /// The first requested line.
@@ -165,7 +160,6 @@ fn line_list(lines: &[usize], count: usize) -> String {
     format!("line {numbers}{more}")
 }
 
-/// Applies one edit to `bytes` and returns the result.
 pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {

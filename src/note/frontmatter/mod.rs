@@ -46,7 +46,6 @@ pub enum FrontmatterError {
     Syntax {
         /// 1-based line of the note.
         line: usize,
-        /// The parser's message.
         reason: String,
     },
     /// YAML, but not a mapping.

@@ -46,10 +46,8 @@ pub struct Glob {
     has_slash: bool,
 }
 
-/// Why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
-    /// The pattern has nothing to match.
     #[error("the pattern is empty")]
     Empty,
     /// Longer than [`MAX_PATTERN_BYTES`].
@@ -78,7 +76,6 @@ impl GlobError {
     }
 }
 
-/// One component of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     /// `**`: any number of components.

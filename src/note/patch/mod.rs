@@ -68,7 +68,6 @@ pub enum HunkLine {
     Add(PatchLine),
 }
 
-/// A line's text and ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchLine {
     /// The text, without what ends it.

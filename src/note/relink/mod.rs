@@ -49,7 +49,6 @@ pub struct Replacement {
     pub text: String,
 }
 
-/// The result for the links of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// In the order of the text; they do not overlap.

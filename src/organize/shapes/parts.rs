@@ -23,7 +23,6 @@ pub enum Kind {
     Sign,
 }
 
-/// A part of a name with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: Kind,

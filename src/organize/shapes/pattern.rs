@@ -275,7 +275,6 @@ impl Pattern {
             || (inside.len() < name.len() && readings(name, vocabulary).iter().any(whole))
     }
 
-    /// Describes the pattern in words.
     pub fn description(&self) -> String {
         let part = |slot: &Slot| match slot {
             Slot::Text(text) if text == " " => "a blank".to_owned(),

@@ -17,7 +17,6 @@ use std::collections::HashMap;
 
 use crate::note::path::VaultPath;
 
-/// Active content in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
     pub line: usize,
@@ -25,7 +24,6 @@ pub struct Find {
     pub text: String,
 }
 
-/// A file's format for Obsidian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Markdown with frontmatter.

@@ -36,7 +36,6 @@ const MAX_PENDING: (usize, usize) = (32, 16 << 20);
 /// Maximum characters of a person's comment.
 const MAX_COMMENT: usize = 1_000;
 
-/// The decision on a call, and who made it.
 type Answer = (Decision, Answerer);
 
 /// How long a call waits for an answer.

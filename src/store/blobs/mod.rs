@@ -64,7 +64,6 @@ pub enum BlobError {
     /// The stored bytes do not match their hash.
     #[error("the text `{hash}` is damaged: {reason}")]
     Damaged { hash: BlobHash, reason: String },
-    /// The operating system failed.
     #[error("could not {action} `{}`: {source}", path.display())]
     Io {
         /// A verb.

@@ -37,7 +37,6 @@ pub struct Arrival {
     pub item: ItemNumber,
 }
 
-/// Result of delivering a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// The message begins a turn.

@@ -24,7 +24,6 @@ pub struct SetFilter {
     pub limit: usize,
 }
 
-/// Applied change sets and steps.
 #[derive(Debug, Clone)]
 pub struct Changes(pub(in crate::store) Database);
 

@@ -55,7 +55,6 @@ pub struct StepResult {
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     pub step: i64,
-    /// The change set that undid it.
     pub undone_by: Option<i64>,
 }
 
@@ -94,7 +93,6 @@ pub struct StepRow {
     pub notes: usize,
     pub detail: String,
     pub undoes: Option<i64>,
-    /// The change set that undid it.
     pub undone_by: Option<i64>,
     pub texts_kept: bool,
     /// When its operation ended, in milliseconds since the Unix epoch.

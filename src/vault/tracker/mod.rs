@@ -24,7 +24,6 @@ use scan::{Scan, Walk};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     Created,
-    /// Content or kind changed.
     Modified,
     Removed,
     /// The content of a renamed folder is not reported one by one.

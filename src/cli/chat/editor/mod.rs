@@ -18,7 +18,6 @@ mod system;
 #[path = "unix.rs"]
 mod system;
 
-/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
     Line(String),
