@@ -122,9 +122,7 @@ pub fn value(path: &Path, language: Language) -> Result<Value, ForeignError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let value = match language {
         Language::Json => serde_json::from_str(text).map_err(|error| error.to_string()),
-        Language::LooseJson => {
-            serde_json::from_str(&json::strict(text)).map_err(|error| error.to_string())
-        }
+        Language::LooseJson => json::loose_value(text),
         Language::Toml => ::toml::from_str(text).map_err(|error| error.message().to_owned()),
     };
     value.map_err(|reason| unreadable(io::Error::other(reason)))
