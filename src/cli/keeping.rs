@@ -1,6 +1,6 @@
 //! `steward trash` and `steward journal`.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::json;
 
+use super::consent;
 use super::failure::{Failure, OTHER};
 use super::history::{self, RestoreArguments};
 use super::output::Output;
@@ -250,12 +251,7 @@ pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, F
             "add `--yes` to confirm",
         ));
     }
-    let mut terminal = std::io::stderr().lock();
-    write!(terminal, "{} [y/N] ", question())?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    consent::says_yes(&question())
 }
 
 fn things(number: usize) -> String {

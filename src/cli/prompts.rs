@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::client;
+use super::consent;
 use super::failure::Failure;
 use super::history::call;
 use super::output::{Output, Paint};
@@ -165,11 +166,8 @@ fn add(
             let (path, text) = (visible(&example.path), visible_lines(&example.text));
             writeln!(terminal, "{path}\n{}\n", text.trim_end())?;
         }
-        write!(terminal, "Write {} into the vault? [y/N] ", notes(examples.len()))?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer)?;
-        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        let question = format!("Write {} into the vault?", notes(examples.len()));
+        if !consent::says_yes(&question)? {
             return Err(Failure::other("denied", "nothing was done", ""));
         }
     }

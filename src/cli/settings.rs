@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::{self, Client, ClientError};
 use super::failure::{Failure, USAGE};
 use super::output::Output;
+use super::reach;
 use crate::config::change::{self, ChangeError};
-use crate::config::folders::{self, Folders};
+use crate::config::folders::Folders;
 use crate::config::layers::{self, Flags};
 use crate::config::live::Live;
 use crate::config::running::Running;
@@ -19,7 +19,6 @@ use crate::policy::Scope;
 use crate::protocol::settings::{
     Setting, SettingSource, SettingsGetParams, SettingsGetResult, TakesEffect,
 };
-use crate::server::token::Token;
 use crate::vault::View;
 
 #[derive(Debug)]
@@ -64,21 +63,8 @@ impl Place {
         let Some((running, state)) = Running::find(&self.folders, &choice.root) else {
             return Ok(None);
         };
-        let token = Token::load_or_create(&folders::token_file(&state))?;
-        let asked = client::runtime()?.block_on(async {
-            let mut client = Client::connect(&running, &token).await?;
-            let settings = client.call(&SettingsGetParams {}).await;
-            client.close().await;
-            settings
-        });
-        match asked {
-            Ok(settings) => {
-                Ok(Some(settings)
-                    .filter(|settings| self.file.as_path() == Path::new(&settings.file)))
-            }
-            Err(ClientError::NobodyThere { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let asked = reach::ask_running(&running, &state, &SettingsGetParams {}, false)?;
+        Ok(asked.filter(|settings| self.file.as_path() == Path::new(&settings.file)))
     }
 }
 

@@ -8,12 +8,10 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::client::{self, Client, ClientError};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach;
 use super::session::Session;
-use crate::config::folders;
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
@@ -22,7 +20,6 @@ use crate::protocol::status::{
     Confinement, ConfinementState, KnowledgeState, MemoryState, StatusParams, StatusResult,
     Watching,
 };
-use crate::server::token::Token;
 
 /// The period in which calls are counted, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -292,15 +289,5 @@ pub fn settings_problem(problem: &ConfigProblem) -> String {
 
 /// The state that the running daemon reports; `None` if none answers.
 pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>, Failure> {
-    let token = Token::load_or_create(&folders::token_file(state))?;
-    let status = client::runtime()?.block_on(async {
-        let mut client = Client::connect(running, &token).await?;
-        let status = client.call(&StatusParams {}).await;
-        client.close().await;
-        status
-    });
-    match status {
-        Err(ClientError::NobodyThere { .. }) => Ok(None),
-        status => Ok(Some(status?)),
-    }
+    reach::ask_running(running, state, &StatusParams {}, false)
 }

@@ -10,9 +10,11 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use super::consent;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
+use crate::note::path::visible;
 use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJobArguments};
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
@@ -77,11 +79,7 @@ fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool, Failure> {
     }
     let mut terminal = std::io::stderr().lock();
     for line in shown.lines() {
-        writeln!(terminal, "{}", crate::note::path::visible(line))?;
+        writeln!(terminal, "{}", visible(line))?;
     }
-    write!(terminal, "{}? [y/N] ", crate::note::path::visible(question))?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    consent::says_yes(&format!("{}?", visible(question)))
 }
