@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
     use crate::agent::clock::SystemClock;
-    use crate::llm::{Block, Item, Stop, Turn, TurnStream, Wire};
+    use crate::llm::{Block, Item, Stop, Turn, TurnRequest, TurnStream, Wire};
 
     /// Gives one answer after another, and remembers what it was asked.
     struct Script {

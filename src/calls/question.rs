@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call::{Answerer, Decision, Request, ShownChange};
 use super::judge::{Agreed, Asked};
@@ -57,10 +57,6 @@ impl Question {
 
     pub fn tool(&self) -> &str {
         &self.request.tool
-    }
-
-    pub fn arguments(&self) -> &Value {
-        &self.request.arguments
     }
 
     pub fn caller(&self) -> &Caller {

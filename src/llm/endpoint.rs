@@ -126,10 +126,6 @@ impl Endpoint {
         }))
     }
 
-    pub fn facts(&self) -> &Facts {
-        &self.0.target.facts
-    }
-
     /// The ids of the models that the service offers, sorted. No vendor charges for this call. It
     /// fails with `Auth` if the key is wrong.
     pub async fn offered(&self) -> Result<Vec<String>, LlmError> {

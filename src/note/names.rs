@@ -12,7 +12,6 @@
 
 use std::borrow::Cow;
 
-use crate::note::code::ErrorCode;
 use crate::note::path::{MAX_NAME_BYTES, is_invisible, show};
 
 /// A name that no new file or folder may have, with a similar one that is allowed.
@@ -79,16 +78,6 @@ pub enum NameReason {
         /// The device, in upper case.
         device: String,
     },
-}
-
-impl NameFault {
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidPath
-    }
-
-    pub fn hint(&self) -> String {
-        format!("call it `{}`", self.suggestion)
-    }
 }
 
 /// Checks one path component as the name of a *new* file or folder.
@@ -330,7 +319,7 @@ mod tests {
             "`a\\u{202e}b` cannot be the name of a new file or folder: it holds the invisible \
              character U+202E"
         );
-        assert_eq!(fault.hint(), "call it `ab`");
+        assert_eq!(fault.suggestion, "ab");
     }
 
     proptest! {

@@ -352,11 +352,6 @@ impl<'a> PathRef<'a> {
             None => None,
         }
     }
-
-    /// The fold key of this path; see [`fold::fold_key`].
-    pub fn fold_key(self) -> String {
-        fold::fold_key(self.0)
-    }
 }
 
 impl<'a> From<&'a VaultPath> for PathRef<'a> {

@@ -121,7 +121,6 @@ pub struct VaultStatus {
     pub watching: Watching,
     /// Duration of the last full scan.
     pub scan_milliseconds: u64,
-    pub catalogue_bytes: usize,
     /// Folders that could not be listed, with the reason.
     pub unreadable: Vec<(VaultPath, String)>,
     /// Background problems, oldest first, at most fifty.
@@ -220,13 +219,8 @@ impl Watcher {
 
     pub fn status(&self) -> VaultStatus {
         let watching = self.watching();
-        let (counts, catalogue_bytes) = {
-            let catalogue = self.known();
-            (catalogue.counts(), catalogue.memory())
-        };
         VaultStatus {
-            counts,
-            catalogue_bytes,
+            counts: self.known().counts(),
             watching,
             scan_milliseconds: self.scanned.load(Ordering::Relaxed),
             unreadable: read(&self.unreadable).clone(),
