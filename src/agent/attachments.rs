@@ -40,6 +40,7 @@ pub struct Attachments {
     pub excerpts: Vec<Excerpt>,
 }
 
+/// An image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     mime: String,
@@ -109,6 +110,7 @@ impl Attachments {
         self.images.is_empty() && self.excerpts.is_empty()
     }
 
+    /// Checks the limits for one message.
     pub fn check(&self) -> Result<(), BadAttachment> {
         if self.images.len() > MAX_IMAGES || self.excerpts.len() > MAX_EXCERPTS {
             return Err(BadAttachment::TooMany);

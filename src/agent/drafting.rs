@@ -27,6 +27,7 @@ const PROMPT: &str = "You write rules that organise the notes of an Obsidian vau
     begins with ! or holds `: `. Actions: move, archive: true, rename, set, remove, tag, untag, append, prepend, \
     template, create, trash: true. Texts may hold {{expressions}}; `title` is the note's name.";
 
+/// The input of a draft.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftRequest<'a> {
     pub sentence: &'a str,
@@ -38,6 +39,7 @@ pub struct DraftRequest<'a> {
     pub rules: &'a str,
 }
 
+/// A valid rule file.
 #[derive(Debug, Clone)]
 pub struct Draft<T> {
     pub yaml: String,
@@ -45,6 +47,7 @@ pub struct Draft<T> {
     pub origin: Origin,
 }
 
+/// Why there is no draft.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DraftError {
     /// The last attempt and its errors.

@@ -26,10 +26,12 @@ const DESCRIPTION: usize = 200;
 /// The largest temperature that any vendor takes.
 const HOTTEST: f64 = 2.0;
 
+/// The `[agents]` section: agents by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Agents(#[serde(deserialize_with = "checked")] pub BTreeMap<String, NamedAgent>);
 
+/// One agent, `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NamedAgent {
@@ -110,6 +112,7 @@ pub enum AgentMissing {
 }
 
 impl AgentMissing {
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { known, .. } if known.is_empty() => {
@@ -138,6 +141,7 @@ impl Agents {
         all.filter(|(_, agent)| agent.enabled)
     }
 
+    /// The agent that a conversation names.
     pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
         match self.0.get(name) {
             Some(agent) if agent.enabled => Ok(agent),
@@ -149,6 +153,7 @@ impl Agents {
         }
     }
 
+    /// The models that agents name.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         self.0.values().filter_map(|agent| agent.model.as_deref())
     }

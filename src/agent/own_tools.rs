@@ -11,6 +11,7 @@ const MAX_CHARS: usize = 20_000;
 const SEND: &str = "send_message";
 const END: &str = "end_conversation";
 
+/// Whether `tool` is one of these tools.
 pub fn is_own(tool: &str) -> bool {
     [SEND, END].contains(&tool)
 }
@@ -28,6 +29,7 @@ pub enum Own {
     End { reason: String },
 }
 
+/// The definitions for the model.
 pub fn specs() -> Vec<ToolSpec> {
     let spec = |name: &str, description: &str, properties: Value, required: Value| ToolSpec {
         name: name.to_owned(),

@@ -25,12 +25,14 @@ use crate::vault::Cancel;
 /// The agent's name as a caller.
 pub const NAME: &str = "agent";
 
+/// Asks a person for approval.
 pub trait Person: Send + Sync + 'static {
     /// Puts a question to every client that can answer one. Dropping the future withdraws it.
     /// `call` is the call's id for clients.
     fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)>;
 }
 
+/// The tools of one vault.
 #[derive(Clone)]
 pub struct VaultToolbox {
     calls: Calls,

@@ -6,6 +6,7 @@ use super::turn::Limits;
 use crate::llm::Effort;
 use crate::llm::settings::split_reference;
 
+/// The `[agent]` section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TurnSettings {

@@ -77,6 +77,7 @@ impl<'a> Times<'a> {
         local.and_utc().timestamp_millis() - offset * 1_000
     }
 
+    /// The day of a date, without its time.
     pub fn day(&self, date: Date) -> Date {
         let local = self.local(date.millis).date_naive();
         Date { millis: self.millis(local.and_time(NaiveTime::MIN)), has_time: false }

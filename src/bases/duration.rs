@@ -19,6 +19,7 @@ pub struct Duration {
     pub millis: f64,
 }
 
+/// A unit that a duration can be measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Years,
@@ -58,6 +59,7 @@ impl Unit {
 }
 
 impl Duration {
+    /// A duration of `amount` units.
     pub fn of(amount: f64, unit: Unit) -> Self {
         let mut duration = Self::default();
         match unit {
@@ -96,6 +98,7 @@ impl Duration {
         Some(sum)
     }
 
+    /// The sum of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             years: self.years + other.years,
@@ -105,6 +108,7 @@ impl Duration {
         }
     }
 
+    /// The duration times a factor.
     pub fn times(&self, factor: f64) -> Self {
         Self {
             years: self.years * factor,

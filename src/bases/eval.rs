@@ -93,6 +93,7 @@ impl<'a> Evaluator<'a> {
         self.context.compare()
     }
 
+    /// The value of an expression for the row.
     pub fn value(&mut self, prepared: &Prepared) -> Value {
         if self.context.source().is_cancelled() {
             return Value::Null;
@@ -145,6 +146,7 @@ impl<'a> Evaluator<'a> {
         value
     }
 
+    /// The value of `file.NAME` for a file.
     pub fn field_of(&mut self, file: FileId, name: &str) -> Value {
         self.field(&Value::File(file), false, name, &(0..0))
     }

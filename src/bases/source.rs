@@ -75,6 +75,7 @@ pub trait Source {
     fn tags(&self, _file: FileId) -> Vec<Text> {
         Vec::new()
     }
+    /// The tags of all files.
     fn tag_names(&self) -> BTreeSet<Text> {
         self.files().flat_map(|file| self.tags(file)).collect()
     }
@@ -86,6 +87,7 @@ pub trait Source {
     fn links(&self, _file: FileId) -> Vec<Arc<Link>> {
         Vec::new()
     }
+    /// The embeds among them.
     fn embeds(&self, _file: FileId) -> Vec<Arc<Link>> {
         Vec::new()
     }
@@ -102,6 +104,7 @@ pub trait Source {
     fn resolve(&self, _linkpath: &str, _from: Option<FileId>) -> Option<FileId> {
         None
     }
+    /// The file at this very path.
     fn at(&self, _path: &str) -> Option<FileId> {
         None
     }

@@ -150,6 +150,7 @@ impl Object {
     }
 }
 
+/// A link as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The target as written, with its `#heading` or `#^block`.

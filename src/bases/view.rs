@@ -12,6 +12,7 @@ use super::query::{ColumnKey, Filter, Query, SortBy, Summary};
 use super::source::{Column, Hint, Source};
 use super::value::{EvalError, FileId, Text, Value};
 
+/// The result of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// The groups with rows on this page; a single one without a key if the query does not group.
@@ -38,6 +39,7 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
+/// A file and the values of its columns.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub file: FileId,
@@ -45,6 +47,7 @@ pub struct Row {
     pub cells: Vec<Value>,
 }
 
+/// Rows for which the filter failed.
 #[derive(Debug, Clone, Default)]
 pub struct Failed {
     pub count: usize,
@@ -59,6 +62,7 @@ pub struct FailedAt {
     pub expression: Text,
 }
 
+/// The rows of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     /// From 0.

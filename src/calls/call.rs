@@ -45,6 +45,7 @@ impl fmt::Debug for Request {
     }
 }
 
+/// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
     pub action: Action,
@@ -96,6 +97,7 @@ impl Content {
     }
 }
 
+/// The name of an action.
 pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
@@ -107,6 +109,7 @@ pub fn word(action: Action) -> &'static str {
     }
 }
 
+/// The decision on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Approved, this once.
@@ -131,6 +134,7 @@ pub enum Decision {
     Withdrawn,
 }
 
+/// The client and person that answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answerer {
     /// The name of the program that answered.

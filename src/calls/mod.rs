@@ -109,6 +109,7 @@ impl Calls {
         &self.0.context
     }
 
+    /// The callable tools.
     pub fn tools(&self) -> Arc<Registry> {
         self.0.tools.load_full()
     }
@@ -158,6 +159,7 @@ impl Calls {
         self.0.policy.replace(settings);
     }
 
+    /// The policy that judges the calls.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }
@@ -218,6 +220,7 @@ impl Calls {
         self.0.store.settings.set(REPLACED, None)
     }
 
+    /// The permanent approvals of a person.
     pub fn agreements(&self) -> Result<Vec<ApprovalRow>, StoreError> {
         self.0.agreements.list()
     }
@@ -227,11 +230,13 @@ impl Calls {
         self.0.agreements.revoke(id)
     }
 
+    /// The rows of the audit up to now.
     pub fn audited(&self, wanted: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
         self.0.store.audit.rows(wanted)
     }
 
+    /// Calls a tool; may block.
     pub fn call(&self, request: Request, cancel: &Cancel) -> Outcome {
         self.renew_tools_for(&request.tool);
         let tool = match self.known(&request.tool) {

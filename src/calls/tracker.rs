@@ -20,6 +20,7 @@ struct Inner {
 pub struct Guard(Arc<Inner>);
 
 impl Tracker {
+    /// Counts one more.
     #[must_use]
     pub fn begin(&self) -> Guard {
         self.0.count.fetch_add(1, Ordering::AcqRel);
@@ -34,6 +35,7 @@ impl Tracker {
         begun.is_ok().then(|| Guard(Arc::clone(&self.0)))
     }
 
+    /// The number running.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)

@@ -89,6 +89,7 @@ pub struct Global {
     pub color: Color,
 }
 
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Find words in notes
@@ -229,6 +230,7 @@ impl Cli {
         Self::from_arg_matches(&matches)
     }
 
+    /// The settings that the flags set.
     pub fn flags(&self) -> Flags {
         let verbose = match self.global.verbose {
             0 => None,
@@ -280,6 +282,7 @@ impl Command {
         }
     }
 
+    /// The default log level of the command.
     pub fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::Info,
@@ -460,6 +463,7 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
 }
 
+/// The command line as it is described to clap.
 pub fn command() -> clap::Command {
     Cli::command()
 }

@@ -47,6 +47,7 @@ const OFFERED: u32 = 100;
 /// Changes offered at once.
 const CHANGES: u32 = 30;
 
+/// The arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
     /// The shell
@@ -89,6 +90,7 @@ pub fn notes() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| names(typed).unwrap_or_default())
 }
 
+/// The settings.
 pub fn settings() -> ArgValueCandidates {
     ArgValueCandidates::new(|| KEYS.iter().map(|key| CompletionCandidate::new(key.name)).collect())
 }

@@ -14,6 +14,7 @@ use crate::config::models::beside_the_chain;
 use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
 
+/// Actions on the settings file.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ConfigAction {
     /// Write a commented settings file that changes nothing yet

@@ -10,6 +10,7 @@ use clap::Args;
 use super::failure::Failure;
 use crate::daemon::confine::{self, Rights};
 
+/// The arguments of `confined`.
 #[derive(Debug, Args)]
 pub struct ConfinedArguments {
     /// A folder that the command can neither read nor search; may be repeated

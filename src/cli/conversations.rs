@@ -34,6 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The most bytes read at once without a daemon.
 const AT_ONCE: u64 = 16 << 20;
 
+/// The arguments of `conversations`.
 #[derive(Debug, Args)]
 pub struct ConversationsArguments {
     /// The action [default: list].
@@ -41,6 +42,7 @@ pub struct ConversationsArguments {
     pub action: Option<ConversationsAction>,
 }
 
+/// Actions on conversations.
 #[derive(Debug, Subcommand)]
 pub enum ConversationsAction {
     /// List conversations, most recent first
@@ -119,6 +121,7 @@ pub enum ConversationsAction {
     },
 }
 
+/// The arguments of `usage`.
 #[derive(Debug, Args)]
 pub struct UsageArguments {
     /// The last N days, today included

@@ -24,6 +24,7 @@ use crate::tools::{EditFile, Tool as _};
 /// The folder of copies, in the private state folder.
 const DRAFTS: &str = "drafts";
 
+/// The arguments of `edit`.
 #[derive(Debug, Args)]
 pub struct EditArguments {
     /// The note: its name or its path

@@ -21,12 +21,15 @@ pub const OTHER: u8 = 1;
 pub const USAGE: u8 = 2;
 /// Another process serves or changes the vault.
 pub const ALREADY_RUNNING: u8 = 3;
+/// No vault was found.
 pub const NO_VAULT: u8 = 4;
+/// The model declined to answer.
 pub const DECLINED: u8 = 5;
 
 /// The error code if no model could be asked.
 pub const NO_MODEL: &str = "no_model";
 
+/// The failure of a command, for people and programs.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub exit: u8,

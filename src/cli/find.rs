@@ -12,6 +12,7 @@ use super::session::Session;
 use super::words;
 use crate::tools::{MemorySearch, SearchNotes, Tool as _};
 
+/// The arguments of `find`.
 #[derive(Debug, Args)]
 pub struct FindArguments {
     /// A question, words, or Obsidian's search: '"these words"', tag:#t, 'line:(a b)'; -word after `--`
@@ -49,6 +50,7 @@ pub struct FindArguments {
     pub first_result: u64,
 }
 
+/// Prints the notes.
 pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<(), Failure> {
     if !find.sources.is_empty() {
         let query = find.words.join(" ");

@@ -13,6 +13,7 @@ use super::session::Session;
 use super::words;
 use crate::tools::{Answer, ListChanges, Restore, Tool, Undo};
 
+/// The arguments of `log`.
 #[derive(Debug, Args)]
 pub struct LogArguments {
     /// Only changes to this file, or in this folder
@@ -39,6 +40,7 @@ pub struct LogArguments {
     pub first_change: u64,
 }
 
+/// The arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
@@ -53,6 +55,7 @@ pub struct UndoArguments {
     pub yes: bool,
 }
 
+/// The arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// The file or folder: its name in the trash, or its former path
@@ -105,6 +108,7 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
     answer(session, Undo::NAME, arguments, Way::agreed(undo.yes), output)
 }
 
+/// Restores an item from the trash.
 pub fn restore(
     session: &Session,
     restore: &RestoreArguments,

@@ -25,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The most characters of a message in the list.
 const SHOWN: usize = 60;
 
+/// The arguments of `inbox`.
 #[derive(Debug, Args)]
 pub struct InboxArguments {
     /// The action [default: list].
@@ -32,6 +33,7 @@ pub struct InboxArguments {
     pub action: Option<InboxAction>,
 }
 
+/// Actions on messages.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum InboxAction {
     /// List those that wait, are worked on or were set aside

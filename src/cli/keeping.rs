@@ -27,6 +27,7 @@ use crate::tools::{ListTrash, Tool, size};
 /// The most names shown; the rest is counted.
 const SHOWN: usize = 20;
 
+/// Actions on the trash.
 #[derive(Debug, Subcommand)]
 pub enum TrashAction {
     /// List the trash, newest first
@@ -53,6 +54,7 @@ pub enum TrashAction {
     },
 }
 
+/// Actions on the journal.
 #[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
     /// Check every stored text against its hash; exit code 1 if one is damaged or missing

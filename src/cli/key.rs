@@ -14,6 +14,7 @@ use crate::llm::endpoint::Connections;
 use crate::llm::key::{Key, MAX_BYTES};
 use crate::llm::{Endpoint, ErrorKind, Facts, setup};
 
+/// Actions on a key.
 #[derive(Debug, Subcommand)]
 pub enum KeyAction {
     /// Store a key, read from a prompt or from stdin, after a test call with it

@@ -18,6 +18,7 @@ use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
 use crate::note::path::{VaultPath, show};
 use crate::tools::{GetLinks, Tool as _};
 
+/// The arguments of `links`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(override_usage = "steward links <NAME>\n       steward links check")]
@@ -30,6 +31,7 @@ pub struct LinksArguments {
     pub action: Option<LinksAction>,
 }
 
+/// Actions on links.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum LinksAction {
     /// Report links that lead nowhere, could lead elsewhere, or name a heading or block that is not

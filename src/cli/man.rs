@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::help;
 use super::output::Output;
 
+/// The arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArguments {
     /// The folder for the pages, such as ~/.local/share/man/man1 [default: print the first one]

@@ -23,6 +23,7 @@ use crate::tools::{
 };
 use crate::vault::Want;
 
+/// Actions on names.
 #[derive(Debug, Clone, Subcommand)]
 pub enum NamesAction {
     /// Show how files are named, in the vault or a folder

@@ -15,6 +15,7 @@ use crate::protocol::page::PageCodeParams;
 /// The time limit for the opener to report a failure.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// The arguments of `open`.
 #[derive(Debug, Args)]
 pub struct OpenArguments {
     /// Only print the address; it works once, within a minute

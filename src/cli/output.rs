@@ -23,6 +23,7 @@ pub enum Color {
     Never,
 }
 
+/// The output of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     json: bool,
@@ -74,6 +75,7 @@ impl Output {
         Self { paged: true, ..*self }
     }
 
+    /// Whether to print JSON.
     pub fn json(&self) -> bool {
         self.json
     }
@@ -99,6 +101,7 @@ impl Output {
         }
     }
 
+    /// Prints bytes to stdout.
     pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -137,6 +140,7 @@ impl Output {
         }
     }
 
+    /// Prints a notice to stderr.
     pub fn notice(&self, notice: &str) {
         if self.quiet {
             return;

@@ -13,6 +13,7 @@ use super::session::Session;
 use crate::config::folders;
 use crate::server::token::Token;
 
+/// The arguments of `pair`.
 #[derive(Debug, Args)]
 pub struct PairArguments {
     /// Draw the QR code even if the output is not a terminal

@@ -24,6 +24,7 @@ const FILES: [(&str, &[u8]); 3] = [
     ("manifest.json", include_bytes!("../../plugin-shim/dist/manifest.json")),
 ];
 
+/// Actions on the plugin.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PluginAction {
     /// Install the plugin in the vault
@@ -40,6 +41,7 @@ pub enum PluginAction {
     Remove,
 }
 
+/// Runs the action in the selected vault.
 pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let plugin = PluginFolder::of(&root, ID)?;

@@ -26,6 +26,7 @@ use crate::tools::when;
 /// The polling interval of `--follow`.
 const FOLLOW: Duration = Duration::from_millis(500);
 
+/// The arguments of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
     /// The mode to set; `settings` restores the mode of the settings file [default: show it]
@@ -33,6 +34,7 @@ pub struct ModeArguments {
     pub mode: Option<String>,
 }
 
+/// Actions on questions and permanent approvals.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
     /// List the questions that wait for you, or show one with everything it would change
@@ -61,6 +63,7 @@ pub enum ApprovalsAction {
     },
 }
 
+/// The arguments of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArguments {
     /// Only calls of this tool

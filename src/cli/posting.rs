@@ -31,6 +31,7 @@ pub struct Connection {
     _driver: JoinSet<()>,
 }
 
+/// The response to a posted message.
 pub struct Posted {
     pub status: u16,
     pub text: String,

@@ -21,6 +21,7 @@ use crate::protocol::prompts::{PromptExample, PromptInfo, PromptsParams, Prompts
 use crate::tools::{Tool as _, WriteFile};
 use crate::vault::Cancel;
 
+/// The arguments of `prompts`.
 #[derive(Debug, Args)]
 pub struct PromptsArguments {
     /// What to do [default: list]
@@ -28,6 +29,7 @@ pub struct PromptsArguments {
     pub action: Option<PromptsAction>,
 }
 
+/// Actions on prompts.
 #[derive(Debug, Subcommand)]
 pub enum PromptsAction {
     /// List your prompts, and examples that you can add

@@ -22,6 +22,7 @@ const PAGE: usize = 1000;
 /// The length of the longest bar, in characters.
 const BAR: u64 = 30;
 
+/// The arguments of `query`.
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// A condition for notes, such as 'status == "open" && due < today()'

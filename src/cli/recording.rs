@@ -18,6 +18,7 @@ use crate::workflows::report::key;
 /// The file in a recording's folder that describes the run.
 const RUN: &str = "run.json";
 
+/// Reads a definition; `-` is stdin.
 pub fn definition(file: &Path) -> Result<String, Failure> {
     let bytes = match file.as_os_str() == "-" {
         true => {
@@ -95,6 +96,7 @@ pub fn check_free(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Reads a recording.
 pub fn read(folder: &Path) -> Result<Recording, Failure> {
     let failed = |name: &Path, reason: String| {
         let message = format!("could not read `{}`: {reason}", name.display());

@@ -17,6 +17,7 @@ use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
 
+/// The arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
     /// The port on 127.0.0.1; 0 takes any free one [default: 27180]

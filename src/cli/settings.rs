@@ -21,6 +21,7 @@ use crate::protocol::settings::{
 };
 use crate::vault::View;
 
+/// The source of the settings.
 #[derive(Debug)]
 pub struct Place {
     environment: Environment,
@@ -68,6 +69,7 @@ impl Place {
     }
 }
 
+/// Prints every setting.
 pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {

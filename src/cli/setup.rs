@@ -36,6 +36,7 @@ const TRY: Duration = Duration::from_secs(180);
 /// Models offered for a choice.
 const MOST: usize = 12;
 
+/// The arguments of `setup`.
 #[derive(Debug, Args)]
 pub struct SetupArguments {
     /// The model, as PROVIDER/MODEL; nothing is looked for and nothing asked

@@ -30,6 +30,7 @@ const AT_ONCE: u32 = 1000;
 /// The most calls counted.
 const MOST_CALLS: usize = 20_000;
 
+/// The arguments of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArguments {
     /// List the daemons of all vaults
@@ -262,6 +263,7 @@ fn mode(mode: Option<&ModeResult>) -> String {
     }
 }
 
+/// The confinement of the daemon, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {

@@ -10,6 +10,7 @@ use crate::config::folders;
 use crate::policy::Scope;
 use crate::server::token::Token;
 
+/// The arguments of `token`.
 #[derive(Debug, Args)]
 pub struct TokenArguments {
     /// Make a new token; clients that have the old one need the new one

@@ -25,6 +25,7 @@ use crate::config::keyring::Keyring;
 use crate::config::running::Running;
 use crate::llm::setup;
 
+/// The arguments of `uninstall`.
 #[derive(Debug, Args)]
 pub struct UninstallArguments {
     /// Also delete history, conversations, settings and keys; never a vault

@@ -15,6 +15,7 @@ use crate::protocol::version::Version;
 const AFTER: &str =
     "then `steward service restart`, and `steward plugin update` in each vault with the plugin";
 
+/// The arguments of `update`.
 #[derive(Debug, Args)]
 pub struct UpdateArguments {
     /// Ask the project's address for the newest version; nothing else ever does

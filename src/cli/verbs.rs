@@ -23,6 +23,7 @@ use crate::tools::{
 /// The largest text read from stdin, in bytes: the limit of a message to the daemon.
 const MAX_STDIN: u64 = 4 << 20;
 
+/// The arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// The phrase to find, exactly
@@ -51,6 +52,7 @@ pub struct SearchArguments {
     pub limit: u32,
 }
 
+/// The arguments of `read`.
 #[derive(Debug, Args)]
 pub struct ReadArguments {
     /// The note: its name or its path
@@ -65,6 +67,7 @@ pub struct ReadArguments {
     pub at: Option<String>,
 }
 
+/// The arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// A folder, or a pattern such as 'Projects/*.md' or '**/*garden*' [default: the vault]
@@ -81,6 +84,7 @@ pub struct ListArguments {
     pub at: Option<String>,
 }
 
+/// The arguments of `new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
     /// The new note: a name, or a path such as Projects/Shed
@@ -95,6 +99,7 @@ pub struct NewArguments {
     pub yes: bool,
 }
 
+/// The arguments of `copy`.
 #[derive(Debug, Args)]
 pub struct CopyArguments {
     /// The note or file
@@ -111,6 +116,7 @@ pub struct CopyArguments {
     pub yes: bool,
 }
 
+/// The arguments of `move`.
 #[derive(Debug, Args)]
 pub struct MoveArguments {
     /// The note, file or folder
@@ -127,6 +133,7 @@ pub struct MoveArguments {
     pub yes: bool,
 }
 
+/// The arguments of `delete`.
 #[derive(Debug, Args)]
 pub struct DeleteArguments {
     /// The note, file or folder
@@ -137,6 +144,7 @@ pub struct DeleteArguments {
     pub yes: bool,
 }
 
+/// The arguments of `daily`.
 #[derive(Debug, Args)]
 pub struct DailyArguments {
     /// The day: today, tomorrow, yesterday or a date such as 2026-11-21 [default: today]
@@ -152,6 +160,7 @@ pub struct DailyArguments {
     pub yes: bool,
 }
 
+/// The arguments of `tags`.
 #[derive(Debug, Args)]
 pub struct TagsArguments {
     /// Only of this note, or of notes in this folder

@@ -12,6 +12,7 @@ use crate::tools::{ReadFile, Tool as _};
 /// The code of a file that is no text.
 pub const BINARY: &str = "binary_file";
 
+/// A complete note.
 #[derive(Debug)]
 pub struct Whole {
     /// Its real path.
@@ -23,6 +24,7 @@ pub struct Whole {
 }
 
 impl Whole {
+    /// Reads the note called `name`.
     pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
         let ask = |arguments: Value, output: &Output| {
             let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);

@@ -40,6 +40,7 @@ use crate::workflows::{Around, Start, WorkflowError, Workflows, described};
 /// The most lines shown of a step's output.
 const SHOWN: usize = 10;
 
+/// Actions on workflows.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowAction {
     /// Check workflow files without running anything
@@ -65,6 +66,7 @@ pub enum WorkflowAction {
     },
 }
 
+/// The arguments of `workflow run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// The workflow; `-` is stdin

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+/// The environment of one run.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
@@ -14,6 +15,7 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The environment of this process.
     pub fn of_process() -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((canonical_name(name.to_str()?), value)))
@@ -51,6 +53,7 @@ impl Environment {
         self.home.as_deref()
     }
 
+    /// The folder that the program was started in.
     pub fn working_folder(&self) -> Option<&Path> {
         self.working_folder.as_deref()
     }

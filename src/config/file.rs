@@ -49,6 +49,7 @@ pub struct Config {
     pub update: updates::Settings,
 }
 
+/// An error in the settings, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -71,6 +72,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable { .. } => Some(
@@ -83,6 +85,7 @@ impl ConfigError {
     }
 }
 
+/// The result of reading a file.
 #[derive(Debug, Default)]
 pub struct Loaded {
     pub config: Config,
@@ -106,6 +109,7 @@ pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
     parse(&bytes(path)?, path)
 }
 
+/// Reads the bytes of the settings file.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;

@@ -47,6 +47,7 @@ const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Counts the requests of this process.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
+/// The kind of keyring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
     /// The Secret Service of Linux desktops, through `secret-tool`.
@@ -57,6 +58,7 @@ pub enum System {
     Unknown,
 }
 
+/// The keyring of this user.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     system: System,
@@ -92,6 +94,7 @@ pub enum KeyringError {
 }
 
 impl KeyringError {
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown => {
@@ -202,6 +205,7 @@ impl Keyring {
         if ended.status.success() { Ok(true) } else { Err(self.failed(&ended)) }
     }
 
+    /// The path of the keyring's program.
     pub fn program(&self) -> Result<PathBuf, KeyringError> {
         if self.system == System::Unknown {
             return Err(KeyringError::Unknown);

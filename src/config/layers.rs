@@ -31,6 +31,7 @@ pub enum Source {
     Flag(&'static str),
 }
 
+/// The merged settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub config: Config,

@@ -75,6 +75,7 @@ pub enum Look {
 /// Receives the results, in order.
 type Sink = Box<dyn Fn(&Settings, &News) + Send + Sync>;
 
+/// The settings of a running daemon.
 pub struct Live {
     path: PathBuf,
     named: bool,
@@ -130,6 +131,7 @@ impl Live {
         &self.path
     }
 
+    /// The settings in effect.
     pub fn current(&self) -> Arc<Settings> {
         self.current.load_full()
     }
@@ -139,6 +141,7 @@ impl Live {
         let _ = self.sink.set(Box::new(sink));
     }
 
+    /// The state of the file.
     pub fn standing(&self) -> Standing {
         let state = self.state();
         Standing {

@@ -2,6 +2,7 @@
 
 use super::Config;
 
+/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideProgram {
     /// The part of the settings, such as "the hook `x`".

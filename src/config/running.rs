@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::folders::{Folders, same_folder};
 use crate::config::instance;
 
+/// Published data of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Running {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The `[security]` section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The repository that this build comes from, which the release job names.
 const REPOSITORY: Option<&str> = option_env!("STEWARD_REPOSITORY");
 
+/// The `[update]` section.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {

@@ -18,6 +18,7 @@ use crate::config::Environment;
 use crate::config::folders::{Folders, same_folder};
 use crate::config::obsidian::{KnownVault, KnownVaults};
 
+/// How a vault was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -32,6 +33,7 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// A description for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Flag => "named by `--vault`",
@@ -43,6 +45,7 @@ impl Origin {
     }
 }
 
+/// The chosen vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Its canonical folder: every alias of a path gives the same one.
@@ -54,6 +57,7 @@ pub struct Choice {
     pub notices: Vec<String>,
 }
 
+/// Why no vault was chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum NoVault {
     #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]

@@ -19,6 +19,7 @@ use crate::llm::key::{Key, MAX_BYTES, NoKey};
 use crate::llm::setup::{ProviderConfig, SetupError};
 use crate::server::private::{self, NotPrivate};
 
+/// Where a key was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
@@ -63,6 +64,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),
@@ -83,6 +85,7 @@ pub fn credential(provider: &str) -> String {
     format!("vault-steward.{provider}")
 }
 
+/// The file for a provider's key.
 pub fn file(folders: &Folders, provider: &str) -> PathBuf {
     folders.config.join("keys").join(provider)
 }

@@ -64,6 +64,7 @@ pub struct Limits {
     pub waiting: Duration,
 }
 
+/// Which conversation a message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
     /// The current conversation.

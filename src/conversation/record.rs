@@ -121,6 +121,7 @@ impl Conversation {
         }
     }
 
+    /// The state to display.
     pub fn shown(&self) -> Shown {
         match (self.is_working, self.state()) {
             (true, _) => Shown::Working,
@@ -130,6 +131,7 @@ impl Conversation {
     }
 }
 
+/// The state of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is open; the next message may belong to it.
@@ -142,6 +144,7 @@ pub enum State {
 
 words!(State { Open => "open", Waiting => "waiting", Ended => "ended" });
 
+/// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// A turn is running.
@@ -153,6 +156,7 @@ pub enum Shown {
 
 words!(Shown { Working => "working", Waiting => "waiting_for_you", Done => "done" });
 
+/// An open question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// When it was asked, in milliseconds since the Unix epoch.
@@ -160,6 +164,7 @@ pub struct Waiting {
     pub question: String,
 }
 
+/// The end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// Milliseconds since the Unix epoch.
@@ -169,6 +174,7 @@ pub struct End {
     pub reason: String,
 }
 
+/// The cause of a conversation's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     /// Nobody wrote for as long as the settings allow.
@@ -182,6 +188,7 @@ pub enum EndKind {
 
 words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person" });
 
+/// The origin of a conversation's title and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
     Extract,
@@ -206,6 +213,7 @@ pub struct Turn {
     pub reason: String,
 }
 
+/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     Running,
@@ -246,6 +254,7 @@ pub struct Item {
     pub body: Option<String>,
 }
 
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ItemKind {
     /// A message from the person.

@@ -21,6 +21,7 @@ const LOOKED_THROUGH: usize = 200;
 /// The most characters of a message that are used for its title.
 const MAX_TITLE: usize = 100;
 
+/// Reports the ends of turns to hooks.
 pub struct Hooked {
     doors: Arc<Doors>,
     calls: Calls,
@@ -29,6 +30,7 @@ pub struct Hooked {
 }
 
 impl Hooked {
+    /// Listens to the events of `doors`.
     pub fn new(doors: Arc<Doors>, calls: Calls) -> Self {
         Self { doors, calls, asked: Mutex::default() }
     }

@@ -163,6 +163,7 @@ pub(super) fn not_recovered(error: JournalError) -> StartError {
     StartError::Journal { message: error.to_string(), hint: error.hint() }
 }
 
+/// The access to the tools for `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);

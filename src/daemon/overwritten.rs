@@ -18,6 +18,7 @@ const LATER: Duration = Duration::from_secs(300);
 /// The most notes that are checked; further ones are ignored.
 const MOST: usize = 200;
 
+/// The notes to check.
 #[derive(Debug, Default)]
 pub struct NewNotes(Mutex<Vec<Made>>);
 
@@ -48,6 +49,7 @@ impl NewNotes {
         }
     }
 
+    /// Whether a note is due.
     pub fn is_due(&self, now: Instant) -> bool {
         self.waiting().iter().any(|made| made.due <= now)
     }

@@ -23,6 +23,7 @@ const NEWS: usize = 500;
 /// The time within which an observed change counts as our own.
 const OURS: Duration = Duration::from_secs(5);
 
+/// The vault as context for the agent.
 pub struct Surroundings {
     calls: Calls,
     host: Arc<HostDoor>,
@@ -55,6 +56,7 @@ impl Surroundings {
         Self { calls, host, news: Mutex::default() }
     }
 
+    /// Records a change of the vault.
     pub fn changed(&self, change: &VaultChange) {
         if change.entry != EntryKind::File {
             return;

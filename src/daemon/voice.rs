@@ -42,6 +42,7 @@ const TOLD: u32 = 100;
 /// The most answers of an earlier run that are shown at a start.
 const SHOWN: u32 = 1_000;
 
+/// The handler of voice messages.
 pub struct Voice {
     agent: Agent,
     conversations: Conversations,

@@ -61,6 +61,7 @@ impl Followed {
     }
 }
 
+/// The change of names that these changes make.
 pub fn names(vault: &Vault, changes: &[Change]) -> NameChange {
     let catalogue = vault.catalogue();
     let mut names = NameChange::default();

@@ -23,6 +23,7 @@ impl Event {
         Self { kind, tool: None, time, facts: Vec::new(), input: None }
     }
 
+    /// Adds the tool that is called.
     pub fn of_tool(mut self, tool: &str) -> Self {
         self.tool = Some(tool.to_owned());
         self
@@ -57,6 +58,7 @@ impl Event {
         self
     }
 
+    /// Which hooks receive it.
     pub fn kind(&self) -> Kind {
         self.kind
     }

@@ -67,6 +67,7 @@ struct Shared {
     failures: Mutex<BTreeMap<String, String>>,
 }
 
+/// A hook's refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub hook: String,

@@ -17,6 +17,7 @@ pub struct Settings {
     pub commands: BTreeMap<String, Hook>,
 }
 
+/// A command that receives events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
@@ -42,6 +43,7 @@ fn usual_seconds() -> u32 {
     5
 }
 
+/// The kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

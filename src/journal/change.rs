@@ -16,6 +16,7 @@ pub struct ChangeSet {
     pub changes: Vec<Change>,
 }
 
+/// One change of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Gives a file new content; makes missing folders.
@@ -66,6 +67,7 @@ impl std::fmt::Display for ChangeSetId {
     }
 }
 
+/// A change set that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     pub change_set: ChangeSetId,
@@ -73,6 +75,7 @@ pub struct Applied {
     pub outcomes: Vec<Outcome>,
 }
 
+/// The outcome of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Written(Saved),

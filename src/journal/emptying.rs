@@ -25,6 +25,7 @@ pub enum Empty {
     Older(DateTime<Utc>),
 }
 
+/// The result of a permanent removal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Emptied {
     pub items: Vec<TrashItem>,

@@ -37,6 +37,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Change(error) => error.code(),
@@ -171,6 +172,7 @@ impl UndoError {
         self
     }
 
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown(_)

@@ -38,6 +38,7 @@ pub enum SetKind {
     Restore,
 }
 
+/// A change set with its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSet {
     pub id: ChangeSetId,
@@ -66,6 +67,7 @@ impl ListedSet {
     }
 }
 
+/// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     Created,
@@ -241,6 +243,7 @@ impl History {
         Ok(names)
     }
 
+    /// A change set by its number; `None` if nothing was changed.
     pub fn change_set(&self, id: ChangeSetId) -> Result<Option<ListedSet>, JournalError> {
         Ok(self.listed(id.0.cast_signed(), None)?.filter(|set| !set.changes.is_empty()))
     }

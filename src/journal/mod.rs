@@ -102,6 +102,7 @@ impl Journal {
         Self(Arc::new(Inner { store, executor }))
     }
 
+    /// The store that this journal records in.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

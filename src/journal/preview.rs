@@ -28,6 +28,7 @@ pub struct PreviewStep {
     pub was_gone: bool,
 }
 
+/// The action of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewAction {
     Write,
@@ -40,6 +41,7 @@ pub enum PreviewAction {
     BringBack,
 }
 
+/// Where a text is.
 #[derive(Debug, Clone)]
 pub enum Text {
     Here(Vec<u8>),

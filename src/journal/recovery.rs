@@ -12,6 +12,7 @@ use crate::store::StoreError;
 use crate::store::journal::{Mark, StepResult};
 use crate::vault::VaultError;
 
+/// The result of crash recovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Operations whose steps had all been done.

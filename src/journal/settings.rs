@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::journal::Limits;
 
+/// The section `[journal]` of the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {

@@ -42,6 +42,7 @@ impl Breaker {
         }
     }
 
+    /// Records a successful turn.
     pub fn succeeded(&self) {
         *self.lock() = State::Closed { failures: 0 };
     }

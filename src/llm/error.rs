@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Block, Usage};
 
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -35,6 +36,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// A description for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Auth => "the key was refused",
@@ -119,6 +121,7 @@ impl LlmError {
         self.retry_same() || matches!(self.kind, Auth | Billing | NotFound | ContextLength)
     }
 
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let provider = self.provider.split('/').next().unwrap_or_default();
         Some(match self.kind {

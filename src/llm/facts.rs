@@ -43,6 +43,7 @@ pub struct Facts {
     pub price: Option<Price>,
 }
 
+/// How to ask a model for thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingStyle {

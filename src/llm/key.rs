@@ -24,6 +24,7 @@ pub enum NoKey {
 pub const MAX_BYTES: usize = 4_096;
 
 impl Key {
+    /// Trims the text and accepts it as a key.
     pub fn new(text: &str) -> Result<Self, NoKey> {
         let text = text.trim();
         if text.is_empty() {

@@ -36,6 +36,7 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
+/// One message of a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -81,6 +82,7 @@ impl Origin {
     }
 }
 
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// The neutral form.
@@ -91,6 +93,7 @@ pub struct Block {
     pub native: Option<String>,
 }
 
+/// The content of a block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockKind {
@@ -135,6 +138,7 @@ impl Block {
     }
 }
 
+/// A tool call that the model asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The vendor's id, or a generated one if the vendor sent none; unique within a history.
@@ -174,6 +178,7 @@ impl ToolArgs {
     }
 }
 
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call_id: String,

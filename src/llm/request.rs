@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::message::Message;
 use super::tape::Tap;
 
+/// One request.
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
     /// The system prompt. Fixed for a conversation: changing it invalidates earlier thinking.
@@ -54,6 +55,7 @@ impl TurnRequest {
     }
 }
 
+/// A tool definition for the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Letters, digits, `_` and `-`, at most 64.

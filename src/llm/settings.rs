@@ -66,6 +66,7 @@ pub struct ProviderSettings {
     pub key: Option<KeyNeed>,
 }
 
+/// Whether a provider requires a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyNeed {
@@ -95,6 +96,7 @@ impl Default for Settings {
     }
 }
 
+/// Time and size limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub connect: Duration,
@@ -107,6 +109,7 @@ pub struct Limits {
 }
 
 impl Settings {
+    /// The limits of one request.
     pub fn limits(&self) -> Limits {
         let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
         Limits {

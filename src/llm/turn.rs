@@ -73,6 +73,7 @@ impl TurnEvent {
     }
 }
 
+/// The kind of a block that begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartKind {
@@ -81,6 +82,7 @@ pub enum StartKind {
     ToolCall { id: String, name: String },
 }
 
+/// Why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -99,6 +101,7 @@ pub enum Stop {
     Other(String),
 }
 
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// The blocks; the history stores them as [`super::Message::Assistant`].
@@ -112,6 +115,7 @@ pub struct Turn {
     pub request_id: Option<String>,
 }
 
+/// An item of a [`TurnStream`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Event(TurnEvent),

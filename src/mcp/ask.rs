@@ -27,6 +27,7 @@ pub struct Reply {
     pub said: Said,
 }
 
+/// The answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     Yes,

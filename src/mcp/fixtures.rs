@@ -109,6 +109,7 @@ pub(super) fn find(
 }
 
 impl Fixture {
+    /// Its answer.
     pub fn answer(&self, states: &dyn States) -> Answered {
         match self.outcome(states) {
             Ok(Outcome::Whole(mut result)) => {

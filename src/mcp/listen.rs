@@ -19,6 +19,7 @@ pub const MOST: usize = 100;
 /// The `_meta` key of the request to which a message belongs.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The subscription of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listen {
     id: RequestId,
@@ -29,6 +30,7 @@ pub struct Listen {
     updates: BTreeMap<String, String>,
 }
 
+/// A notification to the client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
     /// The list of tools changed.
@@ -131,6 +133,7 @@ impl Listen {
         told
     }
 
+    /// The message of a notification.
     pub fn tell(&self, told: &Told) -> String {
         match told {
             Told::Tools => self.notification("notifications/tools/list_changed", json!({})),

@@ -18,6 +18,7 @@ pub struct Settings {
     pub ask_in_client: bool,
 }
 
+/// Some of the tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum Offered {

@@ -28,6 +28,7 @@ const MAX_FILE_SIDE: u32 = 32_768;
 /// Images are decoded one at a time, so that the memory for one is all that they take.
 static DECODING: Mutex<()> = Mutex::new(());
 
+/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Png,
@@ -36,6 +37,7 @@ pub enum Format {
     WebP,
 }
 
+/// An image for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scaled {
     /// The media type: `image/png` or `image/jpeg`.
@@ -70,6 +72,7 @@ impl Format {
         }
     }
 
+    /// Its name, for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "PNG",
@@ -79,6 +82,7 @@ impl Format {
         }
     }
 
+    /// The media type.
     pub fn mime(self) -> &'static str {
         match self {
             Self::Png => "image/png",

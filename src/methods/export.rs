@@ -127,6 +127,7 @@ fn refused(error: &ToolError) -> ErrorObject {
     }
 }
 
+/// The speaker of an item.
 pub fn who(item: &ItemInfo) -> &'static str {
     match item.kind.as_str() {
         "user" => "you",

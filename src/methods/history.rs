@@ -21,6 +21,7 @@ const AROUND: usize = 300;
 /// Bytes of a call's arguments that are sent uncut.
 const ARGUMENTS: usize = 100_000;
 
+/// One page of a conversation.
 #[derive(Debug, Default)]
 pub struct Page {
     pub items: Vec<ItemInfo>,

@@ -47,11 +47,13 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, 
     Ok(InboxListResult { messages: messages.map_err(failed)? })
 }
 
+/// Retries a message.
 pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New];
     moved(store, params.id, &only, InboxState::New, "")
 }
 
+/// Discards a message.
 pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
     moved(store, params.id, &only, InboxState::Done, "discarded by a person")
@@ -91,6 +93,7 @@ fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
     }
 }
 
+/// A message as clients see it.
 pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError> {
     let turn = row.turn.map(|turn| store.conversations.turns.get(turn)).transpose()?.flatten();
     let how = how(row);
@@ -118,6 +121,7 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
     })
 }
 
+/// How a message arrived.
 pub fn how(row: &InboxRow) -> Delivery {
     row.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
 }

@@ -21,6 +21,7 @@ const CALLS: (u32, u32) = (100, 1000);
 /// The word that resets the mode to that of the settings.
 const AS_SET: &str = "settings";
 
+/// Returns or sets the mode.
 pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObject> {
     if let Some(word) = params.mode.as_deref() {
         let mode = Mode::parse(word);

@@ -56,6 +56,7 @@ pub fn enable(
     Ok(RulesEnableResult { rules: enabled.iter().map(info).collect() })
 }
 
+/// Disables a rule.
 pub fn disable(
     calls: &Calls,
     params: &RulesDisableParams,

@@ -32,6 +32,7 @@ const MAX_CWD: usize = 4_096;
 /// The most servers that a notice names.
 const MAX_NAMED: usize = 5;
 
+/// The conversations of ACP clients.
 pub struct Sessions {
     agent: Agent,
     conversations: Conversations,
@@ -52,6 +53,7 @@ impl Sessions {
         Self { agent, conversations, calls, models, root: root.to_owned() }
     }
 
+    /// Calls the tools.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
@@ -122,6 +124,7 @@ impl Sessions {
         Ok(choices)
     }
 
+    /// Deletes a conversation permanently.
     pub fn delete(
         &self,
         params: &SessionDeleteParams,
@@ -173,6 +176,7 @@ impl Sessions {
         }
     }
 
+    /// Sets the mode of a conversation.
     pub fn set_mode(
         &self,
         params: &SetModeParams,
@@ -184,6 +188,7 @@ impl Sessions {
         Ok(SetModeResult {})
     }
 
+    /// Sets an option of a conversation.
     pub fn set_option(
         &self,
         params: &SetConfigOptionParams,

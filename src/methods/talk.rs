@@ -47,6 +47,7 @@ pub(super) fn check_place(
     Ok(())
 }
 
+/// The agent, as clients use it.
 pub struct Talk {
     agent: Agent,
     conversations: Conversations,
@@ -56,6 +57,7 @@ pub struct Talk {
 }
 
 impl Talk {
+    /// Serves this agent.
     pub fn new(
         agent: Agent,
         conversations: Conversations,
@@ -67,6 +69,7 @@ impl Talk {
         Self { agent, conversations, sessions, root: root.to_owned() }
     }
 
+    /// The agent.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -76,6 +79,7 @@ impl Talk {
         &self.sessions
     }
 
+    /// The conversations.
     pub fn conversations(&self) -> &Conversations {
         &self.conversations
     }

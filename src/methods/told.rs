@@ -22,6 +22,7 @@ use crate::tools::{Names, Registry, ToolKind};
 /// Characters of a tool's answer that clients show as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
 
+/// An update of a turn as protocol messages.
 pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionTold> {
     let state = |state, queued: usize| SessionTold::State {
         state,
@@ -113,6 +114,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
     vec![SessionTold::Update(update)]
 }
 
+/// The update of a notice to the person.
 pub fn notice(severity: Severity, title: String, description: Option<String>) -> SessionUpdate {
     let severity = match severity {
         Severity::Info => "info",
@@ -136,6 +138,7 @@ pub fn user_message(
     }
 }
 
+/// The update that begins a call.
 pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
     let (arguments, given) = match &call.args {
         ToolArgs::Object(given) => (Value::Object(given.clone()), Some(given)),

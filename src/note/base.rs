@@ -6,6 +6,7 @@ use super::fold::fold_key;
 /// The characters that can open a quoted text or a link in a base's formulas.
 const QUOTES: [char; 4] = ['"', '\'', '`', '['];
 
+/// A line that mentions a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
     /// 1-based line number.

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::link::is_external;
 use super::markdown;
 
+/// The links of a canvas into the vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Canvas {
     /// In node order.
@@ -38,6 +39,7 @@ pub struct CanvasError {
     pub reason: String,
 }
 
+/// The content of a string in a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
     /// A path from the vault's root.
@@ -178,6 +180,7 @@ pub fn strings(text: &str) -> Option<Vec<Text>> {
     Some(strings)
 }
 
+/// Reads the links of a canvas.
 pub fn read(text: &str) -> Result<Canvas, CanvasError> {
     let mut links = Vec::new();
     for piece in pieces(text)? {

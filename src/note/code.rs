@@ -107,6 +107,7 @@ impl ErrorCode {
         Self::InvalidRule,
     ];
 
+    /// The code on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "not_found",

@@ -34,6 +34,7 @@ pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
     part(old, new, path, 0, false).into_text()
 }
 
+/// A page of a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
     /// The text of the page, with the file headers on the first page.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `[[…]]`

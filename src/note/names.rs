@@ -25,6 +25,7 @@ pub struct NameFault {
     pub suggestion: String,
 }
 
+/// The rule that a name breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameReason {
     /// Empty or only whitespace.

@@ -11,6 +11,7 @@ const MAX_NAME: usize = 60;
 /// be a stranger's, and the message is the person's own.
 const SELECTION: &str = "the selected text";
 
+/// A note as a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     pub description: Option<String>,
@@ -20,6 +21,7 @@ pub struct Prompt {
     pub text: String,
 }
 
+/// What a prompt is filled with.
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'a> {
     /// The path of the note that is meant.
@@ -57,6 +59,7 @@ pub fn name_of(note: &str) -> String {
 }
 
 impl Prompt {
+    /// Parses the text of a note.
     pub fn parse(text: &str) -> Self {
         let found = frontmatter::find(text, 0);
         let property = |name: &str| {

@@ -14,12 +14,14 @@ const SNIFFED_BYTES: usize = 8 * 1024;
 
 const BOM: &str = "\u{feff}";
 
+/// A decoded text and its encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<'a> {
     body: Cow<'a, str>,
     encoding: Encoding,
 }
 
+/// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8 without a byte-order mark, the usual encoding of notes.
@@ -39,6 +41,7 @@ impl Encoding {
     }
 }
 
+/// A line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eol {
     /// `\n`
@@ -48,6 +51,7 @@ pub enum Eol {
 }
 
 impl Eol {
+    /// The characters of the ending.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -55,10 +59,12 @@ impl Eol {
         }
     }
 
+    /// The first line ending in `text`.
     pub fn first_in(text: &str) -> Option<Self> {
         text.split_inclusive('\n').next().and_then(|line| Line::new(line).ending)
     }
 
+    /// The last line ending in `text`.
     pub fn last_in(text: &str) -> Option<Self> {
         let end = text.rfind('\n')?;
         Some(if text[..end].ends_with('\r') { Self::CrLf } else { Self::Lf })
@@ -86,6 +92,7 @@ impl<'a> Line<'a> {
     }
 }
 
+/// The bytes are not text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not text but {kind} of {size} bytes ({reason})")]
 pub struct NotText {
@@ -95,6 +102,7 @@ pub struct NotText {
     pub reason: NotTextReason,
 }
 
+/// Why bytes are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTextReason {
     /// A NUL byte in the first 8 KB.
@@ -112,6 +120,7 @@ pub enum NotTextReason {
 }
 
 impl NotText {
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::BinaryFile
     }
@@ -151,6 +160,7 @@ impl<'a> Text<'a> {
         &self.body
     }
 
+    /// The encoding of the file.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }

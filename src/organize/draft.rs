@@ -21,6 +21,7 @@ pub enum By {
     Rule,
 }
 
+/// An item under construction.
 #[derive(Debug, Clone)]
 pub struct Draft {
     pub item: Item,
@@ -49,11 +50,13 @@ impl Draft {
         self.wish.is_some() || self.item.does_anything() || !self.item.problems.is_empty()
     }
 
+    /// The path that it has afterwards.
     pub fn target(&self) -> VaultPath {
         let to = self.item.to.as_deref().filter(|_| !self.item.is_blocked() && !self.item.trash);
         to.and_then(VaultPath::from_disk).unwrap_or_else(|| self.path.clone())
     }
 
+    /// Adds a problem, once.
     pub fn add(&mut self, problem: Problem) {
         if !self.item.problems.contains(&problem) {
             self.item.problems.push(problem);
@@ -82,6 +85,7 @@ impl Draft {
         }
     }
 
+    /// Takes the path that it was given.
     pub fn take(&mut self, given: Given) {
         let wish = self.wish.as_ref().map(|wish| wish.as_str().to_owned());
         match given {
@@ -233,6 +237,7 @@ impl Draft {
         }
     }
 
+    /// Checks the new path.
     pub fn check_target(&mut self, vault: &Vault) {
         let target = match (&self.item.to, self.item.create) {
             (_, true) => Some(self.path.clone()),

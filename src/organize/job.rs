@@ -9,6 +9,7 @@ use crate::note::path::VaultPath;
 /// Items per piece of a job that is too long to be atomic.
 pub const PIECE: usize = 500;
 
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Running,
@@ -47,6 +48,7 @@ impl State {
         }
     }
 
+    /// Parses a state.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.word() == word)
     }

@@ -11,6 +11,7 @@ use crate::vault::{Catalogue, Kind, View};
 /// The placeholder for the number in a suffix.
 const NUMBER: &str = "{n}";
 
+/// A request for a path.
 #[derive(Debug, Clone)]
 pub struct Wish {
     /// The current path; `None` for a new file.
@@ -19,6 +20,7 @@ pub struct Wish {
     pub on_conflict: OnConflict,
 }
 
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     To(VaultPath),
@@ -28,6 +30,7 @@ pub enum Given {
     Stays(Obstacle),
 }
 
+/// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Another file has or gets the path.

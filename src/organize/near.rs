@@ -14,6 +14,7 @@ use crate::bases::source::Source as _;
 use crate::bases::view::PreparedFilter;
 use crate::bases::{Evaluator, Scope};
 
+/// A near miss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NearMiss {
     pub path: String,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::vault::catalogue::tree_order;
 
+/// A planned change of a vault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// By path, each note once.
@@ -122,6 +123,7 @@ impl Problem {
     }
 }
 
+/// The kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
@@ -149,6 +151,7 @@ pub enum ProblemKind {
     NotApplicable,
 }
 
+/// A rule of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedRule {
     pub name: String,
@@ -157,6 +160,7 @@ pub struct PlannedRule {
     pub took: usize,
 }
 
+/// An error in a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuleFault {
     pub rule: String,
@@ -243,6 +247,7 @@ impl Plan {
         folders
     }
 
+    /// The items that can be applied.
     pub fn applicable(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| !item.is_blocked())
     }

@@ -27,6 +27,7 @@ const ALIKE_NUMBERED: usize = 3;
 /// The least number of files that differ only in digits and are listed as one.
 const MIN_NUMBERED: usize = 5;
 
+/// The profile of a vault or folder.
 #[derive(Debug)]
 pub struct Profile {
     pub total: Counts,
@@ -40,6 +41,7 @@ pub struct Profile {
     pub folders: Vec<Folder>,
 }
 
+/// Files and their ages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub notes: usize,
@@ -84,6 +86,7 @@ pub struct Property {
     pub range: Option<(String, String)>,
 }
 
+/// A folder.
 #[derive(Debug)]
 pub struct Folder {
     pub path: VaultPath,

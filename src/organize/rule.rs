@@ -11,6 +11,7 @@ use crate::bases::template::Template;
 use crate::bases::value::Text;
 use crate::note::path::VaultPath;
 
+/// One rule of a rule file.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// Unique in its file.
@@ -71,6 +72,7 @@ impl Rule {
     }
 }
 
+/// An action of a rule.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Moves the note into this folder.
@@ -101,6 +103,7 @@ pub enum Action {
     Trash,
 }
 
+/// The new value of a property.
 #[derive(Debug, Clone)]
 pub enum Assigned {
     /// A literal YAML value.

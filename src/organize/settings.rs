@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::OnConflict;
 
+/// `[organize]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {

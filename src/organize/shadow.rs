@@ -36,6 +36,7 @@ struct Asked {
     below: Option<Column>,
 }
 
+/// The vault as it will be.
 pub struct Shadow<'a> {
     below: &'a dyn Source,
     types: Arc<PropertyTypes>,
@@ -66,6 +67,7 @@ impl<'a> Shadow<'a> {
         self.only.set(file);
     }
 
+    /// Shows a file as it is.
     pub fn forget(&self, file: FileId) {
         self.overlays.borrow_mut().remove(&file);
     }

@@ -26,6 +26,7 @@ pub struct About<'a> {
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
 }
 
+/// A suggested name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// Without the extension.

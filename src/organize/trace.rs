@@ -14,6 +14,7 @@ const MOST_PARTS: usize = 8;
 /// The most characters shown of a value.
 const MOST_OF_A_VALUE: usize = 80;
 
+/// The trace of a rule that was evaluated.
 pub fn asked(rule: &Rule, took: bool) -> Asked {
     Asked { rule: rule.name.clone(), took, stopped_by: None, parts: Vec::new() }
 }

@@ -53,6 +53,7 @@ pub struct Answer {
     pub asked: Vec<Asked>,
 }
 
+/// The purpose of an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
     /// To plan: counts errors.

@@ -8,6 +8,7 @@ use crate::index::properties::Moment;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 
+/// The environment of planning.
 pub struct World<'a> {
     /// The vault within the caller's view: other files are in no plan.
     pub vault: &'a Vault,
@@ -29,6 +30,7 @@ impl World<'_> {
     }
 }
 
+/// Why planning failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The plan has more items than `max_items`.

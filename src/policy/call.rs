@@ -61,6 +61,7 @@ impl Call<'_> {
     }
 }
 
+/// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     Write,
@@ -95,6 +96,7 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// The paths that it touches.
     pub fn paths(&self) -> impl Iterator<Item = &VaultPath> {
         std::iter::once(&self.path).chain(&self.from)
     }
@@ -113,6 +115,7 @@ pub struct Reason {
     pub personal: bool,
 }
 
+/// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub layer: &'static str,
@@ -133,6 +136,7 @@ impl Refusal {
     }
 }
 
+/// A layer's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// No objection.

@@ -51,6 +51,7 @@ impl Scope {
     }
 }
 
+/// A caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Caller {
     pub scope: Scope,

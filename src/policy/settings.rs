@@ -44,6 +44,7 @@ impl Mode {
         if rank(other) > rank(self) { other } else { self }
     }
 
+    /// The mode of that name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.word() == word)
     }
@@ -95,6 +96,7 @@ pub enum Switch {
 }
 
 impl Switch {
+    /// The layer's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Permission => "permission",

@@ -64,6 +64,7 @@ impl Calls {
         }
     }
 
+    /// Whether a request with this id is unanswered.
     pub fn holds(&self, id: &RequestId) -> bool {
         lock(&self.in_flight).contains_key(id)
     }
@@ -147,6 +148,7 @@ impl Calls {
         Some(took.max(Duration::from_nanos(1)))
     }
 
+    /// The context of a request from this client.
     pub fn context(&self, client: Client, cancel: Cancel) -> Context {
         Context {
             client,
@@ -204,6 +206,7 @@ impl Calls {
         Ok(())
     }
 
+    /// Cancels the request `id`.
     pub fn cancel(&self, id: &RequestId) {
         if let Some(task) = lock(&self.in_flight).get(id) {
             task.cancel();

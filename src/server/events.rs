@@ -152,6 +152,7 @@ impl Events {
         &self.0.epoch
     }
 
+    /// The number of the last event.
     pub fn seq(&self) -> u64 {
         lock(&self.0.state).seq
     }
@@ -266,6 +267,7 @@ impl Events {
         state.subscribers.insert(connection, subscriber);
     }
 
+    /// Forgets a connection.
     pub fn unsubscribe(&self, connection: u64) {
         let mut state = lock(&self.0.state);
         state.subscribers.remove(&connection);

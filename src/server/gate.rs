@@ -25,12 +25,14 @@ use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
+/// The path of MCP messages.
 pub const MCP_PATH: &str = "/mcp";
 
 /// A request's peer address; added to its extensions by the accept loop.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
+/// The credentials of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Admitted(Arc<Mutex<Credentials>>);
 
@@ -129,6 +131,7 @@ fn origin_is_allowed(headers: &HeaderMap, allowed: &[String], port: u16) -> bool
     }
 }
 
+/// The subprotocols that a request offers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Offered<'a> {
     /// [`SUBPROTOCOL`] is offered.

@@ -97,6 +97,7 @@ impl Unread {
     }
 }
 
+/// The routes.
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/v1/sessions", routing::post(create))

@@ -33,6 +33,7 @@ const PAGE: &str = "page-";
 /// The suffix of the name of a token for one run of the daemon.
 const RUN: &str = "-run";
 
+/// The valid codes.
 #[derive(Debug, Default)]
 pub struct Pages(Mutex<Vec<Code>>);
 

@@ -6,6 +6,7 @@ use crate::protocol::session::{
     StateParams, StopReason,
 };
 
+/// An event in a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionTold {
     /// A message, a tool call or the like.

@@ -60,6 +60,7 @@ pub struct Settings {
     pub ping_seconds: u32,
 }
 
+/// Settings of ACP clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpSettings {
@@ -112,6 +113,7 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The limits that a client has to know.
     pub fn limits(&self) -> Limits {
         Limits {
             max_message_bytes: self.max_message_bytes,

@@ -31,6 +31,7 @@ use crate::protocol::session::{SessionCancelParams, SessionUpdateParams};
 use crate::protocol::tools::ToolsCallParams;
 use crate::vault::Cancel;
 
+/// The callers of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Every client with a token. ACP clients can call only ACP's own methods.
@@ -54,6 +55,7 @@ impl Who {
     }
 }
 
+/// The client that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub name: String,
@@ -62,6 +64,7 @@ pub struct Client {
 }
 
 impl Client {
+    /// The client as a caller of tools.
     pub fn caller(&self) -> Caller {
         Caller { scope: self.scope, name: self.name.clone() }
     }
@@ -93,6 +96,7 @@ impl Afterwards {
     }
 }
 
+/// The server's status.
 #[derive(Debug, Clone)]
 pub struct ServerState {
     pub version: String,
@@ -107,6 +111,7 @@ impl Context {
         self.client.scope
     }
 
+    /// The events of the vault.
     pub fn events(&self) -> &Events {
         &self.shared.events
     }
@@ -116,10 +121,12 @@ impl Context {
         &self.shared.hosts
     }
 
+    /// The questions that wait for a person.
     pub fn approvals(&self) -> &Approvals {
         &self.shared.approvals
     }
 
+    /// The server's status.
     pub fn server(&self) -> ServerState {
         ServerState {
             version: self.shared.version.clone(),
@@ -135,6 +142,7 @@ impl Context {
         }
     }
 
+    /// Whether the client is an ACP client.
     pub fn is_acp(&self) -> bool {
         self.client.scope == Scope::Acp
     }
@@ -152,6 +160,7 @@ impl Context {
         }
     }
 
+    /// Whether the conversation is attached to the client.
     pub fn is_attached(&self, session: &str) -> bool {
         self.attached.has(session)
     }
@@ -161,6 +170,7 @@ impl Context {
         self.attached.offers_setup()
     }
 
+    /// Detaches the conversation.
     pub fn detach(&self, session: &str) {
         self.attached.remove(session);
     }
@@ -194,6 +204,7 @@ impl Context {
 /// The future of an answer without a time limit.
 pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
 
+/// Appends the JSON of a result to a buffer.
 pub type Write = Box<dyn FnOnce(&Context, &mut Vec<u8>) -> Result<(), ErrorObject> + Send>;
 
 /// Starts work whose future yields the JSON of a result.
@@ -311,6 +322,7 @@ impl<S: Send + Sync + 'static> Table<S> {
         self.rows.iter().map(|(name, (who, _))| (*name, *who))
     }
 
+    /// The methods, served by `services`.
     pub fn serve(self, services: Arc<S>) -> Methods {
         let bound = |prepare: Prepare<S>| -> Bound {
             let services = Arc::clone(&services);
@@ -326,6 +338,7 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 }
 
+/// The methods of a server.
 pub struct Methods {
     rows: BTreeMap<&'static str, (Who, Bound)>,
     cancel_turn: CancelTurn,

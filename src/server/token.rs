@@ -26,6 +26,7 @@ pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
+/// The purpose of a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// The daemon's proof, before a client identifies itself.
@@ -36,6 +37,7 @@ pub enum Proof {
     Initialize,
 }
 
+/// Why the token is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error("could not get random bytes for a token: {0}")]
@@ -51,6 +53,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unsafe { path, .. } => Some(format!(
@@ -71,6 +74,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
+    /// Generates a token from the system's randomness.
     pub fn generate() -> Result<Self, TokenError> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
@@ -159,6 +163,7 @@ impl Token {
         }
     }
 
+    /// Reads the token from `path`, which must exist.
     pub fn load(path: &Path) -> Result<Self, TokenError> {
         let metadata = private::check_file(path).map_err(not_ours("look at", path))?;
         if metadata.len() > 128 {

@@ -22,6 +22,7 @@ pub trait Dial: Send + Sync + 'static {
     fn dial(&self, port: u16) -> Dialled;
 }
 
+/// Connects to 127.0.0.1.
 #[derive(Debug, Clone, Copy)]
 pub struct Loopback;
 

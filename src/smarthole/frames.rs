@@ -14,6 +14,7 @@ const MAX_REASON: usize = 1_000;
 /// In bytes; messages with a longer id are ignored.
 const MAX_ID: usize = 1_000;
 
+/// A message from a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedMessage {
     /// SmartHole's id: an arbitrary text, and not always unique.
@@ -22,6 +23,7 @@ pub struct ReceivedMessage {
     pub how: Delivery,
 }
 
+/// How a message arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Delivery {
@@ -35,6 +37,7 @@ pub struct Delivery {
     pub timestamp: Option<String>,
 }
 
+/// A frame from SmartHole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     Registered,

@@ -4,6 +4,7 @@
 const MAX_TITLE: usize = 60;
 const MAX_BODY: usize = 240;
 
+/// A notification that answers a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
     /// SmartHole's id of the message.

@@ -8,6 +8,7 @@ use super::database::Database;
 use super::error::StoreError;
 use super::query::columns;
 
+/// A tool call and the decision on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditRow {
     /// 0 before it is stored.
@@ -59,6 +60,7 @@ pub struct MadeBy {
     pub tools: BTreeSet<String>,
 }
 
+/// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
     pub id: i64,
@@ -120,6 +122,7 @@ fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
     Ok(change.last_insert_rowid())
 }
 
+/// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit(pub(super) Database);
 

@@ -101,6 +101,7 @@ impl Database {
         work()
     }
 
+    /// The state folder.
     pub fn folder(&self) -> &Path {
         &self.0.folder
     }

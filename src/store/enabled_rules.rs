@@ -9,6 +9,7 @@ use super::query::columns;
 /// How long hits are stored, in milliseconds.
 const STORED_FOR: i64 = 366 * 24 * 60 * 60 * 1000;
 
+/// An enabled rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnabledRule {
     /// 0 before it is stored.
@@ -94,6 +95,7 @@ columns!(
     RuleHit { rule, time, job, change_set, number, path, left_at, revision, why }
 );
 
+/// The enabled rules.
 #[derive(Debug, Clone)]
 pub struct EnabledRules(pub(super) Database);
 
@@ -134,6 +136,7 @@ impl EnabledRules {
         self.0.all(&query, [], read_rule)
     }
 
+    /// One rule, enabled or not.
     pub fn get(&self, id: i64) -> Result<Option<EnabledRule>, StoreError> {
         let query = format!("SELECT {RULE} FROM enabled_rule WHERE id = ?1");
         self.0.first(&query, [id], read_rule)
@@ -195,18 +198,21 @@ impl EnabledRules {
         })
     }
 
+    /// The hits after `since`, oldest first.
     pub fn hits_after(&self, since: i64) -> Result<Vec<RuleHit>, StoreError> {
         let query =
             format!("SELECT {HIT} FROM rule_hit WHERE time > ?1 ORDER BY time, change_set, number");
         self.0.all(&query, [since], read_hit)
     }
 
+    /// The hits in this change set.
     pub fn hits_of(&self, change_set: i64) -> Result<Vec<RuleHit>, StoreError> {
         let query =
             format!("SELECT {HIT} FROM rule_hit WHERE change_set = ?1 ORDER BY number, rule");
         self.0.all(&query, [change_set], read_hit)
     }
 
+    /// The newest hit of a rule on the file that was at `path`.
     pub fn last_hit(&self, rule: i64, path: &str) -> Result<Option<RuleHit>, StoreError> {
         let query = format!(
             "SELECT {HIT} FROM rule_hit WHERE rule = ?1 AND path = ?2

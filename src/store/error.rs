@@ -89,6 +89,7 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Whether the disk or the quota is full.
     pub fn is_full(&self) -> bool {
         match self {
             Self::Sqlite(error) => is_disk_full(error),

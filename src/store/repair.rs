@@ -18,6 +18,7 @@ pub const REPLACED: &str = "replaced";
 /// Number of daily backups.
 const COPIES: usize = 7;
 
+/// Result of the check at startup.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// Warnings for a person, one sentence each.

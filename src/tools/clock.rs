@@ -16,6 +16,7 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// The local time now.
     pub fn now(&self) -> DateTime<FixedOffset> {
         match self {
             Self::System => Local::now().fixed_offset(),
@@ -23,6 +24,7 @@ impl Clock {
         }
     }
 
+    /// The local time zone.
     pub fn zone(&self) -> Box<dyn Zone> {
         match self {
             Self::System => Box::new(Local),

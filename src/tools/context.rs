@@ -24,6 +24,7 @@ use crate::organize;
 use crate::policy::Permission;
 use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 
+/// The settings of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -33,6 +34,7 @@ pub struct Settings {
     pub prompts_folder: String,
 }
 
+/// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub vault: Vault,

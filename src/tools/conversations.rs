@@ -18,6 +18,7 @@ pub trait ConversationView: Send + Sync + fmt::Debug {
     fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError>;
 }
 
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub item: ItemNumber,

@@ -27,10 +27,12 @@ pub struct ToolError {
 }
 
 impl ToolError {
+    /// An error with a hint and no data.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..Self::plain(code, message) }
     }
 
+    /// An error with its message alone.
     pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, data: None, learnt: None }
     }

@@ -11,6 +11,7 @@ use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 /// Tags in one answer.
 const MAX_TAGS: usize = 1_000;
 
+/// Lists tags, the commonest first.
 pub struct ListTags;
 
 /// Lists the tags in notes and their properties, most frequent first, with the number of notes of

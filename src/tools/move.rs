@@ -13,6 +13,7 @@ use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::vault::{self, VaultError};
 
+/// Moves or renames, links included.
 pub struct Move;
 
 /// Symbolic links named in an answer.

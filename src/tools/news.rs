@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+/// An event of a plan or job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// A plan was created or changed.

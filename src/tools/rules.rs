@@ -16,6 +16,7 @@ use crate::organize::rules_file::RuleFile;
 
 pub use super::given_rules::Given;
 
+/// The result of a check.
 pub struct CheckedRules {
     pub source: String,
     /// `None` if they cannot be parsed.
@@ -69,6 +70,7 @@ pub struct DescribedRules {
     pub found: Vec<String>,
 }
 
+/// A rule of a plan.
 pub struct DescribedRule {
     pub rule: Rule,
     /// Its file: a path in the vault, or an absolute one. `None` if a caller gave it as text and it is not enabled.

@@ -42,6 +42,7 @@ pub enum ToolKind {
     Other,
 }
 
+/// The kind of name in an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     Path,
@@ -189,6 +190,7 @@ impl<T> Answer<T> {
 }
 
 impl Answer<Facts> {
+    /// The answer with its facts as a JSON value.
     pub fn read(self) -> Answer<Value> {
         let Self { text, data, learnt, image } = self;
         Answer { data: data.value(), text, learnt, image }

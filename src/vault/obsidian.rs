@@ -44,6 +44,7 @@ pub enum LinkFormat {
     Absolute,
 }
 
+/// The settings that the steward uses.
 #[derive(Debug, Clone, Default)]
 pub struct ObsidianSettings {
     /// Name of the configuration folder; `None` if the vault has none.

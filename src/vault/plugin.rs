@@ -34,6 +34,7 @@ pub enum PluginError {
 }
 
 impl PluginError {
+    /// What to do next.
     pub fn hint(&self) -> String {
         match self {
             Self::NoConfigFolder { .. } => "open the folder as a vault in Obsidian once".to_owned(),
@@ -48,6 +49,7 @@ impl PluginError {
     }
 }
 
+/// The state of the plugin in a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginStatus {
     /// From its manifest; `None` if it is not installed.

@@ -15,6 +15,7 @@ pub struct Revision([u8; 16]);
 pub struct NoRevision(String);
 
 impl Revision {
+    /// Hashes these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self::short(blake3::hash(bytes))
     }

@@ -49,6 +49,7 @@ pub trait Models: Send + Sync {
     fn ask(&self, prompt: &str, cancel: &Cancel) -> Result<String, (String, Option<String>)>;
 }
 
+/// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     pub text: String,
@@ -63,6 +64,7 @@ pub struct Start {
     pub answers: BTreeMap<String, String>,
 }
 
+/// The parameters for resuming a run.
 #[derive(Debug, Clone, Default)]
 pub struct Resume {
     pub run: i64,
@@ -96,6 +98,7 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),
@@ -145,6 +148,7 @@ impl std::fmt::Debug for Workflows {
 /// A listener for the start and end of steps.
 pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);
 
+/// The environment of a run.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// The model for steps that ask one; without it they fail.

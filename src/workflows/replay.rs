@@ -12,6 +12,7 @@ use super::report::{Ended, NOT_RECORDED, Report, RunState, State, StepReport};
 use crate::calls::Cancel;
 use crate::organize::workflow::Workflow;
 
+/// A recorded run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     pub workflow: String,

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 /// The error code of a step without a matching recording.
 pub const NOT_RECORDED: &str = "not_recorded";
 
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The run's number; `None` for a dry run, which is not recorded.
@@ -22,6 +23,7 @@ pub struct Report {
     pub steps: Vec<StepReport>,
 }
 
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
@@ -36,6 +38,7 @@ pub enum RunState {
 }
 
 impl RunState {
+    /// The stored form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Shown => "shown",
@@ -62,6 +65,7 @@ pub struct StepReport {
     pub ended: Ended,
 }
 
+/// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     pub state: State,
@@ -77,6 +81,7 @@ pub struct Ended {
     pub waits: Option<Waits>,
 }
 
+/// The state of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -95,6 +100,7 @@ pub enum State {
 }
 
 impl State {
+    /// The stored form.
     pub fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -108,6 +114,7 @@ impl State {
     }
 }
 
+/// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// A stable word.
@@ -145,6 +152,7 @@ pub struct Told {
 }
 
 impl Ended {
+    /// A failed step.
     pub fn failed(code: &str, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = Fault { code: code.to_owned(), message: message.into(), hint };
         Self { state: State::Failed, error: Some(error), ..Self::default() }

@@ -22,6 +22,7 @@ use crate::llm::{Block, BlockKind, Message, ToolCall, ToolResult, ToolSpec};
 use crate::policy::Scope;
 use crate::tools::Learnt;
 
+/// A conversation as sent to a model.
 #[derive(Debug, Clone)]
 pub struct Context {
     system: Arc<str>,
@@ -74,12 +75,14 @@ impl Default for Context {
 }
 
 impl Context {
+    /// Builds the context from entries.
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut context = Self::default();
         entries.into_iter().for_each(|entry| context.push(entry));
         context
     }
 
+    /// Appends an entry.
     pub fn push(&mut self, entry: Entry) {
         match entry {
             Entry::Opening { system, tools } => {
@@ -175,6 +178,7 @@ impl Context {
         self.has_opening
     }
 
+    /// The system prompt.
     pub fn system(&self) -> &Arc<str> {
         &self.system
     }
@@ -186,6 +190,7 @@ impl Context {
         }
     }
 
+    /// The tools.
     pub fn tools(&self) -> &Arc<[ToolSpec]> {
         &self.tools
     }
@@ -210,6 +215,7 @@ pub fn unknown(call: &ToolCall) -> ToolResult {
     )
 }
 
+/// A result of ours for a call that has none.
 pub fn filled(call: &ToolCall, why: &str) -> ToolResult {
     ToolResult {
         call_id: call.id.clone(),

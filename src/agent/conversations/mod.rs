@@ -68,6 +68,7 @@ impl std::fmt::Debug for Conversations {
     }
 }
 
+/// A change to a conversation as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConversationEvent {
     /// It began, or was resumed after its end.
@@ -107,10 +108,12 @@ impl Conversations {
         }
     }
 
+    /// The current settings.
     pub fn settings(&self) -> Arc<ConversationSettings> {
         self.0.settings.load_full()
     }
 
+    /// The clock in use.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
@@ -120,6 +123,7 @@ impl Conversations {
         self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
     }
 
+    /// The underlying store.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

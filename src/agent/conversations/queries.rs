@@ -18,6 +18,7 @@ const EXCERPT: usize = 160;
 /// The most excerpts of one conversation.
 const EXCERPTS: usize = 3;
 
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub conversation: Conversation,
@@ -25,6 +26,7 @@ pub struct Found {
     pub excerpts: Vec<Excerpt>,
 }
 
+/// A matching item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub item: ItemNumber,

@@ -6,6 +6,7 @@ use crate::calls::{Answerer, Decision};
 use crate::llm::{self, LlmError, Origin, ToolCall, TurnEvent, Usage};
 use crate::policy::Scope;
 
+/// An event for a turn.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// The turn starts with this message, which is already stored.
@@ -55,6 +56,7 @@ pub enum Event {
 }
 
 impl Event {
+    /// A finished call.
     pub fn finished(call: impl Into<String>, called: CallResult) -> Self {
         Self::Finished { call: call.into(), called }
     }
@@ -101,6 +103,7 @@ pub enum Effect {
     Finish(End),
 }
 
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub reason: Reason,
@@ -113,6 +116,7 @@ pub struct End {
     pub unheard: Vec<UserMessage>,
 }
 
+/// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Done,
@@ -128,6 +132,7 @@ pub enum Reason {
     Failed,
 }
 
+/// An update for clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Show {
     /// A person's message was delivered.
@@ -204,6 +209,7 @@ impl Show {
     }
 }
 
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// The model's answer.
@@ -216,6 +222,7 @@ pub enum MessageKind {
     Question,
 }
 
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Info,

@@ -72,6 +72,7 @@ impl Compare<'_> {
         }
     }
 
+    /// The target file of a link.
     pub fn leads_to(&self, link: &Link) -> Option<FileId> {
         if link.is_external { None } else { self.source.resolve(link.path(), link.from) }
     }
@@ -149,6 +150,7 @@ fn millis(duration: &Duration) -> f64 {
     duration.total(Unit::Milliseconds)
 }
 
+/// The text of a text or link.
 pub fn as_text(value: &Value) -> Option<&str> {
     match value {
         Value::Text(text) => Some(text),

@@ -46,6 +46,7 @@ pub use super::value::Type;
 use super::value::{Outcome, Value};
 pub(super) use file::shown_name;
 
+/// One parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Param {
     pub name: &'static str,
@@ -56,6 +57,7 @@ pub struct Param {
     pub is_repeated: bool,
 }
 
+/// A function, method or field.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
     /// The receiver's type; `None` for a global function.
@@ -148,6 +150,7 @@ const TABLES: [(Option<Type>, &[Function]); 11] = [
     (Some(Type::Pattern), pattern::FUNCTIONS),
 ];
 
+/// All functions and fields, grouped by receiver.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     TABLES.iter().flat_map(|(_, functions)| functions.iter())
 }
@@ -163,6 +166,7 @@ pub fn of(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
     tables.into_iter().flatten()
 }
 
+/// The function or field `name` of a receiver.
 pub fn find(receiver: Option<Type>, name: &str, is_call: bool) -> Option<&'static Function> {
     of(receiver).find(|function| function.name == name && function.is_call() == is_call)
 }

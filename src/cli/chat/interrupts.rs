@@ -7,6 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{CtrlC, ctrl_c};
 
+/// Receives Ctrl-C.
 pub struct Interrupts {
     #[cfg(unix)]
     came: Signal,

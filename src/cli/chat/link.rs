@@ -38,6 +38,7 @@ const PAUSES: [u64; 6] = [100, 250, 500, 1_000, 2_000, 5_000];
 /// The number of attempts: about a minute, time for a daemon to be restarted.
 const ATTEMPTS: usize = 16;
 
+/// An event received from the daemon.
 #[derive(Debug)]
 pub enum Heard {
     Update(SessionUpdateParams),
@@ -56,6 +57,7 @@ pub enum Heard {
     Other,
 }
 
+/// The result of a reconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Back {
     /// The events in between can no longer be received.
@@ -71,6 +73,7 @@ struct Unanswered {
     params: SessionPromptParams,
 }
 
+/// The connection.
 pub struct Link<'a> {
     session: &'a Session,
     root: PathBuf,
@@ -186,6 +189,7 @@ impl<'a> Link<'a> {
         !self.unanswered.is_empty()
     }
 
+    /// Stops the turn of a conversation.
     pub async fn cancel(&mut self, conversation: &str) -> Result<(), ClientError> {
         self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
     }
@@ -279,6 +283,7 @@ impl<'a> Link<'a> {
         Ok(back)
     }
 
+    /// Closes the connection.
     pub async fn close(self) {
         self.client.close().await;
     }

@@ -41,6 +41,7 @@ impl Look {
         Message::Styled(Box::new(Markdown::new(columns.clamp(NARROWEST, WIDEST))))
     }
 
+    /// `text` in this style, if styles are shown.
     pub fn paint(self, style: Style, text: &str) -> String {
         if self.styled { style.painted(text) } else { text.to_owned() }
     }

@@ -64,6 +64,7 @@ const MAX_STDIN: u64 = 4 << 20;
 /// The history file in the state folder.
 const HISTORY: &str = "chat_history";
 
+/// The arguments of `chat`.
 #[derive(Debug, Args)]
 pub struct ChatArguments {
     /// The conversation to continue [default: the current one, or a new one]

@@ -39,6 +39,7 @@ pub async fn show(talk: &mut Talk<'_>, was_asked: bool) -> Result<(), Failure> {
     talk.view.tell(Style::DIM, words)
 }
 
+/// Applies what waits, or parts of it.
 pub async fn apply(talk: &mut Talk<'_>, only: Vec<ProposalPart>) -> Result<(), Failure> {
     let params = ProposalsApplyParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;
@@ -53,6 +54,7 @@ pub async fn apply(talk: &mut Talk<'_>, only: Vec<ProposalPart>) -> Result<(), F
     }
 }
 
+/// Rejects what waits, or parts of it.
 pub async fn reject(talk: &mut Talk<'_>, only: Vec<ProposalPart>) -> Result<(), Failure> {
     let params = ProposalsRejectParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;

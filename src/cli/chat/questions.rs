@@ -18,6 +18,7 @@ struct Question {
     asked: Box<RequestPermissionParams>,
 }
 
+/// The open questions, in order.
 #[derive(Default)]
 pub struct Questions {
     waiting: VecDeque<Question>,

@@ -7,6 +7,7 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::transcript::Shown;
 
+/// The output of one chat.
 #[derive(Debug)]
 pub struct Screen {
     look: Look,
@@ -28,6 +29,7 @@ impl Screen {
         Self { look, apart, status: None, held: String::new(), open: false, closed: false }
     }
 
+    /// Whether the reader has gone.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

@@ -30,6 +30,7 @@ const ITEMS_READ: u64 = 1_000_000;
 /// Items of a continued conversation that are searched for something to show.
 const RECALLED: u64 = 12;
 
+/// The options chosen at the start.
 #[derive(Debug)]
 pub struct Choices {
     /// The conversation to continue; otherwise the current one, or a new one.
@@ -41,6 +42,7 @@ pub struct Choices {
     pub look: Look,
 }
 
+/// One chat.
 pub struct Talk<'a> {
     /// The context of this run.
     pub session: &'a Session,
@@ -192,6 +194,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
+    /// Sends a message.
     pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<(), Failure> {
         if self.lost {
             self.link.come_back().await?;
@@ -219,6 +222,7 @@ impl<'a> Talk<'a> {
         Ok(true)
     }
 
+    /// Stops the running turn.
     pub async fn stop_turn(&mut self) -> Result<(), Failure> {
         // A turn that was just requested is in the current conversation.
         let conversation = match &self.conversation {

@@ -11,6 +11,7 @@ pub const GIVES_UP: bool = false;
 pub struct AsFound;
 
 impl AsFound {
+    /// Does nothing.
     pub fn new() -> Self {
         Self
     }

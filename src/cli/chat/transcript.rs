@@ -10,6 +10,7 @@ use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
 use crate::protocol::tools::Content;
 
+/// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
     /// A piece of the agent's text.
@@ -26,6 +27,7 @@ pub struct Used {
     cost: Option<Cost>,
 }
 
+/// The state of the shown conversation.
 #[derive(Debug)]
 pub struct Transcript {
     look: Look,
@@ -56,6 +58,7 @@ enum Last {
 }
 
 impl Transcript {
+    /// An empty transcript.
     pub fn new(look: Look, airy: bool) -> Self {
         Self {
             look,
@@ -135,6 +138,7 @@ impl Transcript {
         Some(working.map_or_else(|| "thinking".to_owned(), |call| call.title()))
     }
 
+    /// The calls of the turn.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }

@@ -12,6 +12,7 @@ use super::output::Output;
 use super::session::Session;
 pub use clients::McpClient;
 
+/// The arguments of `mcp`.
 #[derive(Debug, Args)]
 pub struct McpArguments {
     /// An action other than serving a client.

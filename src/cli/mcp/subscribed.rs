@@ -14,6 +14,7 @@ use crate::mcp::fault::Fault;
 use crate::mcp::listen::MOST;
 use crate::protocol::envelope::RequestId;
 
+/// A change of the list.
 pub enum Wanted {
     Subscribe(String),
     Unsubscribe(String),
@@ -37,10 +38,12 @@ impl Wanted {
     }
 }
 
+/// The subscribed resources.
 #[derive(Debug, Default)]
 pub struct Subscribed(BTreeSet<String>);
 
 impl Subscribed {
+    /// Changes the list.
     pub fn change(&mut self, wanted: Wanted) -> Result<(), Fault> {
         match wanted {
             Wanted::Unsubscribe(uri) => drop(self.0.remove(&uri)),
@@ -89,6 +92,7 @@ impl<'a> Hearing<'a> {
         Self { asked: RefCell::new(asked), acknowledged }
     }
 
+    /// Translates a message.
     pub fn told(&self, message: &str) -> Option<String> {
         let mut message: Value = serde_json::from_str(message).ok()?;
         match message["method"].as_str()? {

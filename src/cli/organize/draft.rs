@@ -12,6 +12,7 @@ use super::super::session::Session;
 use crate::protocol::organize::OrganizeDraftParams;
 use crate::tools::{Tool as _, WriteFile};
 
+/// The arguments of `organize draft`.
 #[derive(Debug, Clone, Args)]
 pub struct DraftArguments {
     /// The purpose of the rules: "old meeting notes into the archive, by year"

@@ -15,6 +15,7 @@ use crate::cli::session::Session;
 use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
 
+/// The arguments of `organize apply`.
 #[derive(Debug, Clone, Args)]
 pub struct ApplyArguments {
     /// The plan
@@ -33,6 +34,7 @@ pub struct ApplyArguments {
     pub yes: bool,
 }
 
+/// The arguments of `organize jobs`.
 #[derive(Debug, Clone, Args)]
 pub struct JobsArguments {
     /// One job, with its items
@@ -45,12 +47,14 @@ pub struct JobsArguments {
     pub first_result: u64,
 }
 
+/// The arguments of `organize stop`.
 #[derive(Debug, Clone, Args)]
 pub struct StopArguments {
     /// The job
     pub job: u64,
 }
 
+/// The arguments of `organize resume`.
 #[derive(Debug, Clone, Args)]
 pub struct ResumeArguments {
     /// The job
@@ -63,6 +67,7 @@ pub struct ResumeArguments {
     pub yes: bool,
 }
 
+/// The arguments of `organize undo`.
 #[derive(Debug, Clone, Args)]
 pub struct UndoJobArguments {
     /// The job
@@ -126,6 +131,7 @@ pub fn stop(session: &Session, arguments: &StopArguments, output: &Output) -> Re
     Ok(output.answer(&stopped, text)?)
 }
 
+/// Goes on with a job.
 pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,

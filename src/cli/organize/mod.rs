@@ -19,6 +19,7 @@ use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJo
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
 // One file a group of subcommands beside this one.
+/// Actions on plans and jobs. One file a group of subcommands beside this one.
 #[derive(Debug, Clone, Subcommand)]
 pub enum OrganizeAction {
     /// Plan what rules or a list of changes would do; changes nothing

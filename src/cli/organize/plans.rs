@@ -18,6 +18,7 @@ use crate::cli::session::Session;
 use crate::tools::enabled::{self, Done};
 use crate::tools::{PlanChanges, ShowPlan, Tool as _};
 
+/// The arguments of `organize plan`.
 #[derive(Debug, Clone, Args)]
 pub struct PlanArguments {
     /// A file with rules, on this machine or in the vault; `-` reads them from stdin
@@ -34,6 +35,7 @@ pub struct PlanArguments {
     pub append: Option<u64>,
 }
 
+/// The arguments of `organize show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowArguments {
     /// The plan
@@ -80,6 +82,7 @@ pub enum PlanGroup {
     Destination,
 }
 
+/// The arguments of `organize why`.
 #[derive(Debug, Clone, Args)]
 pub struct WhyArguments {
     /// The note
@@ -93,6 +96,7 @@ pub struct WhyArguments {
     pub rules: bool,
 }
 
+/// The arguments of `organize edit`.
 #[derive(Debug, Clone, Args)]
 pub struct EditPlanArguments {
     /// The plan
@@ -105,6 +109,7 @@ pub struct EditPlanArguments {
     pub to: Vec<String>,
 }
 
+/// Makes a plan, and prints it.
 pub fn plan(session: &Session, arguments: &PlanArguments, output: &Output) -> Result<(), Failure> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
@@ -186,6 +191,7 @@ pub(super) fn without_identity(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Prints a plan.
 pub fn show(session: &Session, arguments: &ShowArguments, output: &Output) -> Result<(), Failure> {
     let word = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
     let given = json!({

@@ -30,6 +30,7 @@ use crate::tools::rules::{CheckedRules, Given, check};
 /// The program name recorded for rules that are enabled without a daemon.
 const PROGRAM: &str = "steward";
 
+/// Actions on rules.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RulesAction {
     /// Describe rules and list probable mistakes, without running them

@@ -17,6 +17,7 @@ use crate::policy::Scope;
 use crate::server::token::Token;
 use start::start;
 
+/// An input line.
 pub enum Line {
     Text(String),
     /// Longer than a message may be.
@@ -39,6 +40,7 @@ enum To<'a> {
 }
 
 impl<'a> Way<'a> {
+    /// For the vault at `root`.
     pub fn new(session: &'a Session, root: &'a Path, scope: Scope) -> Self {
         Self(To::Vault { session, root, scope, daemon: Mutex::default() })
     }

@@ -27,6 +27,7 @@ pub(super) use plan::Plan;
 use plan::Service;
 pub(super) use systemd::NO_NEW_CODE;
 
+/// Actions on the service.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum ServiceAction {
     /// Start the daemon now and at every log-in

@@ -37,6 +37,7 @@ pub use customs::obsidian_json;
 use system::folder_id;
 pub use system::same_folder;
 
+/// The folders of this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// Contains `config.toml`.
@@ -62,6 +63,7 @@ pub enum FolderError {
 }
 
 impl FolderError {
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoHome => format!("set {}", customs::VARIABLES),
@@ -208,6 +210,7 @@ pub fn owner(root: &Path) -> Owner {
     Owner { path: root.to_string_lossy().into_owned(), folder: folder_id(root) }
 }
 
+/// The store of the vault at `root`, in its state folder.
 pub fn memory(root: &Path, state: &Path) -> Store {
     Store::of(owner(root), state)
 }
@@ -227,6 +230,7 @@ pub fn servers_folder(state: &Path) -> PathBuf {
     state.join("servers")
 }
 
+/// The folder for the guests of the vault with this state folder.
 pub fn guests_folder(state: &Path) -> PathBuf {
     state.join("guests")
 }

@@ -116,6 +116,7 @@ pub fn possible() -> Confinement {
     platform::possible()
 }
 
+/// Switched off in the settings.
 pub fn off() -> Confinement {
     let lacks = vec!["`[security] landlock` is false".to_owned()];
     Confinement { state: ConfinementState::Off, lacks }

@@ -16,6 +16,7 @@ const MEDIA: &[&str] = &[
     "webm", "3gp", "mkv", "mov", "mp4", "ogv",
 ];
 
+/// What a file is to a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Note,

@@ -75,6 +75,7 @@ pub struct Settings {
     pub pdf: bool,
 }
 
+/// A model of meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -110,6 +111,7 @@ pub enum Meant {
     NoWords,
 }
 
+/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// Words to rank by, in any spelling ([`words::of`]).
@@ -122,6 +124,7 @@ pub struct Query {
     pub meaning: Meaning,
 }
 
+/// The caller and scope of a search.
 pub struct Asking<'a> {
     /// The files that the caller may see.
     pub view: &'a View,
@@ -134,6 +137,7 @@ pub struct Asking<'a> {
     pub page: std::ops::Range<usize>,
 }
 
+/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     /// The requested page, best first.
@@ -149,6 +153,7 @@ pub struct Found {
     pub meant: Meant,
 }
 
+/// A matching note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundNote {
     pub path: VaultPath,
@@ -166,6 +171,7 @@ pub struct FoundNote {
     pub chunks: Vec<usize>,
 }
 
+/// What the index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// Notes whose words were read.

@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The number of files whose links are resolved before the catalogue's lock is released.
 const BATCH: usize = 256;
 
+/// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lead {
     pub link: StoredLink,
@@ -36,6 +37,7 @@ pub struct Backlinks {
     pub links: Vec<StoredLink>,
 }
 
+/// A broken or ambiguous link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubtful {
     /// The file that contains it.
@@ -53,6 +55,7 @@ pub enum Scope {
     DeadEnds,
 }
 
+/// A tag of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagCount {
     /// In its first spelling, without `#`.
@@ -211,6 +214,7 @@ impl Seen<'_> {
         found.into_iter().map(|found| found.source).collect()
     }
 
+    /// Resolves a linkpath from the file at `source`.
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
         let catalogue = self.links.0.synced.vault.catalogue();
         resolve_among(&self.files(&catalogue), source, link)

@@ -48,6 +48,7 @@ impl NameChange {
         }
     }
 
+    /// Adds a file at `path`.
     pub fn comes(&mut self, path: VaultPath) {
         self.come(path, None);
     }
@@ -143,6 +144,7 @@ impl NameChange {
         self.origins.get(path).map_or_else(|| Some(path.clone()), Clone::clone)
     }
 
+    /// The moved files.
     pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
         &self.moved
     }

@@ -30,6 +30,7 @@ const MAX_LINES: usize = 10;
 /// The most characters shown of a line.
 const MAX_CHARACTERS: usize = 200;
 
+/// The link updates of a change.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Files with updated links, by path.
@@ -40,6 +41,7 @@ pub struct Plan {
     pub unknown: Vec<Unknown>,
 }
 
+/// A file with updated links.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
     /// Its path before the change.
@@ -52,6 +54,7 @@ pub struct Rewrite {
     pub lines: Vec<ChangedLine>,
 }
 
+/// A line with changed links, shortened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedLine {
     /// Its number, from 1.
@@ -73,6 +76,7 @@ pub struct Stuck {
     pub reason: String,
 }
 
+/// The links that a change breaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
     pub links: usize,

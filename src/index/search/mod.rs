@@ -65,6 +65,7 @@ pub enum Mode {
     Count,
 }
 
+/// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub pattern: String,
@@ -94,6 +95,7 @@ impl Query {
     }
 }
 
+/// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     pub path: VaultPath,
@@ -105,6 +107,7 @@ pub struct FileMatches {
     pub excerpts: Vec<Excerpt>,
 }
 
+/// Matches beyond the results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct More {
     /// Number of files with such matches, as far as they were counted.
@@ -130,6 +133,7 @@ impl More {
     }
 }
 
+/// The results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Results {
     /// Newest first; files that are excluded in Obsidian come last.

@@ -60,6 +60,7 @@ pub enum TapeError {
 }
 
 impl TapeError {
+    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Taken(_) => "name a folder that is empty or not there yet",
@@ -74,10 +75,12 @@ impl Tape {
         Ok(Self::Record(Arc::new(Recording::begin(folder)?)))
     }
 
+    /// Plays back the recording in `folder`.
     pub fn replay(folder: &Path) -> Result<Self, TapeError> {
         Ok(Self::Replay(Arc::new(Replay::open(folder)?)))
     }
 
+    /// The folder that a recording is written to.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Record(recording) => Some(recording.folder()),

@@ -20,6 +20,7 @@ use crate::llm::request::{ToolChoice, TurnRequest};
 use crate::llm::response::ResponseDecoder;
 use crate::llm::turn::{Item, TurnStream};
 
+/// A recording during playback.
 #[derive(Debug)]
 pub struct Replay {
     /// The requests not yet played, in recorded order.

@@ -20,6 +20,7 @@ use super::request::TurnRequest;
 use super::sse::SseEvent;
 use super::turn::{Stop, TurnEvent};
 
+/// A model at an address, with its capabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     /// API format, address and model.
@@ -38,6 +39,7 @@ pub struct Call {
     pub body: Vec<u8>,
 }
 
+/// Decodes one response.
 pub trait Decoder: Send {
     /// Decodes an event; returns `true` if it was the last one.
     ///
@@ -55,6 +57,7 @@ pub trait Decoder: Send {
     fn partial(&mut self) -> (Vec<Block>, Option<Usage>);
 }
 
+/// A complete answer, without its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<Block>,
@@ -80,6 +83,7 @@ pub(super) fn models_path(wire: Wire) -> (&'static str, &'static [(&'static str,
     }
 }
 
+/// Creates a decoder for one response.
 pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     match wire {
         Wire::Anthropic => Box::<anthropic::AnthropicDecoder>::default(),

@@ -50,6 +50,7 @@ pub struct Bounds<'a> {
     pub is_over: &'a (dyn Fn() -> bool + Sync),
 }
 
+/// Some pages of a PDF.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PdfText {
     /// The texts of consecutive pages; empty for a page without text.

@@ -17,6 +17,7 @@ use crate::note::text::{NotText, Text};
 /// few bytes of `replace_all` can ask for.
 pub const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
 
+/// One edit of one note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// Replaces `old_text` with `new_text`. Literal; `\n` and `\r\n` are equal, everything else
@@ -58,6 +59,7 @@ pub enum Edit {
     },
 }
 
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     /// The whole new file.
@@ -118,6 +120,7 @@ pub enum EditError {
 }
 
 impl EditError {
+    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotText(_) | Self::Wide => ErrorCode::BinaryFile,
@@ -133,6 +136,7 @@ impl EditError {
         }
     }
 
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotText(_) | Self::Nul | Self::Unchanged => return None,
@@ -160,6 +164,7 @@ fn line_list(lines: &[usize], count: usize) -> String {
     format!("line {numbers}{more}")
 }
 
+/// Applies one edit to `bytes` and returns the result.
 pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {

@@ -25,6 +25,7 @@ use super::link::Link;
 /// The largest parsed block, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
+/// One property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
     pub name: String,
@@ -66,6 +67,7 @@ pub enum FrontmatterError {
     },
 }
 
+/// A note's frontmatter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frontmatter {
     /// The whole block with both `---` lines and the newline after the second.
@@ -84,6 +86,7 @@ impl Frontmatter {
         properties.iter().find(|property| property.name.eq_ignore_ascii_case(name))
     }
 
+    /// The tags in the property `tags`.
     pub fn tags(&self) -> Vec<&str> {
         self.get("tags").map(|tags| super::tag::of_property(&tags.value)).unwrap_or_default()
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::yaml;
 
+/// The quoting of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
     /// Unquoted if that is safe, otherwise as [`Style::Double`].
@@ -27,6 +28,7 @@ impl Style {
     }
 }
 
+/// The context of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// On its own line, after a key or the dash of an item.

@@ -51,6 +51,7 @@ impl Wild {
         }
     }
 
+    /// Whether a folded name matches.
     pub fn matches(&self, name: &str) -> bool {
         let (mut at, mut rest) = (0, name);
         let mut retry: Option<(usize, &str)> = None;
@@ -95,6 +96,7 @@ impl Wild {
         }
     }
 
+    /// The literal texts in it.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|sign| match sign {
             Sign::Text(text) => Some(text.as_str()),

@@ -30,6 +30,7 @@ pub const MAX_DRIFT: usize = 200;
 /// Places that an error names where a hunk fits at several.
 const MAX_NAMED: usize = 5;
 
+/// The changes of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// The file, as the header names it without `a/` or `b/`: not yet checked or resolved.
@@ -40,6 +41,7 @@ pub struct FilePatch {
     pub hunks: Vec<Hunk>,
 }
 
+/// The action on the file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// It must not be there before.
@@ -61,6 +63,7 @@ pub struct Hunk {
     pub lines: Vec<HunkLine>,
 }
 
+/// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HunkLine {
     Context(PatchLine),
@@ -68,6 +71,7 @@ pub enum HunkLine {
     Add(PatchLine),
 }
 
+/// A line's text and ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchLine {
     /// The text, without what ends it.

@@ -4,6 +4,7 @@ use chrono::{DateTime, Datelike, Days, FixedOffset, NaiveDate, Weekday};
 
 use super::words;
 
+/// A day that was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Day {
     /// One day and no other.

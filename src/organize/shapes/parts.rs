@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
+/// The kind of a part of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Date(DateForm),
@@ -23,12 +24,14 @@ pub enum Kind {
     Sign,
 }
 
+/// A part of a name with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: Kind,
     pub range: Range<usize>,
 }
 
+/// Formats of dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateForm {
     Dashed,
@@ -102,6 +105,7 @@ impl DateForm {
     }
 }
 
+/// Formats of times of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     Compact,
@@ -365,6 +369,7 @@ fn joins_emoji(c: char) -> bool {
 pub(super) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
+/// The first day and the first time in a name.
 pub fn day_and_time(name: &str) -> (Option<NaiveDate>, Option<NaiveTime>) {
     let parts = cut(name);
     let date = parts.iter().find_map(|part| match part.kind {

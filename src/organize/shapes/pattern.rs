@@ -8,6 +8,7 @@ use chrono::{NaiveDate, NaiveTime};
 use super::parts::{DateForm, Kind, Part, TimeForm, cut, day_and_time, is_emoji};
 use super::style::{Style, Styles, Vocabulary, shown_by, styles_of, written};
 
+/// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Slot {
     Text(String),
@@ -24,6 +25,7 @@ pub enum Slot {
 }
 
 impl Slot {
+    /// The placeholder in braces.
     pub fn placeholder(&self, style: Style) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -215,6 +217,7 @@ impl fmt::Display for Pattern {
     }
 }
 
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("a brace is not closed")]
@@ -263,6 +266,7 @@ impl Pattern {
         Ok(Self { slots, style: style.unwrap_or(Style::Any) })
     }
 
+    /// Whether a name fits the pattern.
     pub fn fits(&self, name: &str, vocabulary: &Vocabulary) -> bool {
         let (slots, inside) = match inside(&self.slots, name) {
             Some(inside) => inside,
@@ -275,6 +279,7 @@ impl Pattern {
             || (inside.len() < name.len() && readings(name, vocabulary).iter().any(whole))
     }
 
+    /// Describes the pattern in words.
     pub fn description(&self) -> String {
         let part = |slot: &Slot| match slot {
             Slot::Text(text) if text == " " => "a blank".to_owned(),

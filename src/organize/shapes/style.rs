@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::parts::is_mark;
 
+/// The style of the words of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Style {
     /// No common style.
@@ -63,6 +64,7 @@ impl Style {
         }
     }
 
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Any => "words",
@@ -96,6 +98,7 @@ impl Style {
     }
 }
 
+/// A set of styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Styles(u16);
 

@@ -34,6 +34,7 @@ impl Room {
         }
     }
 
+    /// Whether the limit is reached.
     pub fn is_full(&self) -> bool {
         self.missing > 0
     }

@@ -24,6 +24,7 @@ use crate::bases::ast::Expression;
 use crate::bases::diagnostic::Diagnostic;
 use crate::bases::template::Template;
 
+/// A checked workflow definition.
 #[derive(Debug, Clone)]
 pub struct Workflow {
     pub id: String,
@@ -33,6 +34,7 @@ pub struct Workflow {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// An input of the workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
     pub name: String,
@@ -40,6 +42,7 @@ pub struct Input {
     pub default: Option<Json>,
 }
 
+/// One step.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Letters, digits and `_`; unique in its workflow.
@@ -58,6 +61,7 @@ pub struct Step {
     pub on_error: OnError,
 }
 
+/// The action of a step.
 #[derive(Debug, Clone)]
 pub enum Does {
     Tool {
@@ -98,6 +102,7 @@ pub enum Slot {
 pub trait Tools {
     /// The tool of this name; `None` if there is none.
     fn find(&self, name: &str) -> Option<ToolFacts>;
+    /// The names of all tools.
     fn names(&self) -> Vec<String>;
     /// The tool that creates a plan from the argument `rules`, if any.
     fn planner(&self) -> Option<String>;
@@ -116,6 +121,7 @@ pub struct ToolFacts {
     pub arguments: Vec<Argument>,
 }
 
+/// An argument of a tool.
 #[derive(Debug, Clone)]
 pub struct Argument {
     pub name: String,
@@ -163,6 +169,7 @@ impl Does {
         matches!(self, Self::Tool { changes: true, .. })
     }
 
+    /// The kind as a word.
     pub fn word(&self) -> &str {
         match self {
             Self::Tool { name, .. } => name,

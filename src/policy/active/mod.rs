@@ -17,6 +17,7 @@ use std::collections::HashMap;
 
 use crate::note::path::VaultPath;
 
+/// Active content in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
     pub line: usize,
@@ -24,6 +25,7 @@ pub struct Find {
     pub text: String,
 }
 
+/// A file's format for Obsidian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Markdown with frontmatter.
@@ -50,6 +52,7 @@ impl Format {
     }
 }
 
+/// A file's format and text.
 pub type Text<'a> = (Format, &'a str);
 
 /// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a

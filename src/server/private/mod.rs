@@ -16,6 +16,7 @@ mod system;
 #[path = "windows.rs"]
 mod system;
 
+/// Why a file or folder is not private.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// Whoever planted a link could collect our token.
@@ -51,6 +52,7 @@ pub fn folder(path: &Path) -> Result<(), NotPrivate> {
     }
 }
 
+/// Fails unless the folder is private.
 pub fn check_folder(path: &Path) -> Result<(), NotPrivate> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {

@@ -30,6 +30,7 @@ impl BlobHash {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// Its 32 bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -57,6 +58,7 @@ impl FromStr for BlobHash {
     }
 }
 
+/// Errors of the blob store.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     #[error("the text `{hash}` is not in the store")]
@@ -81,6 +83,7 @@ pub struct Stored {
     pub modified: std::time::SystemTime,
 }
 
+/// The folder of blobs.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
@@ -223,6 +226,7 @@ impl Blobs {
         Ok(bytes)
     }
 
+    /// The length of a blob, by its header.
     pub fn length(&self, hash: BlobHash) -> Result<u64, BlobError> {
         self.open(hash).map(|(_, _, length)| length)
     }

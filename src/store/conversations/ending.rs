@@ -8,6 +8,7 @@ use crate::conversation::{ConversationId, End, ItemNumber, TitleOrigin, Titled};
 use crate::store::database::Database;
 use crate::store::error::StoreError;
 
+/// The end of a conversation.
 #[derive(Debug, Clone)]
 pub struct Ending {
     pub conversation: ConversationId,

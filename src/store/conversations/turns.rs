@@ -10,6 +10,7 @@ use crate::store::database::Database;
 use crate::store::error::StoreError;
 use crate::store::inbox;
 
+/// The end of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnEnd<'a> {
     pub state: TurnState,
@@ -24,6 +25,7 @@ pub struct TurnEnd<'a> {
     pub ends: Option<&'a Ending>,
 }
 
+/// The turns of all conversations.
 #[derive(Debug, Clone)]
 pub struct Turns(pub(super) Database);
 
@@ -151,16 +153,19 @@ impl Turns {
         })
     }
 
+    /// The running turns.
     pub fn running(&self) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
         let query = "SELECT conversation, id FROM turn WHERE state = 'running'
                      ORDER BY conversation, id";
         self.0.all(query, [], |row| Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?))))
     }
 
+    /// One turn.
     pub fn get(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
         self.0.first(&format!("SELECT {TURN} FROM turn WHERE id = ?1"), [id.0], rows::turn)
     }
 
+    /// The turns of a conversation, in order.
     pub fn of(&self, id: ConversationId) -> Result<Vec<Turn>, StoreError> {
         let query = format!("SELECT {TURN} FROM turn WHERE conversation = ?1 ORDER BY id");
         self.0.all(&query, [id.0], rows::turn)

@@ -12,6 +12,7 @@ use crate::store::query::each;
 /// are undone by the number of their change.
 pub const DELETIONS: i64 = 10_000;
 
+/// A filter of change sets.
 #[derive(Debug, Clone, Default)]
 pub struct SetFilter {
     /// Touches one of these paths or something below it, in a step up to this number. Empty: all.
@@ -24,10 +25,12 @@ pub struct SetFilter {
     pub limit: usize,
 }
 
+/// Applied change sets and steps.
 #[derive(Debug, Clone)]
 pub struct Changes(pub(in crate::store) Database);
 
 impl Changes {
+    /// The steps of the last applied operation.
     pub fn last_applied(&self) -> Result<Vec<StepRow>, StoreError> {
         self.steps_where(
             "step.operation = (SELECT max(id) FROM operation WHERE state = 'applied')",
@@ -117,6 +120,7 @@ impl Changes {
         self.0.first(query, [turn], |row| Ok(row.get(0)?))
     }
 
+    /// One change set.
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
         let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
         self.0.first(&query, [id], read_set)
@@ -127,6 +131,7 @@ impl Changes {
         self.each_step(set)?.into_iter().collect()
     }
 
+    /// As [`Self::steps`], each with its own error.
     pub fn each_step(&self, set: i64) -> Result<Each<StepRow>, StoreError> {
         self.each_where("step.change_set = ?1", &[&set])
     }

@@ -18,6 +18,7 @@ pub use rows::{Intent, Mark, NewSet, NewStep, SetRow, StepResult, StepRow};
 
 use super::database::Database;
 
+/// The rows of the journal.
 #[derive(Debug, Clone)]
 pub struct JournalRows {
     pub operations: Operations,

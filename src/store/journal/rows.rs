@@ -24,6 +24,7 @@ pub struct NewSet<'a> {
     pub began: i64,
 }
 
+/// A step to record.
 #[derive(Debug, Clone, Default)]
 pub struct NewStep {
     /// Index of its change in the operation, from 0.
@@ -33,6 +34,7 @@ pub struct NewStep {
     pub files: Vec<(String, Option<BlobHash>)>,
 }
 
+/// A recorded operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     pub set: i64,
@@ -42,6 +44,7 @@ pub struct Intent {
     pub steps: Vec<i64>,
 }
 
+/// The result of a step.
 #[derive(Debug, Clone)]
 pub struct StepResult {
     pub step: i64,
@@ -58,6 +61,7 @@ pub struct Mark {
     pub undone_by: Option<i64>,
 }
 
+/// A stored change set.
 #[derive(Debug, Clone)]
 pub struct SetRow {
     pub id: i64,
@@ -75,6 +79,7 @@ pub struct SetRow {
     pub began: i64,
 }
 
+/// A stored step.
 #[derive(Debug, Clone, Default)]
 pub struct StepRow {
     /// Increases with each step; 0 before it is stored.

@@ -14,6 +14,7 @@ const MOST_LISTED: usize = 200;
 /// Notes in one answer.
 const PAGE: usize = 50;
 
+/// Lists the newest notes.
 pub struct ListResources;
 
 /// Lists the newest notes, fifty at a time.

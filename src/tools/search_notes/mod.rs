@@ -31,6 +31,7 @@ const MOST_IGNORED: usize = 20;
 pub(super) const NOT_READY: &str =
     "[found by words alone: what the notes mean is still being read; ask again in a while]";
 
+/// Finds notes by words and meaning.
 pub struct SearchNotes;
 
 /// Finds the notes that answer a question or contain some words, best first, with passages and links to cite them by.

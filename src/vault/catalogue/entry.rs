@@ -33,6 +33,7 @@ pub struct Entry<'c> {
 }
 
 impl<'c> Entry<'c> {
+    /// As spelt on disk.
     pub fn path(&self) -> PathRef<'c> {
         self.path
     }

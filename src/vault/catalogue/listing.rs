@@ -21,6 +21,7 @@ use crate::vault::view::View;
 /// Substrings shorter than this occur nearly everywhere and are not searched for.
 const LEAST_NEEDLE: usize = 3;
 
+/// The filter of a listing.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'q> {
     /// As spelt on disk; itself excluded.
@@ -31,6 +32,7 @@ pub struct Wanted<'q> {
     pub kind: Option<Kind>,
 }
 
+/// The order of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Newest first.

@@ -40,6 +40,7 @@ use super::dir::{FileId, Kind};
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 
+/// Numbers of entries by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Files ending in `.md`.
@@ -110,6 +111,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
+    /// The entry at exactly this path.
     pub fn get(&self, path: &str) -> Option<Entry<'_>> {
         self.row_at(path).map(|row| self.entry(row))
     }

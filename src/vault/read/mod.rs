@@ -53,6 +53,7 @@ impl Reader {
         Self { resolver, obsidian: Arc::clone(&self.obsidian) }
     }
 
+    /// Obsidian's current settings.
     pub fn obsidian(&self) -> ObsidianSettings {
         lock(&self.obsidian).settings(self.root())
     }

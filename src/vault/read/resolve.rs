@@ -28,6 +28,7 @@ use crate::vault::root::{Last, MAX_LINKS, realpath};
 use crate::vault::view::View;
 use crate::vault::watch::Watcher;
 
+/// An existing entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The real path, as spelt on disk. Only with [`Want::Entry`] the last component may be a link.
@@ -388,6 +389,7 @@ impl Resolver {
         (self.view().shows(&now) && self.stat(&now).is_ok()).then_some(now)
     }
 
+    /// The error for a file that was read and is gone.
     pub fn gone_since(&self, path: &VaultPath) -> VaultError {
         let path = path.clone();
         match self.renamed_to(&path) {

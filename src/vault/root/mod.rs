@@ -25,6 +25,7 @@ use super::protect::Protection;
 use crate::note::path::VaultPath;
 use hard_links::HardLinks;
 
+/// The root folder of a vault.
 pub struct Root {
     place: PathBuf,
     name: String,
@@ -212,6 +213,7 @@ impl Root {
         self.folder().sync().map_err(|error| VaultError::io("look at", &root, error))
     }
 
+    /// Stats a resolved path.
     pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
         self.folder().stat_at(path).map_err(|error| VaultError::io("look at", path, error))
     }

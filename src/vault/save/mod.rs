@@ -57,6 +57,7 @@ pub struct OldText {
 }
 
 impl OldText {
+    /// The file, positioned at its start.
     pub fn reader(&mut self) -> io::Result<&mut File> {
         self.file.seek(SeekFrom::Start(0))?;
         Ok(&mut self.file)
@@ -91,6 +92,7 @@ impl Writer {
         self.durable.batch(files)
     }
 
+    /// The read side.
     pub fn vault(&self) -> &Reader {
         &self.vault
     }
@@ -213,14 +215,17 @@ impl Writer {
         unreachable!("the loop ends by returning")
     }
 
+    /// As [`Staged::commit`].
     pub fn commit(&self, staged: &mut Staged) -> Result<Saved, VaultError> {
         staged.commit(&self.vault, &self.durable)
     }
 
+    /// As [`Staged::revert`].
     pub fn revert(&self, staged: Staged) -> Result<(), VaultError> {
         staged.revert(&self.vault, &self.durable)
     }
 
+    /// As [`Staged::finish`].
     pub fn finish(&self, staged: Staged) {
         staged.finish(&self.vault);
     }

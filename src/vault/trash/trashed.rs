@@ -38,6 +38,7 @@ impl Trashed {
     }
 }
 
+/// An entry in a trash.
 #[derive(Debug, Clone)]
 pub struct TrashEntry {
     pub place: Trashed,

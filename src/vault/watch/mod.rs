@@ -115,6 +115,7 @@ impl Watch {
     }
 }
 
+/// The vault's part of `status`.
 #[derive(Debug, Clone)]
 pub struct VaultStatus {
     pub counts: Counts,
@@ -217,6 +218,7 @@ impl Watcher {
         lock(&self.watch).state()
     }
 
+    /// The facts for `status` and `doctor`.
     pub fn status(&self) -> VaultStatus {
         let watching = self.watching();
         VaultStatus {

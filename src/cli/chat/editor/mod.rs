@@ -18,6 +18,7 @@ mod system;
 #[path = "unix.rs"]
 mod system;
 
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
     Line(String),

@@ -6,6 +6,7 @@ use std::thread;
 
 use super::{Desk, Typed, goes_on, joined};
 
+/// Starts the threads.
 pub fn start(desk: Desk) -> io::Result<()> {
     let Desk { history, names, own, styled, prompts, told, to_print } = desk;
     // The console has its own history, and nothing is completed.

@@ -22,6 +22,7 @@ const MAX_REMEMBERED: usize = 1_000;
 /// The longest line in the history, in bytes.
 const LONGEST_REMEMBERED: usize = 4_096;
 
+/// Starts the threads.
 pub fn start(desk: Desk) -> io::Result<()> {
     let Desk { history, names, own, styled, prompts, told, to_print } = desk;
     let config = Config::builder()

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+/// A set of styles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style(u16);
 
@@ -35,6 +36,7 @@ impl Style {
         (Self::YELLOW, 33),
     ];
 
+    /// The union.
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -26,6 +26,7 @@ pub enum PropertyError {
 }
 
 impl PropertyError {
+    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) | Self::Unclosed => {
