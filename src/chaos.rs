@@ -44,7 +44,6 @@ mod armed {
     }
 
     /// How many points were passed since [`arm`].
-    #[must_use]
     pub fn passed() -> u64 {
         PASSED.load(Ordering::SeqCst)
     }

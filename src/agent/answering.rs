@@ -12,16 +12,13 @@ use crate::llm::Origin;
 /// The rounds of a turn in which `agent.fast_model` is asked.
 const FAST_ROUNDS: u32 = 2;
 
-/// Who answers in a turn.
 #[derive(Debug, Default)]
 pub(super) struct Answering {
     /// The agent that was chosen; `None`: the steward's own.
     pub agent: Option<Arc<ActiveAgent>>,
-    /// The model of the conversation.
     pub model: Option<Model>,
     /// The model for the first rounds.
     fast: Option<Model>,
-    /// Why the agent cannot answer.
     pub missing: Option<AgentMissing>,
 }
 
@@ -97,7 +94,6 @@ impl Answering {
         guest.map(|agent| guests::origin(&agent.name))
     }
 
-    /// The model's temperature.
     pub fn temperature(&self) -> Option<f64> {
         self.agent.as_ref().and_then(|agent| agent.settings.temperature)
     }

@@ -53,7 +53,6 @@ pub struct Excerpt {
     /// The note's path in the vault; `None` for a text that is not from a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The excerpt.
     pub text: String,
 }
 
@@ -112,9 +111,6 @@ impl Attachments {
     }
 
     /// Checks the limits for one message.
-    ///
-    /// # Errors
-    /// [`BadAttachment::TooMany`], [`BadAttachment::TooLong`].
     pub fn check(&self) -> Result<(), BadAttachment> {
         if self.images.len() > MAX_IMAGES || self.excerpts.len() > MAX_EXCERPTS {
             return Err(BadAttachment::TooMany);

@@ -10,7 +10,6 @@ use crate::tools::{Image, Learnt};
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
-    /// The text for the model.
     pub text: String,
     /// The structured result for programs.
     pub data: Value,
@@ -19,7 +18,6 @@ pub struct CallResult {
     pub is_error: bool,
     /// Updates to the model's read set.
     pub learnt: Vec<Learnt>,
-    /// The files that the call changed, for people.
     pub files: Vec<ChangedFile>,
     /// The image that goes with the text.
     pub image: Option<Arc<Image>>,

@@ -6,14 +6,10 @@
 //! stored.
 
 use super::clock::Clock;
-use super::one_shot::{self, text_of};
+use super::one_shot::{self, TRIES};
 use super::wrap;
-use crate::llm::{Effort, LlmError, Message, Origin, Provider, ToolChoice, TurnRequest, Usage};
+use crate::llm::{LlmError, Origin, Provider, Usage};
 
-/// The most attempts for one draft, corrections included.
-pub const TRIES: usize = 3;
-/// The most output tokens; thinking models need more than the rules alone.
-const OUTPUT: u32 = 4_096;
 /// The most characters of the profile and of the existing rules.
 const PROFILE: usize = 24_000;
 const RULES: usize = 12_000;
@@ -34,7 +30,6 @@ const PROMPT: &str = "You write rules that organise the notes of an Obsidian vau
 /// The input of a draft.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftRequest<'a> {
-    /// The person's sentence.
     pub sentence: &'a str,
     /// The names that expressions may use.
     pub language: &'a str,
@@ -47,10 +42,8 @@ pub struct DraftRequest<'a> {
 /// A valid rule file.
 #[derive(Debug, Clone)]
 pub struct Draft<T> {
-    /// The model's text.
     pub yaml: String,
     pub rules: T,
-    /// The model that wrote it.
     pub origin: Origin,
 }
 
@@ -60,7 +53,6 @@ pub enum DraftError {
     /// The last attempt and its errors.
     #[error("the model wrote no rule that can be read, in {TRIES} tries")]
     Unreadable { yaml: String, faults: String },
-    /// The model request failed.
     #[error("the model did not answer")]
     Model(#[from] LlmError),
 }
@@ -80,43 +72,24 @@ pub async fn draft<T>(
         wrap::data(wanted.profile, PROFILE),
         wrap::data(if wanted.rules.is_empty() { "none" } else { wanted.rules }, RULES),
     );
-    let mut messages =
-        vec![Message::user(format!("{known}\n\nWhat the person wants: {}", wanted.sentence))];
+    let question = format!("{known}\n\nWhat the person wants: {}", wanted.sentence);
     let mut last = (String::new(), String::new());
-    for _ in 0..TRIES {
-        let request = TurnRequest {
-            system: PROMPT.into(),
-            tool_choice: ToolChoice::None,
-            max_output_tokens: OUTPUT,
-            effort: Some(Effort::Low),
-            ..TurnRequest::new(messages.clone())
-        };
-        let turn = match one_shot::ask(model, clock, request).await {
-            Ok(turn) => turn,
-            Err(error) => {
-                // A failed request may have been charged too.
-                if error.detail.usage.is_some() {
-                    count(None, error.detail.usage);
-                }
-                return Err(error.into());
-            }
-        };
-        count(Some(&turn.origin), turn.usage);
-        let yaml = fenced(&text_of(&turn)).to_owned();
-        match check(&yaml) {
-            Ok(rules) => return Ok(Draft { yaml, rules, origin: turn.origin }),
-            Err(faults) => {
-                messages
-                    .push(Message::Assistant { content: turn.content, origin: Some(turn.origin) });
-                messages.push(Message::user(format!(
-                    "This cannot be read:\n{faults}\n\nAnswer with the whole file, corrected."
-                )));
-                last = (yaml, faults);
-            }
+    let take = |answer: &str| {
+        let yaml = fenced(answer).to_owned();
+        check(&yaml).map(|rules| (yaml.clone(), rules)).map_err(|faults| {
+            let correction =
+                format!("This cannot be read:\n{faults}\n\nAnswer with the whole file, corrected.");
+            last = (yaml, faults);
+            correction
+        })
+    };
+    match one_shot::ask_checked(model, clock, PROMPT, question, take, count).await? {
+        (Some((yaml, rules)), origin) => Ok(Draft { yaml, rules, origin }),
+        (None, _) => {
+            let (yaml, faults) = last;
+            Err(DraftError::Unreadable { yaml, faults })
         }
     }
-    let (yaml, faults) = last;
-    Err(DraftError::Unreadable { yaml, faults })
 }
 
 /// The content of the first fenced block, or the whole answer if there is none.
@@ -133,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::agent::clock::SystemClock;
-    use crate::llm::{Block, Item, Stop, Turn, TurnStream, Wire};
+    use crate::llm::{Block, Item, Stop, Turn, TurnRequest, TurnStream, Wire};
 
     /// Gives one answer after another, and remembers what it was asked.
     struct Script {

@@ -48,7 +48,6 @@ pub(super) struct TurnResult {
     pub is_kept: bool,
 }
 
-/// A running turn.
 pub(super) struct Driver {
     shared: Arc<Shared>,
     settings: Arc<TurnSettings>,
@@ -70,7 +69,6 @@ pub(super) struct Driver {
     queued_events: VecDeque<Event>,
     calls: JoinSet<(String, CallOutcome)>,
     questions: JoinSet<(String, (Decision, Answerer))>,
-    /// Calls waiting for approval.
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
     heard: Vec<i64>,
@@ -90,9 +88,6 @@ struct ReportedState {
 
 impl Driver {
     /// Begins a turn. Its first message is already stored.
-    ///
-    /// # Errors
-    /// The conversation's entries cannot be read or added to.
     pub(super) async fn begin(
         shared: Arc<Shared>,
         conversation: ConversationId,
@@ -164,7 +159,6 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs the turn to its end.
     pub(super) async fn run(
         mut self,
         begins: Event,
@@ -524,7 +518,6 @@ impl Driver {
     }
 }
 
-/// The outcome of a turn that failed to begin.
 pub(super) fn failed_to_begin(
     shared: &Shared,
     conversation: ConversationId,

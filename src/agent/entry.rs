@@ -18,7 +18,6 @@ pub enum Entry {
     /// The start of every request. Always the first entry, and never replaced: changing it
     /// invalidates earlier thinking.
     Opening {
-        /// The system prompt.
         system: String,
         /// The tools, in the order in which they are sent.
         tools: Vec<ToolSpec>,
@@ -39,7 +38,6 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Attachments::is_empty")]
         attached: Attachments,
     },
-    /// The result of a tool call.
     Result {
         result: ToolResult,
         /// Updates to the model's read set.

@@ -11,7 +11,6 @@ use crate::policy::Scope;
 use crate::tools::{Basis, Context, ToolError};
 use crate::vault::{View, Want, WriteTarget};
 
-/// The hint for the model.
 const READ_FIRST: &str = "read it with read_file first, or change a part of it with `old_text`";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -62,9 +62,6 @@ impl Agent {
     /// future resolves once the message is stored and routed; the inner one at the end of its turn.
     /// Dropping either has no effect. A message with a number is in the inbox already, and the
     /// caller settles it there.
-    ///
-    /// # Errors
-    /// [`PromptError`]; the message was rejected.
     pub fn say(
         &self,
         said: UserMessage,
@@ -94,9 +91,6 @@ impl Agent {
 
     /// Stops the running turn of a conversation, and any that an earlier message is about to start.
     /// A turn whose end could not be stored is given up.
-    ///
-    /// # Errors
-    /// [`MemoryError`]: the end of the turn cannot be stored.
     pub fn stop(
         &self,
         conversation: ConversationId,
@@ -136,9 +130,6 @@ impl Agent {
     }
 
     /// The stored end of a turn. Blocks.
-    ///
-    /// # Errors
-    /// [`MemoryError`]; the turn no longer exists.
     pub fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError> {
         self.shared.ports.memory.ended(turn)
     }

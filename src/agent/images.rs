@@ -72,7 +72,6 @@ pub(super) fn filled(
 pub(super) struct Recent(Arc<Mutex<VecDeque<Arc<Image>>>>);
 
 impl Recent {
-    /// Adds an image.
     pub fn add(&self, image: Arc<Image>) {
         let mut images = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         images.retain(|known| (&known.path, &known.revision) != (&image.path, &image.revision));

@@ -11,9 +11,6 @@ use crate::conversation::{ConversationId, TurnId};
 
 /// Loads a conversation's context and stores new entries. Returns the context and whether stored
 /// items are damaged. Blocks.
-///
-/// # Errors
-/// The conversation's entries cannot be read or added to.
 pub(super) fn load(
     shared: &Shared,
     conversation: ConversationId,

@@ -293,9 +293,6 @@ impl Memory for StoredMemory {
 }
 
 /// Converts an entry to an item that can be appended to a conversation.
-///
-/// # Errors
-/// It cannot be written as JSON.
 pub fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
     Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
@@ -317,9 +314,6 @@ fn kind(entry: &Entry) -> ItemKind {
 }
 
 /// Converts an item to the entry stored in it; `None` for items that other parts stored.
-///
-/// # Errors
-/// The body is not an entry of this version.
 pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
     match (&item.body, item.kind) {
         (Some(body), ItemKind::Ended | ItemKind::Note)

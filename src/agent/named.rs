@@ -56,7 +56,6 @@ pub struct NamedAgent {
     /// The program of a guest, with its arguments; empty: an agent of our own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// The environment variables of a guest.
     #[serde(skip_serializing_if = "Variables::is_empty")]
     pub env: Variables,
     /// The folders that a guest may write, besides its own.
@@ -103,13 +102,11 @@ pub enum AgentMissing {
     /// The settings have none of that name.
     #[error("the settings have no agent `{name}`")]
     Unknown { name: String, known: Vec<String> },
-    /// It has `enabled = false`.
     #[error("the agent `{name}` is switched off in the settings")]
     Off { name: String },
     /// Its program cannot be asked.
     #[error("the agent `{name}` cannot be asked: {reason}")]
     NoGuest { name: String, reason: String },
-    /// Its model cannot be asked.
     #[error("the agent `{name}` has a model that cannot be asked: {reason}")]
     NoModel { name: String, reason: String },
 }
@@ -145,9 +142,6 @@ impl Agents {
     }
 
     /// The agent that a conversation names.
-    ///
-    /// # Errors
-    /// [`AgentMissing`]: it cannot answer as it is.
     pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
         match self.0.get(name) {
             Some(agent) if agent.enabled => Ok(agent),

@@ -8,20 +8,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::clock::Clock;
-use super::one_shot::{self, text_of};
-use super::wrap;
-use crate::llm::{Effort, LlmError, Message, Origin, Provider, ToolChoice, TurnRequest, Usage};
+use super::{one_shot, wrap};
+use crate::llm::{LlmError, Origin, Provider, Usage};
 use crate::note::names::{NameReason, check_new_name};
 
-/// The most attempts for one set of files, corrections included.
-pub const TRIES: usize = 3;
-/// The most output tokens; thinking models need more than the words alone.
-const OUTPUT: u32 = 4_096;
 /// The most characters of a file's text that the model gets.
 pub const TEXT: usize = 1_500;
 /// The fewest and the most words.
 const WORDS: std::ops::RangeInclusive<usize> = 3..=6;
-/// The most characters.
 const LETTERS: usize = 80;
 
 const PROMPT: &str = "You name files of an Obsidian vault. Say of each file in three to six words what is in it, in the \
@@ -42,7 +36,6 @@ pub struct Unnamed {
 pub struct NamedFiles {
     /// The words by path; none for a file whose text says too little, or for which the model gave none that are valid.
     pub words: BTreeMap<String, String>,
-    /// The model.
     pub origin: Origin,
 }
 
@@ -61,38 +54,17 @@ pub async fn name(
         let text = format!("{}\n\n{}", file.path, file.text.trim());
         format!("File {}:\n{}", at + 1, wrap::data(&text, TEXT))
     });
-    let mut messages = vec![Message::user(shown.collect::<Vec<_>>().join("\n\n"))];
+    let question = shown.collect::<Vec<_>>().join("\n\n");
     let mut words = BTreeMap::new();
-    for tried in 1.. {
-        let request = TurnRequest {
-            system: PROMPT.into(),
-            tool_choice: ToolChoice::None,
-            max_output_tokens: OUTPUT,
-            effort: Some(Effort::Low),
-            ..TurnRequest::new(messages.clone())
-        };
-        let turn = match one_shot::ask(model, clock, request).await {
-            Ok(turn) => turn,
-            Err(error) => {
-                // A failed request may have been charged too.
-                if error.detail.usage.is_some() {
-                    count(None, error.detail.usage);
-                }
-                return Err(error);
-            }
-        };
-        count(Some(&turn.origin), turn.usage);
-        let faults = take(&text_of(&turn), files, &mut words);
-        if faults.is_empty() || tried == TRIES {
-            return Ok(NamedFiles { words, origin: turn.origin });
-        }
-        messages.push(Message::Assistant { content: turn.content, origin: Some(turn.origin) });
-        messages.push(Message::user(format!(
+    let check = |answer: &str| match take(answer, files, &mut words) {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(format!(
             "This cannot be used:\n{}\n\nAnswer with an object of these files alone.",
             faults.join("\n")
-        )));
-    }
-    unreachable!("the last attempt returns")
+        )),
+    };
+    let (_, origin) = one_shot::ask_checked(model, clock, PROMPT, question, check, count).await?;
+    Ok(NamedFiles { words, origin })
 }
 
 /// Takes the valid words of an answer. Returns what is wrong with the others, and the files that have none.

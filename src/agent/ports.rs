@@ -24,7 +24,6 @@ use crate::vault::Cancel;
 pub enum MemoryError {
     #[error("there is no conversation {id}")]
     NotFound { id: ConversationId },
-    /// Storing or reading failed.
     #[error("{message}")]
     Broken { message: String, hint: Option<String> },
 }
@@ -62,9 +61,6 @@ pub struct StoredTurn {
 pub trait Memory: Send + Sync + 'static {
     /// Stores a message before it is routed; the same message is stored once. Returns its number,
     /// and the turn in which it was already delivered, if any.
-    ///
-    /// # Errors
-    /// The message was not stored.
     fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError>;
 
     /// Routes a message from the inbox, and starts a turn with it if none is running. The same
@@ -77,9 +73,6 @@ pub trait Memory: Send + Sync + 'static {
     /// Starts a turn that resumes the work on a message of this conversation, whether it was
     /// delivered before or not. `received` is its inbox number; `notice` tells the model. The same
     /// commit marks the message as delivered in the new turn.
-    ///
-    /// # Errors
-    /// [`MemoryError`]; nothing changed.
     fn go_on(
         &self,
         conversation: ConversationId,
@@ -103,9 +96,6 @@ pub trait Memory: Send + Sync + 'static {
 
     /// Appends an entry. For a message from the inbox, the same commit marks it as delivered;
     /// `false` if it was already delivered, and nothing changed.
-    ///
-    /// # Errors
-    /// [`MemoryError`]; nothing was stored.
     fn append(
         &self,
         conversation: ConversationId,
@@ -143,9 +133,6 @@ pub trait Memory: Send + Sync + 'static {
     ) -> Result<Vec<(String, String, String)>, MemoryError>;
 
     /// A random id of this store, constant across restarts; empty if the store does not persist.
-    ///
-    /// # Errors
-    /// A new id cannot be stored.
     fn installation(&self) -> Result<String, MemoryError> {
         Ok(String::new())
     }
@@ -163,7 +150,6 @@ pub trait Memory: Send + Sync + 'static {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub turns: Vec<(ConversationId, TurnId)>,
-    /// Undelivered messages.
     pub messages: Vec<UserMessage>,
 }
 
@@ -171,7 +157,6 @@ pub struct Leftovers {
 #[derive(Clone)]
 pub struct Model {
     pub provider: Arc<dyn Provider>,
-    /// The context window in tokens.
     pub window: u64,
 }
 
@@ -198,17 +183,11 @@ pub trait Models: Send + Sync + 'static {
     }
 
     /// The model with this name, and no other.
-    ///
-    /// # Errors
-    /// Why it cannot be asked, for people.
     fn alone(&self, model: &str) -> Result<Model, String> {
         Err(format!("`{model}` is not configured"))
     }
 
     /// The guest of a conversation, for one turn.
-    ///
-    /// # Errors
-    /// Why it cannot be asked, for people.
     fn guest(&self, _guest: Guest, _conversation: ConversationId) -> Result<Model, String> {
         Err("there are no guests here".to_owned())
     }
@@ -308,14 +287,17 @@ pub enum Update {
     /// Something was said or done.
     Show(Show),
     /// The turn is running; `queued` messages wait to be delivered.
-    Running { queued: usize },
+    Running {
+        queued: usize,
+    },
     /// The turn waits for approval.
     RequiresAction {
         /// How many messages wait to be delivered.
         queued: usize,
     },
-    /// The turn ended, and its end was stored.
-    Ended { end: End },
+    Ended {
+        end: End,
+    },
     /// The use of the context window, and the cost of this run's turns.
     Usage {
         used: u64,

@@ -62,7 +62,6 @@ pub fn system(vault: &str, own: &Instructions) -> String {
 /// The current situation around a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Situation {
-    /// The local time.
     pub now: DateTime<FixedOffset>,
     /// The note open in Obsidian.
     pub active_note: Option<String>,

@@ -37,11 +37,9 @@ pub(super) enum AgentCommand {
 struct Message {
     said: UserMessage,
     from: Sender,
-    /// The conversations that were stopped in the meantime.
     stopped: Vec<ConversationId>,
 }
 
-/// The sender of a message.
 enum Sender {
     Client(Accepted, PendingOutcome),
     /// The voice inbox worker, which settles its messages itself.

@@ -21,7 +21,6 @@ pub struct ConversationSettings {
     pub titles_by_model: bool,
     /// Whether a model writes a retrospection after a conversation ends.
     pub retrospection: bool,
-    /// The prompt for the retrospection.
     pub retrospection_prompt: String,
 }
 

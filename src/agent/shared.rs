@@ -30,7 +30,6 @@ pub struct Ports {
     pub place: Box<dyn VaultContext>,
 }
 
-/// The state that the parts of the agent share.
 pub(super) struct Shared {
     pub ports: Ports,
     pub settings: ArcSwap<TurnSettings>,
@@ -54,7 +53,6 @@ pub(super) struct State {
     spent: HashMap<ConversationId, f64>,
 }
 
-/// Returns the outcome to the sender of a message.
 type OutcomeSender = oneshot::Sender<Result<MessageOutcome, PromptError>>;
 
 pub(super) struct RunningTurn {
@@ -87,9 +85,7 @@ impl Future for PendingOutcome {
 /// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageOutcome {
-    /// The conversation that it was routed to.
     pub conversation: ConversationId,
-    /// The turn that it was delivered in.
     pub turn: TurnId,
     /// Why that turn ended; `None` if the steward stopped first.
     pub reason: Option<Reason>,
@@ -135,7 +131,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a turn is running in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.state().running.contains_key(&conversation)
     }
@@ -154,7 +149,6 @@ impl Shared {
         PendingOutcome(answered)
     }
 
-    /// The notice of changes for a conversation.
     pub fn told(&self, conversation: ConversationId, moment: &Situation) -> Option<String> {
         self.state().told.entry(conversation).or_default().news(moment)
     }

@@ -71,7 +71,6 @@ impl Summaries {
     }
 
     /// Uses for each conversation the model that this agent's settings say.
-    #[must_use]
     pub fn with_agent(self, agent: Agent) -> Self {
         Self { agent: Some(agent), ..self }
     }

@@ -46,7 +46,6 @@ impl VaultToolbox {
         Self { calls, person, images: Recent::default() }
     }
 
-    /// Converts the outcome of a call. Blocks.
     fn answer(&self, outcome: Outcome, made: Made) -> CallOutcome {
         match outcome {
             Outcome::Answered(Ok(answer)) => {
@@ -80,13 +79,10 @@ impl VaultToolbox {
 
 /// Details of a call that its result needs.
 struct Made {
-    /// The call's id.
     call: String,
-    /// The turn's name in the journal.
     turn: String,
     /// The number of changes the turn had made before; `None` for a call that changes nothing.
     before: Option<usize>,
-    /// Clients draw its answer.
     is_drawn: bool,
     guarded: Guarded,
 }

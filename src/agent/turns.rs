@@ -23,9 +23,6 @@ pub(super) struct FinishedTurn {
 }
 
 /// Repairs what an earlier run left; returns the undelivered messages. Blocks.
-///
-/// # Errors
-/// [`MemoryError`]; histories not repaired are repaired at their next turn.
 pub(super) fn recover(shared: &Shared) -> Result<Vec<UserMessage>, MemoryError> {
     let memory = &shared.ports.memory;
     let left = memory.leftovers()?;

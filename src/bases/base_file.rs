@@ -31,7 +31,6 @@ pub struct BaseFile {
     /// Warnings from the text alone; see [`BaseFile::check`] for those that need the vault.
     pub warnings: Vec<Diagnostic>,
     formulas: Vec<(Text, Arc<Expression>)>,
-    /// Every expression with its place.
     expressions: Vec<(Arc<Expression>, Node)>,
     text: Arc<str>,
 }
@@ -98,7 +97,6 @@ pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
 pub struct Condition {
     /// `None` if it is empty.
     pub filter: Option<Filter>,
-    /// Every expression with its place.
     pub expressions: Vec<(Arc<Expression>, Node)>,
 }
 
@@ -112,9 +110,6 @@ pub struct Manner {
 
 /// Parses a filter at `path` in a file such as a rule file: `when.and[2]`. `text` is the file's text, `node` a node
 /// of it.
-///
-/// # Errors
-/// All errors by place.
 pub fn read_condition(
     text: &str,
     node: &Node,
@@ -369,7 +364,6 @@ impl<'t> Reader<'t> {
         Some(join(filters.collect()))
     }
 
-    /// Expressions by name: formulas, or summaries.
     fn named(&mut self, node: &Node, what: &str, is_summary: bool) -> Vec<Formula> {
         let mut found = Vec::new();
         for (key, value) in self.mapping(node, &format!("`{what}`")) {
@@ -548,7 +542,6 @@ impl<'t> Reader<'t> {
         known.map(|known| Summary::BuiltIn((*known).into()))
     }
 
-    /// Reports cycles of formulas.
     fn circular(&mut self, formulas: &[Formula]) {
         let trees =
             formulas.iter().map(|(name, formula, _)| (&**name, &**formula)).collect::<Vec<_>>();

@@ -35,7 +35,6 @@ impl<'s> Checker<'s> {
     }
 
     /// A checker for a base with these formulas, where extensions are errors.
-    #[must_use]
     pub fn in_base(&self, formulas: Vec<Text>) -> Checker<'s> {
         Checker { allows_extensions: false, formulas: Some(formulas), ..Checker::new(self.source) }
     }

@@ -25,7 +25,6 @@ pub struct Scope<'a> {
     pub zone: &'a dyn Zone,
     /// The file that is `this`, if any.
     pub this: Option<FileId>,
-    /// The seed of `random()`.
     pub seed: u64,
     pub formulas: &'a [(Text, Arc<Expression>)],
 }
@@ -67,7 +66,6 @@ impl<'a> Context<'a> {
         Self { scope, times, row: None, steps: 0, randoms: 0, used_this: Cell::new(false) }
     }
 
-    /// Moves to another row.
     pub(super) fn begin(&mut self, row: Option<FileId>) {
         self.row = row;
         self.steps = 0;

@@ -14,7 +14,6 @@ const SHOWN: usize = 96;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     InvalidExpression,
-    /// An unusable regular expression.
     InvalidPattern,
     /// A filter is neither a text nor exactly one of `and`, `or` and `not`.
     InvalidFilter,
@@ -26,11 +25,9 @@ pub enum Kind {
     InvalidRule,
     /// A name that no file or folder may have.
     InvalidPath,
-    /// A path that leads out of the vault.
     OutsideVault,
     /// A folder that no tool may access, such as `.obsidian`.
     ProtectedPath,
-    /// A cycle of formulas.
     Circular,
     /// Nested deeper than 200.
     TooDeep,
@@ -81,7 +78,6 @@ impl Kind {
 pub enum Severity {
     /// It runs but probably does not do what was intended.
     Warning,
-    /// It cannot run.
     Error,
 }
 
@@ -129,14 +125,12 @@ impl Diagnostic {
     }
 
     /// Adds advice.
-    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
     /// Moves the diagnostic to an enclosing text that holds this text at byte `at`.
-    #[must_use]
     pub fn moved_to(self, text: &str, at: Span) -> Self {
         let Details { kind, severity, message, hint, .. } = *self.0;
         let mut moved = Self::new(kind, severity, text, at, message);

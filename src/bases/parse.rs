@@ -60,7 +60,6 @@ pub fn parse(source: &str, options: Options) -> Result<Expression, Diagnostic> {
     Ok(parser.tree.finish(root))
 }
 
-/// Variables in scope.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bound {
     value: bool,
@@ -111,7 +110,6 @@ impl<'s> Parser<'s> {
         matches!(self.next, Token::Sign(next) if next == sign)
     }
 
-    /// An error at the next token.
     fn fault(&self, message: impl Into<String>) -> Diagnostic {
         self.fault_at(self.next_at.clone(), message)
     }

@@ -241,7 +241,6 @@ fn alike() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(pieces), 0..30).prop_map(|all| all.concat())
 }
 
-/// Whole expressions.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "a",

@@ -19,7 +19,6 @@ const BLANKS: &str = r"\t\n\x0B\x0C\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{
 /// JavaScript's line terminators.
 const LINE_ENDS: &str = r"\n\r\u{2028}\u{2029}";
 
-/// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PatternFault {
     /// Bytes of the pattern's source. Offsets past its end are those of the closing slash and the flags.
@@ -202,7 +201,6 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// A literal character.
     fn char(&mut self, c: char) {
         if regex_syntax::is_meta_character(c) {
             self.written.push('\\');

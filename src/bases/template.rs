@@ -292,14 +292,12 @@ struct Component {
     is_needed: bool,
 }
 
-/// The parser of a template.
 struct Reader<'s> {
     source: &'s str,
     purpose: Purpose,
     /// The first byte that is not in a part yet.
     at: usize,
     parts: Vec<Part>,
-    /// The ranges of literal text.
     texts: Vec<Range<usize>>,
     /// The components of a path, each with its offset and whether it contains an expression.
     names: Vec<(usize, String, bool)>,

@@ -69,9 +69,6 @@ impl<'s> Lexer<'s> {
     }
 
     /// The next token; [`Token::End`] again and again at the end.
-    ///
-    /// # Errors
-    /// An unterminated text or pattern, or an unknown sign.
     pub(super) fn next(&mut self) -> Result<(Token<'s>, Span), Diagnostic> {
         let rest = &self.source[self.at..];
         self.at += rest.len() - rest.trim_start_matches(is_blank).len();

@@ -22,7 +22,6 @@ pub(super) struct Part {
     pub(super) height: u32,
 }
 
-/// A tree under construction.
 pub(super) struct Tree<'s> {
     source: &'s str,
     nodes: usize,
@@ -172,7 +171,6 @@ pub(super) fn too_long(source: &str) -> Diagnostic {
         .hint("split it into formulas")
 }
 
-/// The diagnostic for the pattern whose source begins at `start`.
 pub(super) fn pattern_fault(source: &str, start: u32, fault: PatternFault) -> Diagnostic {
     let at = start + fault.at as u32;
     let error = Diagnostic::error(Kind::InvalidPattern, source, at..at + 1, fault.message);

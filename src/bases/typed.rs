@@ -121,7 +121,6 @@ impl Typed {
     }
 }
 
-/// The link that is all of `text`.
 fn wikilink(text: &str) -> Option<Typed> {
     if !text.starts_with("[[") || !text.ends_with("]]") {
         return None;

@@ -218,6 +218,5 @@ impl Pattern {
 #[error("{message}")]
 pub struct EvalError {
     pub message: String,
-    /// The place in the expression.
     pub at: Span,
 }

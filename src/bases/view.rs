@@ -278,7 +278,6 @@ impl Reader {
     }
 }
 
-/// A prepared summary.
 enum Own<'a> {
     BuiltIn(&'a str),
     Formula(Prepared),

@@ -243,7 +243,6 @@ pub(super) fn judged<'a>(row: &mut AuditRow, asked: impl Iterator<Item = &'a str
     }
 }
 
-/// Adds the call's result.
 pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>) {
     row.outcome = Some(match result {
         Ok(_) => "ok".to_owned(),

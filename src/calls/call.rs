@@ -14,7 +14,6 @@ pub struct Request {
     pub tool: String,
     pub arguments: Value,
     pub caller: Caller,
-    /// The conversation that makes the call.
     pub conversation: Option<String>,
     /// The turn that makes the call: all changes of a turn form one change set.
     pub turn: Option<String>,

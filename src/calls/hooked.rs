@@ -26,7 +26,6 @@ const MAX_CHANGES: usize = 1_000;
 /// A workflow step as described to hooks.
 #[derive(Debug, Clone, Copy)]
 pub struct StepShown<'a> {
-    /// The caller that started the workflow.
     pub caller: &'a Caller,
     pub run: i64,
     pub workflow: &'a str,
@@ -78,9 +77,6 @@ impl Calls {
     }
 
     /// Asks the hooks whether a workflow step may begin.
-    ///
-    /// # Errors
-    /// A hook refuses the step.
     pub fn ask_before_step(&self, step: StepShown<'_>, cancel: &Cancel) -> Result<(), ToolError> {
         if !self.hears_of(step.caller, Kind::BeforeStep) {
             return Ok(());
@@ -152,7 +148,6 @@ impl Calls {
         asked.map(drop).map_err(refusal)
     }
 
-    /// Tells the hooks of an applied change set.
     pub(super) fn tell_applied(&self, request: &Request, set: ChangeSetId) {
         if !self.hears(request, Kind::ChangeApplied) {
             return;
@@ -178,7 +173,6 @@ impl Calls {
         self.0.hooks.tell(event);
     }
 
-    /// Tells the hooks the result of a call.
     pub(super) fn tell_after_call(
         &self,
         request: &Request,

@@ -41,7 +41,6 @@ pub(super) struct Agreed {
     pub by: Answerer,
 }
 
-/// The changes that a person has to approve.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub title: String,
@@ -110,7 +109,6 @@ pub(super) struct Seen {
     whole: Option<String>,
 }
 
-/// The result of judging a call.
 pub(super) struct Judged {
     pub result: Result<Answer<Facts>, ToolError>,
     pub seen: Seen,
@@ -195,7 +193,6 @@ impl Judge {
         self.mode == Mode::Plan && !self.request.caller.scope.is_person()
     }
 
-    /// The final result of the call.
     pub fn end(&self, result: Result<Answer<Facts>, ToolError>) -> Judged {
         let mut seen = std::mem::take(&mut *self.seen());
         let question = seen.question.take();
@@ -432,7 +429,6 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
     Some(folder)
 }
 
-/// The answer to a dry run.
 fn dry_run_answer(preview: &Asked, is_proposal: bool, shows_identity: bool) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
     if is_proposal {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call::{Answerer, Decision, Request, ShownChange};
 use super::judge::{Agreed, Asked};
@@ -59,11 +59,6 @@ impl Question {
     /// The name of the tool.
     pub fn tool(&self) -> &str {
         &self.request.tool
-    }
-
-    /// The tool's arguments.
-    pub fn arguments(&self) -> &Value {
-        &self.request.arguments
     }
 
     /// The caller of the tool.

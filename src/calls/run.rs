@@ -52,7 +52,6 @@ pub enum Work {
 
 impl Work {
     /// Whether the work, once begun, continues after its caller disconnects.
-    #[must_use]
     pub fn runs_to_completion(self) -> bool {
         matches!(self, Self::Change | Self::Setting)
     }
@@ -118,16 +117,10 @@ impl Tools for Calls {
 /// Why work did not complete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
-    /// The caller cancelled it.
     #[error("the request was cancelled")]
     Cancelled,
-    /// The deadline passed.
     #[error("the request took longer than {seconds} seconds")]
-    Late {
-        /// The deadline in seconds.
-        seconds: u64,
-        progress: Progress,
-    },
+    Late { seconds: u64, progress: Progress },
     /// The work panicked or was aborted; the text says why.
     #[error("the tool broke off")]
     BrokeOff(String),
@@ -149,7 +142,6 @@ pub enum Progress {
 
 impl Stopped {
     /// Advice for the user.
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Late { progress: Progress::NotBegun, .. } => {
@@ -180,7 +172,6 @@ struct TaskInner {
 
 impl Task {
     /// Work of this kind; each step of it may take up to `limit`.
-    #[must_use]
     pub fn new(work: Work, limit: Option<Duration>) -> Self {
         let (cancel, give_up) = (Cancel::default(), Notify::new());
         Self(Arc::new(TaskInner {
@@ -193,13 +184,11 @@ impl Task {
     }
 
     /// Tells the work whether it was cancelled.
-    #[must_use]
     pub fn cancelled(&self) -> &Cancel {
         &self.0.cancel
     }
 
     /// Whether a person is being asked.
-    #[must_use]
     pub fn is_asking(&self) -> bool {
         self.0.is_asking.load(Ordering::Acquire)
     }
@@ -395,7 +384,6 @@ impl Runner {
     }
 
     /// Whether the process is shutting down.
-    #[must_use]
     pub fn is_closing(&self) -> bool {
         *self.0.closing.borrow()
     }
@@ -407,7 +395,6 @@ impl Runner {
     }
 
     /// The work that runs on threads.
-    #[must_use]
     pub fn running(&self) -> &Tracker {
         &self.0.running
     }
@@ -487,7 +474,6 @@ impl Runner {
 ///
 /// Each kind of work has fewer slots than there are threads. Waiting for a slot holds no thread, so
 /// work of one kind never waits for the threads of another.
-#[must_use]
 pub fn blocking_threads() -> usize {
     READS + cores() + CHANGES + OTHERS
 }

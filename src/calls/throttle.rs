@@ -28,13 +28,11 @@ pub struct Throttle {
 
 impl Throttle {
     /// Allows calls from `now` on.
-    #[must_use]
     pub fn new(now: Instant) -> Self {
         Self { begun: now, none_until: AtomicU64::new(0) }
     }
 
     /// Whether a call is allowed at the time `now`.
-    #[must_use]
     pub fn may_be(&self, now: Instant) -> bool {
         self.at(now) >= self.none_until.load(Ordering::Relaxed)
     }

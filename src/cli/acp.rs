@@ -29,9 +29,6 @@ const OURS: &str = "steward-acp-";
 const TRIES: u32 = 4;
 
 /// Serves a client until its input ends.
-///
-/// # Errors
-/// No vault, or stdin or stdout fails.
 pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
     let most = session.settings.config.server.max_message_bytes;
@@ -62,7 +59,6 @@ struct Relay<'a> {
 /// A request of the client.
 struct Asked {
     method: String,
-    /// The conversation that it names.
     session: Option<String>,
 }
 

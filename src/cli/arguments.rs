@@ -10,7 +10,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::call::{self, CallArguments};
 use super::chat::ChatArguments;
 use super::completions::{self, CompletionsArguments};
-use super::config::ConfigArguments;
+use super::config::ConfigAction;
 use super::confined::ConfinedArguments;
 use super::conversations::{ConversationsArguments, UsageArguments};
 use super::edit::EditArguments;
@@ -19,23 +19,23 @@ use super::find::FindArguments;
 use super::help;
 use super::history::{LogArguments, RestoreArguments, UndoArguments};
 use super::inbox::InboxArguments;
-use super::keeping::{JournalArguments, TrashArguments};
-use super::key::KeyArguments;
+use super::keeping::{JournalAction, TrashAction};
+use super::key::KeyAction;
 use super::links::LinksArguments;
 use super::man::ManArguments;
 use super::mcp::McpArguments;
-use super::names::NamesArguments;
+use super::names::NamesAction;
 use super::open::OpenArguments;
-use super::organize::OrganizeArguments;
+use super::organize::OrganizeAction;
 use super::output::{Color, Output};
 use super::pair::PairArguments;
-use super::plugin::PluginArguments;
-use super::policy::{ApprovalsArguments, AuditArguments, ModeArguments};
+use super::plugin::PluginAction;
+use super::policy::{ApprovalsAction, AuditArguments, ModeArguments};
 use super::prompts::PromptsArguments;
 use super::query::QueryArguments;
 use super::serve::ServeArguments;
 use super::servers::ServersArguments;
-use super::service::{ServiceAction, ServiceArguments};
+use super::service::ServiceAction;
 use super::session::WrongSettings;
 use super::setup::SetupArguments;
 use super::status::StatusArguments;
@@ -47,7 +47,7 @@ use super::verbs::{
     ReadArguments, SearchArguments, TagsArguments,
 };
 use super::words;
-use super::workflow::WorkflowArguments;
+use super::workflow::WorkflowAction;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
 use crate::tools::Registry;
@@ -60,7 +60,6 @@ pub struct Cli {
     /// Options of every command.
     #[command(flatten)]
     pub global: Global,
-    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -122,7 +121,8 @@ pub enum Command {
     Delete(DeleteArguments),
     /// Sort, rename and tag many notes by rules: plan, look, apply, undo
     #[command(alias = "organise")]
-    Organize(OrganizeArguments),
+    #[command(subcommand)]
+    Organize(OrganizeAction),
     /// Run the daemon for a vault, until Ctrl-C or SIGTERM
     Serve(ServeArguments),
     /// List the tools (with --json their schemas)
@@ -130,7 +130,8 @@ pub enum Command {
     /// Call any tool, with flags or JSON
     Call(CallArguments),
     /// Check, run and resume workflows: steps that call tools
-    Workflow(WorkflowArguments),
+    #[command(subcommand)]
+    Workflow(WorkflowAction),
     /// Chat with a model about your notes, or ask one thing
     Chat(ChatArguments),
     /// Show changes, newest first
@@ -138,15 +139,18 @@ pub enum Command {
     /// Undo a change (the last one by default)
     Undo(UndoArguments),
     /// List, restore from or empty the trash
-    Trash(TrashArguments),
+    #[command(subcommand)]
+    Trash(TrashAction),
     /// Restore something from the trash
     Restore(RestoreArguments),
     /// Check or clean up the record of changes
-    Journal(JournalArguments),
+    #[command(subcommand)]
+    Journal(JournalAction),
     /// Show or set the approval mode: ask, auto, plan or read-only
     Mode(ModeArguments),
     /// Answer questions; list or revoke "always allow" answers
-    Approvals(ApprovalsArguments),
+    #[command(subcommand)]
+    Approvals(ApprovalsAction),
     /// List tool calls with their decisions
     Audit(AuditArguments),
     /// List, search, export, rename, fork and delete conversations
@@ -160,7 +164,8 @@ pub enum Command {
     /// List a note's links and backlinks, or check all links
     Links(LinksArguments),
     /// Show how files are named, check names, or suggest better ones
-    Names(NamesArguments),
+    #[command(subcommand)]
+    Names(NamesAction),
     /// Show whether the daemon is running
     Status(StatusArguments),
     /// Print the token that programs connect with
@@ -174,7 +179,8 @@ pub enum Command {
     /// Show the link and QR code that pair the Obsidian plugin
     Pair(PairArguments),
     /// Install, update or remove the Obsidian plugin
-    Plugin(PluginArguments),
+    #[command(subcommand)]
+    Plugin(PluginAction),
     /// List known vaults, and the one that is used here
     Vaults,
     /// Check the setup, and say what to fix
@@ -184,13 +190,16 @@ pub enum Command {
     /// List language models: configured and available
     Models,
     /// Store or remove a provider's API key
-    Key(KeyArguments),
+    #[command(subcommand)]
+    Key(KeyAction),
     /// Use the tools of other MCP servers: add, show, allow
     Servers(ServersArguments),
     /// List, read, change and check the settings
-    Config(ConfigArguments),
+    #[command(subcommand)]
+    Config(ConfigAction),
     /// Run the daemon at every log-in (systemd, launchd, Task Scheduler)
-    Service(ServiceArguments),
+    #[command(subcommand)]
+    Service(ServiceAction),
     /// Show how this program is updated; with --check, whether there is a newer version
     Update(UpdateArguments),
     /// Remove service, plugin and completions; show what stays where
@@ -230,9 +239,7 @@ impl Cli {
         };
         let port = match &self.command {
             Command::Serve(serve) => serve.port,
-            Command::Service(ServiceArguments { action: ServiceAction::Install { port, .. } }) => {
-                *port
-            }
+            Command::Service(ServiceAction::Install { port, .. }) => *port,
             _ => None,
         };
         Flags {

@@ -1,7 +1,5 @@
 //! `steward show NOTE --at TIME` and `steward list FOLDER --at TIME`: the vault as it was.
 
-use std::process::ExitCode;
-
 use chrono::{Local, SecondsFormat};
 
 use super::failure::Failure;
@@ -16,15 +14,12 @@ use crate::tools::when;
 const MOST: u64 = 64 << 20;
 
 /// Prints a note, or the files of a folder, as of a time or a change set.
-///
-/// # Errors
-/// What is not a time; nothing of this name was there then; a journal that cannot be read.
 pub fn show(
     session: &Session,
     path: Option<&str>,
     at: &str,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let mut params =
         AsOfParams { path: path.map(str::to_owned), at: moment(at)?, ..AsOfParams::default() };
     let mut found = ask(session, &params, output)?;
@@ -35,8 +30,7 @@ pub fn show(
         found.next = more.next;
     }
     if output.json() {
-        output.json_value(&found)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&found)?);
     }
     if let Some(unsure) = &found.unsure {
         output.notice(&format!("not certain: {}", unsure.said));
@@ -54,7 +48,7 @@ pub fn show(
             return Err(Failure::other("failed", message, "a file or a folder can be shown"));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn reason_of(reason: &Option<String>) -> &str {

@@ -56,7 +56,6 @@ pub enum ClientError {
     NotTheDaemon { port: u16 },
     #[error("{}", .0.message)]
     Answer(ErrorObject),
-    /// The connection was lost.
     #[error("the connection to the daemon broke: {0}")]
     Broken(String),
 }
@@ -68,7 +67,6 @@ pub struct Client {
     next_id: i64,
     /// The largest frame that the server accepts, in bytes; longer messages are split.
     max_frame: usize,
-    /// The time limit for an answer.
     patience: Duration,
     /// The id of the daemon's run, and the number of its last event at connection time.
     stands: (String, u64),
@@ -85,9 +83,6 @@ impl Client {
     }
 
     /// Like [`Client::connect`]; with `approvals` this client receives the questions to a person.
-    ///
-    /// # Errors
-    /// As [`Client::connect`].
     pub async fn connect_as(
         running: &Running,
         token: &Token,
@@ -204,9 +199,6 @@ impl Client {
     }
 
     /// Sends a request and waits for its answer; skips events meanwhile.
-    ///
-    /// # Errors
-    /// [`ClientError::Answer`] or [`ClientError::Broken`].
     pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, ClientError> {
         let id = self.ask(params).await?;
         let answer = tokio::time::timeout(self.patience, self.answer(id))
@@ -216,9 +208,6 @@ impl Client {
     }
 
     /// Like [`Client::call`], without a time limit.
-    ///
-    /// # Errors
-    /// As [`Client::call`].
     pub async fn call_for_long<P: MethodParams>(
         &mut self,
         params: &P,
@@ -228,9 +217,6 @@ impl Client {
     }
 
     /// Sends a request without waiting; returns its id. [`Client::next`] returns the answer.
-    ///
-    /// # Errors
-    /// [`ClientError::Broken`].
     pub async fn ask<P: MethodParams>(&mut self, params: &P) -> Result<i64, ClientError> {
         let id = self.next_id;
         self.next_id += 1;
@@ -242,27 +228,18 @@ impl Client {
     }
 
     /// Sends a notification.
-    ///
-    /// # Errors
-    /// [`ClientError::Broken`].
     pub async fn tell(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
         let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.send(told.to_string()).await
     }
 
     /// Answers the daemon's request `id`.
-    ///
-    /// # Errors
-    /// [`ClientError::Broken`].
     pub async fn reply(&mut self, id: &Value, result: Value) -> Result<(), ClientError> {
         let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         self.send(answer.to_string()).await
     }
 
     /// Sends a message unchanged.
-    ///
-    /// # Errors
-    /// [`ClientError::Broken`].
     pub async fn send(&mut self, text: String) -> Result<(), ClientError> {
         if text.len() <= self.max_frame {
             return self.socket.send(Message::text(text)).await.map_err(broken);
@@ -280,9 +257,6 @@ impl Client {
     }
 
     /// The next message of the daemon. Cancel-safe.
-    ///
-    /// # Errors
-    /// [`ClientError::Broken`] once the connection is lost.
     pub async fn next(&mut self) -> Result<Value, ClientError> {
         loop {
             let message = match self.socket.next().await {

@@ -3,7 +3,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Command};
@@ -56,7 +55,7 @@ pub struct CompletionsArguments {
 }
 
 /// Prints the script that has a shell ask this program.
-pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<(), Failure> {
     let mut script = Vec::new();
     let name = arguments.shell.to_string();
     if let Some(shell) = Shells::builtins().completer(&name) {
@@ -73,8 +72,7 @@ pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<ExitCode
         Shell::Bash => script = script.replace("-o nospace ", "-o nospace -o filenames "),
         _ => {}
     }
-    output.raw(script.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.raw(script.as_bytes())?)
 }
 
 /// Completes a line of `command` where a shell's script asks for it; whether it did. Such a run does nothing

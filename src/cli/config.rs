@@ -1,9 +1,8 @@
 //! `steward config`: the settings file. [`super::settings`] reads and writes its values.
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::completions;
@@ -14,14 +13,6 @@ use crate::config::layers::{self, Flags};
 use crate::config::models::beside_the_chain;
 use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
-
-/// The arguments of `config`.
-#[derive(Debug, Args)]
-pub struct ConfigArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: ConfigAction,
-}
 
 /// Actions on the settings file.
 #[derive(Debug, Clone, Subcommand)]
@@ -55,18 +46,11 @@ pub enum ConfigAction {
 }
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
-///
-/// # Errors
-/// The settings are invalid, or the file already exists.
-pub fn run(
-    flags: Flags,
-    arguments: &ConfigArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(flags: Flags, action: &ConfigAction, output: &Output) -> Result<(), Failure> {
     let environment = Environment::of_process();
     let folders = folders::folders(&environment)?;
     let (path, named) = layers::which_file(&flags, &environment, &folders);
-    match &arguments.action {
+    match action {
         ConfigAction::Init => {
             init::write(&path).map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => Failure::other(
@@ -125,5 +109,5 @@ pub fn run(
             settings::set(&place, key, value.as_deref(), output)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

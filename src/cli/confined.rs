@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Args;
 
@@ -43,10 +43,7 @@ pub struct ConfinedArguments {
 }
 
 /// Gives up rights and becomes the command.
-///
-/// # Errors
-/// This system cannot confine a program, or the command cannot be started.
-pub fn run(arguments: &ConfinedArguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &ConfinedArguments) -> Result<(), Failure> {
     let rights = Rights {
         hidden: arguments.hide.clone(),
         readable: arguments.read.clone(),

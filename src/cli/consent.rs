@@ -1,4 +1,4 @@
-//! Asks a person on the terminal to approve a call.
+//! Asks a person on the terminal, for example to approve a call.
 
 use std::io::{IsTerminal, Write};
 
@@ -16,9 +16,6 @@ pub fn can_ask(failure: &Failure) -> bool {
 }
 
 /// Shows the changes and the reason for the question; returns whether the person approves.
-///
-/// # Errors
-/// The terminal cannot be read or written.
 pub fn ask(failure: &Failure) -> Result<bool, Failure> {
     let mut terminal = std::io::stderr().lock();
     let data = failure.data.clone().unwrap_or_default();
@@ -57,11 +54,17 @@ pub fn ask(failure: &Failure) -> Result<bool, Failure> {
     for reason in data["reasons"].as_array().into_iter().flatten() {
         writeln!(terminal, "asked because {}", visible(word(reason)))?;
     }
-    write!(terminal, "{}? [y/N] ", visible(word(&data["title"])))?;
+    says_yes(&format!("{}?", visible(word(&data["title"]))))
+}
+
+/// Asks a question on the terminal; returns whether the answer is yes.
+pub fn says_yes(question: &str) -> Result<bool, Failure> {
+    let mut terminal = std::io::stderr().lock();
+    write!(terminal, "{question} [y/N] ")?;
     terminal.flush()?;
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn word(value: &serde_json::Value) -> &str {

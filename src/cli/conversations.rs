@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -24,9 +23,9 @@ use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams, EndParams,
     ForkParams, ItemInfo, RenameConversationParams, SearchConversationsParams, SessionListMeta,
-    SessionListParams, SessionListResult, SessionListVaultMeta, UsageInfo, UsageParams,
+    SessionListParams, SessionListVaultMeta, UsageInfo, UsageParams,
 };
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::ErrorObject;
 use crate::protocol::session::SessionUpdate;
 use crate::tools::{Tool, WriteFile};
 
@@ -134,14 +133,11 @@ pub struct UsageArguments {
 }
 
 /// Lists, shows, finds, exports, renames, forks, ends or deletes conversations.
-///
-/// # Errors
-/// The conversation does not exist; the error of the daemon or the store.
 pub fn run(
     session: &Session,
     arguments: &ConversationsArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let source = Source { session, root: &root };
     match &arguments.action {
@@ -231,18 +227,14 @@ impl Source<'_> {
     }
 }
 
-fn list(source: &Source<'_>, limit: usize, output: &Output) -> Result<ExitCode, Failure> {
+fn list(source: &Source<'_>, limit: usize, output: &Output) -> Result<(), Failure> {
     let vault = SessionListVaultMeta { limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)) };
     let meta = Some(SessionListMeta { vault: Some(vault) });
     let mut params = SessionListParams { meta, ..SessionListParams::default() };
     let mut listed: Vec<ConversationInfo> = Vec::new();
     loop {
-        let page = source.ask(&params, false, |source, params| {
-            let mut json = Vec::new();
-            source.list(params, Scope::Person, AT_ONCE, &mut json)?;
-            let page = serde_json::from_slice::<SessionListResult>(&json);
-            page.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))
-        })?;
+        let page = source
+            .ask(&params, false, |source, params| source.list(&params, Scope::Person, AT_ONCE))?;
         listed.extend(page.sessions.into_iter().map(|session| session.meta.vault));
         params.cursor = page.next_cursor;
         if params.cursor.is_none() || listed.len() >= limit {
@@ -262,7 +254,7 @@ fn list(source: &Source<'_>, limit: usize, output: &Output) -> Result<ExitCode, 
         };
         output.text(&output.table(&listed.iter().map(row).collect::<Vec<_>>()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn show(
@@ -270,11 +262,10 @@ fn show(
     id: Option<&str>,
     branch: Option<u64>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let whole = source.whole(id, branch, !output.json())?;
     if output.json() {
-        output.json_value(&whole)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&whole)?);
     }
     let one = &whole.conversation;
     let mut lines = vec![format!(
@@ -302,8 +293,7 @@ fn show(
             _ => None,
         }));
     }
-    output.text(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&lines.join("\n"))?)
 }
 
 /// An item as lines: `[3] you, 2026-11-20 14:30`, then its text.
@@ -322,17 +312,11 @@ fn told(item: &ItemInfo) -> Vec<String> {
     lines
 }
 
-fn search(
-    source: &Source<'_>,
-    text: &str,
-    limit: u32,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn search(source: &Source<'_>, text: &str, limit: u32, output: &Output) -> Result<(), Failure> {
     let params = SearchConversationsParams { text: text.to_owned(), limit: Some(limit) };
     let result = source.ask(&params, false, |source, params| source.search(params))?;
     if output.json() {
-        output.json_value(&result)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&result)?);
     }
     let mut lines = Vec::new();
     let current = source.current();
@@ -347,8 +331,7 @@ fn search(
     if lines.is_empty() {
         lines.push("no conversation matches".to_owned());
     }
-    output.text(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&lines.join("\n"))?)
 }
 
 fn export(
@@ -356,12 +339,11 @@ fn export(
     id: &str,
     to: Option<&Path>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let whole = source.whole(Some(id), None, false)?;
     let note = note::note(&whole);
     let Some(to) = to else {
-        output.answer(&json!({ "markdown": note }), &note)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&json!({ "markdown": note }), &note)?);
     };
     match export::within(source.root, to) {
         // A file in the vault is written by a tool, so that the change is recorded and can be undone.
@@ -375,21 +357,14 @@ fn export(
         None => export::write(to, &note)?,
     }
     let text = format!("wrote conversation {id} to `{}`", to.display());
-    output.answer(&json!({ "file": to, "items": whole.items.len() }), text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "file": to, "items": whole.items.len() }), text)?)
 }
 
-fn rename(
-    source: &Source<'_>,
-    id: &str,
-    title: &str,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn rename(source: &Source<'_>, id: &str, title: &str, output: &Output) -> Result<(), Failure> {
     let params = RenameConversationParams { session_id: id.to_owned(), title: title.to_owned() };
     let done = source.ask(&params, true, |source, params| source.rename(params))?;
     let text = format!("conversation {id} is called “{}”", visible(&done.title));
-    output.answer(&done, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&done, text)?)
 }
 
 fn fork(
@@ -398,18 +373,17 @@ fn fork(
     item: Option<u64>,
     branch: Option<u64>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let params = ForkParams { session_id: id.to_owned(), item, branch };
     let done = source.ask(&params, true, |source, params| source.fork(params))?;
     let text = format!(
         "conversation {id} goes on with branch {}; `steward chat --conversation {id}` continues it",
         done.branch
     );
-    output.answer(&done, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&done, text)?)
 }
 
-fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
+fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<(), Failure> {
     let params = EndParams { session_id: id.map(str::to_owned), reason: String::new() };
     let done = source.ask(&params, true, |source, params| source.end(params))?;
     let text = match (&done.session_id, done.ended) {
@@ -417,8 +391,7 @@ fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<ExitCod
         (Some(id), false) => format!("conversation {id} had ended already"),
         (None, _) => "there is no current conversation".to_owned(),
     };
-    output.answer(&done, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&done, text)?)
 }
 
 fn delete(
@@ -426,7 +399,7 @@ fn delete(
     id: Option<&str>,
     yes: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let ask = |dry_run: bool| {
         let params = DeleteConversationParams {
             session_id: id.map(str::to_owned),
@@ -444,12 +417,10 @@ fn delete(
         (None, _) => format!("delete {} for good?", conversations(found.conversations)),
     };
     if found.conversations == 0 || !agreed(yes, &question)? {
-        output.answer(&found, "nothing was deleted")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&found, "nothing was deleted")?);
     }
     let done = ask(false)?;
-    output.answer(&done, format!("deleted {}", conversations(done.conversations)))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&done, format!("deleted {}", conversations(done.conversations)))?)
 }
 
 /// Prints the usage of models per day.
@@ -457,26 +428,23 @@ pub fn usage(
     session: &Session,
     arguments: &UsageArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let source = Source { session, root: &root };
     let days = arguments.conversation.is_none().then_some(arguments.days);
     let params = UsageParams { days, session_id: arguments.conversation.clone() };
     let used = source.ask(&params, false, |source, params| source.usage(params))?;
     if output.json() {
-        output.json_value(&used)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&used)?);
     }
     if used.days.is_empty() {
-        output.text("no model was used")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.text("no model was used")?);
     }
     let head = ["day", "model", "requests", "input", "cached", "output", "cost"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(used.days.iter().map(|day| row(&day.day, &day.model, &day.used)));
     rows.push(row("total", "", &used.total));
-    output.text(&output.table(&rows))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&output.table(&rows))?)
 }
 
 fn row(day: &str, model: &str, used: &UsageInfo) -> Vec<String> {

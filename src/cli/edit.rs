@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub struct EditArguments {
 ///
 /// # Errors
 /// The tool's error, or the editor cannot be started or fails. The edited copy remains then.
-pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<(), Failure> {
     let note = Whole::read(session, &edit.name, output)?;
     let root = session.vault(&output.quiet())?;
     let folder = session.folders.prepare(&root)?.join(DRAFTS);
@@ -69,7 +69,7 @@ pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<E
             output.answer(&unchanged, format!("`{}` is as it was", note.path))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Adds the location of the edited copy to the failure.

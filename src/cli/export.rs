@@ -26,9 +26,6 @@ pub fn within(root: &Path, file: &Path) -> Option<String> {
 }
 
 /// Writes a new file outside the vault.
-///
-/// # Errors
-/// The file already exists; the system's error.
 pub fn write(file: &Path, note: &str) -> Result<(), Failure> {
     let shown = file.display();
     let failed = |error: std::io::Error| match error.kind() {

@@ -39,7 +39,6 @@ pub struct Failure {
     pub message: String,
     /// The next step; may list items, one per line.
     pub hint: Option<String>,
-    /// Details for programs.
     pub data: Option<Value>,
 }
 
@@ -89,7 +88,6 @@ impl Failure {
     }
 
     /// With commands and flags in its hint in place of tools and arguments.
-    #[must_use]
     pub fn in_commands(self) -> Self {
         let hint = self.hint.as_deref().map(words::hint);
         Self { hint, ..self }

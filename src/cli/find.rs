@@ -1,7 +1,5 @@
 //! `steward find`: finds the notes that answer a question, best first.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::json;
 
@@ -53,13 +51,12 @@ pub struct FindArguments {
 }
 
 /// Prints the notes.
-pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<(), Failure> {
     if !find.sources.is_empty() {
         let query = find.words.join(" ");
         let arguments = json!({"query": query, "sources": find.sources, "limit": find.limit});
         let found = call(session, MemorySearch::NAME, arguments, Way::default(), output)?;
-        output.paged().answer(&found.data, words::answer(&found.text))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.paged().answer(&found.data, words::answer(&found.text))?);
     }
     let mut arguments = json!({
         "query": find.words.join(" "),
@@ -81,5 +78,5 @@ pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<E
     } else {
         output.paged().answer(&found.data, words::answer(&found.text))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

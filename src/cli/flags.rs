@@ -185,9 +185,6 @@ impl Parameter {
     }
 
     /// The given value as JSON; `None` if it was omitted.
-    ///
-    /// # Errors
-    /// An invalid number or invalid JSON.
     pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
         let Ok(Some(mut given)) = matches.try_get_many::<String>(&self.id()) else {
             return Ok(None);
@@ -234,9 +231,6 @@ impl Parameter {
 }
 
 /// The given flags as tool arguments, merged over `base`.
-///
-/// # Errors
-/// As [`Parameter::value`].
 pub fn arguments(
     parameters: &[Parameter],
     matches: &ArgMatches,

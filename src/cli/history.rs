@@ -1,8 +1,6 @@
 //! `steward log`, `steward undo` and `steward restore`: the tools `list_changes`, `undo` and
 //! `restore` with shorter arguments.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -72,10 +70,7 @@ pub struct RestoreArguments {
 }
 
 /// Prints the changes, newest first.
-///
-/// # Errors
-/// An invalid path or time; the journal cannot be reached.
-pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "limit": log.limit, "diff": log.diff });
     if let Some(path) = &log.path {
         arguments["path"] = json!(path);
@@ -91,15 +86,11 @@ pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<Exi
         arguments["first_change"] = json!(log.first_change);
     }
     let found = call(session, ListChanges::NAME, arguments, Way::default(), output)?;
-    shown(&found, &output.paged())?;
-    Ok(ExitCode::SUCCESS)
+    shown(&found, &output.paged())
 }
 
 /// Undoes a change set or one change.
-///
-/// # Errors
-/// The error of the tool `undo`.
-pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "force": undo.force });
     match undo.id.as_deref() {
         None => {}
@@ -118,14 +109,11 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
 }
 
 /// Restores an item from the trash.
-///
-/// # Errors
-/// The error of the tool `restore`.
 pub fn restore(
     session: &Session,
     restore: &RestoreArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let mut arguments = json!({ "item": restore.item });
     if let Some(to) = &restore.to {
         arguments["to"] = json!(to);
@@ -140,10 +128,9 @@ pub(super) fn answer(
     arguments: Value,
     way: Way,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let answer = call(session, tool, arguments, way, output)?;
-    shown(&answer, output)?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, output)
 }
 
 /// Prints a tool's answer, adapted to the command line.
@@ -153,9 +140,6 @@ pub(super) fn shown(answer: &Answer<Value>, output: &Output) -> Result<(), Failu
 }
 
 /// Calls a tool; `arguments` is an object.
-///
-/// # Errors
-/// As [`answer`].
 pub(super) fn call(
     session: &Session,
     tool: &str,

@@ -1,7 +1,6 @@
 //! `steward inbox`: voice messages.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -64,14 +63,7 @@ pub enum InboxAction {
 }
 
 /// Lists, shows, retries or discards messages.
-///
-/// # Errors
-/// The message does not exist; the error of the daemon or the store.
-pub fn run(
-    session: &Session,
-    arguments: &InboxArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &InboxArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let source = Source { session, root: &root };
     match arguments.action.unwrap_or(InboxAction::List { all: false, limit: 100 }) {
@@ -100,7 +92,7 @@ pub fn run(
             done(&moved.message, "is discarded", output)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Access to messages: through the daemon, or in the state folder without one.

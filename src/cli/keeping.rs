@@ -1,13 +1,14 @@
 //! `steward trash` and `steward journal`.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
+use super::consent;
 use super::failure::{Failure, OTHER};
 use super::history::{self, RestoreArguments};
 use super::output::Output;
@@ -25,14 +26,6 @@ use crate::tools::{ListTrash, Tool, size};
 
 /// The most names shown; the rest is counted.
 const SHOWN: usize = 20;
-
-/// The arguments of `trash`.
-#[derive(Debug, Args)]
-pub struct TrashArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: TrashAction,
-}
 
 /// Actions on the trash.
 #[derive(Debug, Subcommand)]
@@ -61,14 +54,6 @@ pub enum TrashAction {
     },
 }
 
-/// The arguments of `journal`.
-#[derive(Debug, Args)]
-pub struct JournalArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: JournalAction,
-}
-
 /// Actions on the journal.
 #[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
@@ -92,14 +77,7 @@ pub enum JournalAction {
 }
 
 /// Lists the trash, restores from it, or empties it.
-///
-/// # Errors
-/// The tool's error; an item is not in the trash.
-pub fn trash(
-    session: &Session,
-    action: &TrashAction,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn trash(session: &Session, action: &TrashAction, output: &Output) -> Result<(), Failure> {
     match action {
         TrashAction::List { limit, first_result } => {
             let arguments = json!({ "limit": limit, "first_result": first_result });
@@ -122,7 +100,7 @@ fn empty(
     params: &dyn Fn(bool) -> TrashEmptyParams,
     yes: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let ask = |dry_run| {
         let params = params(dry_run);
@@ -151,8 +129,7 @@ fn empty(
     if found.items.is_empty() || !agreed(yes, &question)? {
         let nothing = found.items.is_empty();
         let text = if nothing { "nothing in the trash is that old" } else { "nothing was removed" };
-        output.answer(&found, text)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&found, text)?);
     }
     let done = ask(false)?;
     if output.json() {
@@ -167,26 +144,24 @@ fn empty(
             output.text(note)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Checks or cleans up the journal.
-///
-/// # Errors
-/// The journal cannot be read.
 pub fn journal(
     session: &Session,
     action: &JournalAction,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     match action {
-        JournalAction::Verify => verify(session, output),
-        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes, output),
-        JournalAction::Adopt { from } => adopt(session, from.as_deref(), output),
+        JournalAction::Verify => return verify(session, output),
+        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes, output)?,
+        JournalAction::Adopt { from } => adopt(session, from.as_deref(), output)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<ExitCode, Failure> {
+fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let ours = &session.folders;
     let state = ours.prepare(&root)?;
@@ -201,8 +176,7 @@ fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<Exit
     })?;
     let said =
         format!("the history in `{}` is of the vault at `{}`", state.display(), root.display());
-    output.answer(&json!({ "state": state, "vault": root }), said)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "state": state, "vault": root }), said)?)
 }
 
 fn verify(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
@@ -233,7 +207,7 @@ fn report(found: &JournalVerifyResult) -> String {
     lines.join("\n")
 }
 
-fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<ExitCode, Failure> {
+fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let ask = |dry_run| {
         let params = JournalGcParams { dry_run };
@@ -252,8 +226,7 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
             true => "nothing is older than the settings keep".to_owned(),
             false => format!("could free {said}; nothing was freed"),
         };
-        output.answer(&found, text)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&found, text)?);
     }
     let done = ask(false)?;
     if output.json() {
@@ -266,7 +239,7 @@ fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<Ex
             size(done.bytes)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Asks for confirmation on the terminal, unless `yes` is set.
@@ -280,12 +253,7 @@ pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, F
             "add `--yes` to confirm",
         ));
     }
-    let mut terminal = std::io::stderr().lock();
-    write!(terminal, "{} [y/N] ", question())?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    consent::says_yes(&question())
 }
 
 fn things(number: usize) -> String {

@@ -1,9 +1,8 @@
 //! `steward key`: API keys of providers.
 
 use std::io::{self, IsTerminal, Read as _, Write as _};
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::failure::Failure;
@@ -14,14 +13,6 @@ use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
 use crate::llm::key::{Key, MAX_BYTES};
 use crate::llm::{Endpoint, ErrorKind, Facts, setup};
-
-/// The arguments of `key`.
-#[derive(Debug, Args)]
-pub struct KeyArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: KeyAction,
-}
 
 /// Actions on a key.
 #[derive(Debug, Subcommand)]
@@ -53,15 +44,8 @@ pub enum KeyAction {
 }
 
 /// Stores, removes or locates a provider's key. Never prints a key.
-///
-/// # Errors
-/// The provider is unknown, there is no key, the vendor refuses it, or a file cannot be used.
-pub fn run(
-    session: &Session,
-    arguments: &KeyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
-    match &arguments.action {
+pub fn run(session: &Session, action: &KeyAction, output: &Output) -> Result<(), Failure> {
+    match action {
         KeyAction::Set { provider, no_check, keyring } => {
             set(session, provider, *no_check, *keyring, output)
         }
@@ -76,7 +60,7 @@ pub(super) fn set(
     no_check: bool,
     into_keyring: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let settings = &session.settings.config.models;
     let known = setup::provider(settings, name).map_err(KeyError::from)?;
     let key = read(name)?;
@@ -116,8 +100,7 @@ pub(super) fn set(
     });
     let checked = if no_check { "stored, not checked" } else { "checked and stored" };
     let place = path.map_or("the keyring".to_owned(), |path| path.display().to_string());
-    output.answer(&value, format!("{checked}: {place}"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&value, format!("{checked}: {place}"))?)
 }
 
 fn remove(
@@ -125,7 +108,7 @@ fn remove(
     name: &str,
     from_keyring: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     // Allowed even if the settings no longer have the provider.
     if !crate::llm::settings::is_name(name) {
         let unknown = setup::unknown(&session.settings.config.models, name);
@@ -142,11 +125,10 @@ fn remove(
         (false, true) => format!("removed {}", path.display()),
         (false, false) => format!("there was no {}", path.display()),
     };
-    output.answer(&json!({ "provider": name, "removed": removed }), text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "provider": name, "removed": removed }), text)?)
 }
 
-fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Failure> {
+fn status(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
     let known = setup::provider(&session.settings.config.models, name).map_err(KeyError::from)?;
     let keyring = session.settings.config.models.keyring.then(|| models::keyring(session));
     let (environment, folders) = (&session.environment, &session.folders);
@@ -156,8 +138,7 @@ fn status(session: &Session, name: &str, output: &Output) -> Result<ExitCode, Fa
         Some(source) => format!("{name} has a key, from {}", place(source)),
         None => format!("{name} has no key; `steward key set {name}` stores one"),
     };
-    output.answer(&json!({ "provider": name, "key": source }), text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "provider": name, "key": source }), text)?)
 }
 
 /// Reads a key from a hidden prompt, or from stdin if that is not a terminal.

@@ -40,9 +40,6 @@ pub enum LinksAction {
 }
 
 /// Lists the links of a note, or checks those of the vault.
-///
-/// # Errors
-/// The error of the tool or the check.
 pub fn run(
     session: &Session,
     arguments: &LinksArguments,
@@ -51,7 +48,8 @@ pub fn run(
     match &arguments.name {
         Some(name) => {
             let arguments = json!({ "path": name });
-            history::answer(session, GetLinks::NAME, arguments, Way::default(), output)
+            history::answer(session, GetLinks::NAME, arguments, Way::default(), output)?;
+            Ok(ExitCode::SUCCESS)
         }
         None => check(session, output),
     }

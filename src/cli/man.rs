@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "a folder of the user's, outside every vault")]
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -20,14 +19,7 @@ pub struct ManArguments {
 }
 
 /// Writes a page for each subcommand of `command` into a folder, which is made if it is missing, or prints the main page.
-///
-/// # Errors
-/// The folder cannot be written.
-pub fn run(
-    arguments: &ManArguments,
-    command: Command,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &ManArguments, command: Command, output: &Output) -> Result<(), Failure> {
     let command = help::explained(command);
     match &arguments.folder {
         None => {
@@ -47,5 +39,5 @@ pub fn run(
             output.answer(&serde_json::json!({ "folder": folder }), text)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! `steward models`: the configured models and those that vendors offer.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -32,7 +31,6 @@ struct Report {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Link {
-    /// Its name in the settings.
     name: String,
     window: Option<u64>,
     max_output: Option<u32>,
@@ -70,7 +68,6 @@ struct Provider {
     wire: Option<Wire>,
     base_url: Option<String>,
     key_needed: Option<bool>,
-    /// The source of the key; never the key.
     key: Option<vendor_keys::Source>,
     offered: Option<Vec<String>>,
     error: Option<String>,
@@ -91,12 +88,11 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// stdout cannot be written. An error of a provider is part of the answer.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     let settings = &session.settings.config.models;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(report(session, settings));
-    output.answer(&report, text(&report, output))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&report, text(&report, output))?)
 }
 
 async fn report(session: &Session, settings: &Settings) -> Report {
@@ -264,7 +260,6 @@ fn told(link: &Link) -> String {
     if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }
 }
 
-/// The source of a key, in words.
 pub(super) fn place(source: &vendor_keys::Source) -> String {
     match source {
         vendor_keys::Source::Environment { variable } => format!("${variable}"),

@@ -23,14 +23,6 @@ use crate::tools::{
 };
 use crate::vault::Want;
 
-/// The arguments of `names`.
-#[derive(Debug, Args)]
-pub struct NamesArguments {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: NamesAction,
-}
-
 /// Actions on names.
 #[derive(Debug, Clone, Subcommand)]
 pub enum NamesAction {
@@ -75,24 +67,20 @@ pub struct SuggestArguments {
 }
 
 /// Shows, checks and suggests names.
-pub fn run(
-    session: &Session,
-    arguments: &NamesArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
-    match &arguments.action {
-        NamesAction::Conventions { folder } => conventions(session, folder.as_deref(), output),
-        NamesAction::Check { folder } => check(session, folder.as_deref(), output),
+pub fn run(session: &Session, action: &NamesAction, output: &Output) -> Result<ExitCode, Failure> {
+    match action {
+        NamesAction::Conventions { folder } => conventions(session, folder.as_deref(), output)?,
+        NamesAction::Check { folder } => return check(session, folder.as_deref(), output),
         NamesAction::Suggest(which) if which.model => {
             let found = by_model(session, which, output)?;
             output.paged().answer(&json!(found), &found.text)?;
-            Ok(ExitCode::SUCCESS)
         }
         NamesAction::Suggest(which) => {
-            answer(session, SuggestNames::NAME, which.input(), Way::default(), output)
+            answer(session, SuggestNames::NAME, which.input(), Way::default(), output)?;
         }
-        NamesAction::Rename { which, yes } => rename(session, which, *yes, output),
+        NamesAction::Rename { which, yes } => rename(session, which, *yes, output)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 impl SuggestArguments {
@@ -126,11 +114,7 @@ fn by_model(
 }
 
 /// Prints the conventions of the place and of each folder below it that has one.
-fn conventions(
-    session: &Session,
-    folder: Option<&str>,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn conventions(session: &Session, folder: Option<&str>, output: &Output) -> Result<(), Failure> {
     let input = json!({ "path": folder.unwrap_or_default(), "bytes": 200_000 });
     let found = call(session, DescribeVault::NAME, input, Way::default(), output)?;
     let titles = ["folder", "pattern", "files", "sure", "example"];
@@ -152,8 +136,7 @@ fn conventions(
         rows.extend(rows_of(&name, &folder["conventions"], false));
     }
     let table = output.table(&rows);
-    output.paged().answer(&found.data, table)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.paged().answer(&found.data, table)?)
 }
 
 /// The rows of one place; of a folder only what its files are named by.
@@ -245,7 +228,7 @@ fn rename(
     which: &SuggestArguments,
     yes: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let (names, text) = match which.model {
         true => {
             let found = by_model(session, which, output)?;
@@ -266,7 +249,7 @@ fn rename(
         .collect();
     if items.is_empty() {
         shown(&Answer::new(text, names), output)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let made = call(session, PlanChanges::NAME, json!({ "items": items }), Way::default(), output)?;
     let plan = &made.data["plan"];
@@ -277,7 +260,7 @@ fn rename(
     let found = call(session, ShowPlan::NAME, json!({ "plan": plan }), Way::default(), output)?;
     shown(&found, output)?;
     output.notice(&format!("nothing is renamed yet; `steward organize apply {plan}` does it"));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn text(value: &Value) -> &str {

@@ -1,6 +1,6 @@
 //! `steward open`: opens the chat in the browser.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -24,14 +24,7 @@ pub struct OpenArguments {
 }
 
 /// Requests a code from the daemon, prints the address of the page and opens it.
-///
-/// # Errors
-/// No daemon is running for the vault.
-pub fn run(
-    session: &Session,
-    arguments: &OpenArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &OpenArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let Some(opened) = reach::ask(session, &root, &PageCodeParams {})? else {
         return Err(Failure::other(
@@ -41,8 +34,7 @@ pub fn run(
         ));
     };
     if arguments.print || output.json() {
-        output.answer(&json!(opened), &opened.url)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.answer(&json!(opened), &opened.url)?);
     }
     let browsed = browse(&opened.url);
     output.text(&format!("{}\n", opened.url))?;
@@ -53,7 +45,7 @@ pub fn run(
             "could not open a browser: {why}; open the address yourself, it works once, for {seconds} s"
         )),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Opens an address with the system's opener, without a shell; the address has only URL characters.

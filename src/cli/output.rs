@@ -92,9 +92,6 @@ impl Output {
 
     /// Prints a text to stdout and ends its last line. On a terminal, control sequences and invisible
     /// characters are escaped; into a file or pipe the text goes unchanged.
-    ///
-    /// # Errors
-    /// The system's error; a closed pipe is not an error.
     pub fn text(&self, text: &str) -> io::Result<()> {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         match io::stdout().is_terminal() {
@@ -105,9 +102,6 @@ impl Output {
     }
 
     /// Prints bytes to stdout.
-    ///
-    /// # Errors
-    /// As [`Output::text`].
     pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -117,9 +111,6 @@ impl Output {
     }
 
     /// Prints one JSON value to stdout: indented on a terminal, one line into a pipe.
-    ///
-    /// # Errors
-    /// As [`Output::text`].
     pub fn json_value(&self, value: &impl Serialize) -> io::Result<()> {
         let text = if io::stdout().is_terminal() {
             serde_json::to_string_pretty(value)?
@@ -130,9 +121,6 @@ impl Output {
     }
 
     /// Prints `value` as JSON with `--json`, else `text`.
-    ///
-    /// # Errors
-    /// As [`Output::text`].
     pub fn answer(&self, value: &impl Serialize, text: impl AsRef<str>) -> io::Result<()> {
         if self.json { self.json_value(value) } else { self.text(text.as_ref()) }
     }

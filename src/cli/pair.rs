@@ -1,7 +1,6 @@
 //! `steward pair`: shows the token as a link and a QR code.
 
 use std::io::IsTerminal as _;
-use std::process::ExitCode;
 
 use clap::Args;
 use qrcode::QrCode;
@@ -26,14 +25,7 @@ pub struct PairArguments {
 }
 
 /// Prints the link that pairs the plugin with this vault's daemon.
-///
-/// # Errors
-/// No vault, or the token cannot be read or created.
-pub fn run(
-    session: &Session,
-    arguments: &PairArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &PairArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let (port, state) = match session.running(&root) {
         Some((running, state)) => (running.port, state),
@@ -49,8 +41,7 @@ pub fn run(
     let token = Token::load_or_create(&folders::token_file(&state))?.reveal();
     let link = format!("obsidian://vault-steward?token={token}&port={port}");
     if output.json() {
-        output.json_value(&json!({ "link": link, "token": token, "port": port }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&json!({ "link": link, "token": token, "port": port }))?);
     }
     output.notice(
         "anyone with this link can do everything with the vault that you can. Do not share it; if \
@@ -64,7 +55,7 @@ pub fn run(
         "open it on this machine while Obsidian has the vault open, or paste it into the plugin's \
          settings; it is valid until the token is rotated",
     );
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The link as a QR code for a dark terminal; cameras read it inverted too.

@@ -2,9 +2,8 @@
 //! unrequested.
 
 use std::path::Path;
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::failure::Failure;
@@ -25,14 +24,6 @@ const FILES: [(&str, &[u8]); 3] = [
     ("manifest.json", include_bytes!("../../plugin-shim/dist/manifest.json")),
 ];
 
-/// The arguments of `plugin`.
-#[derive(Debug, Args)]
-pub struct PluginArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: PluginAction,
-}
-
 /// Actions on the plugin.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PluginAction {
@@ -51,10 +42,7 @@ pub enum PluginAction {
 }
 
 /// Runs the action in the selected vault.
-///
-/// # Errors
-/// Obsidian never opened the vault; the plugin's folder holds something else; the system's error.
-pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let plugin = PluginFolder::of(&root, ID)?;
     let status = plugin.status(&FILES)?;
@@ -125,7 +113,7 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<E
     } else {
         output.text(&said)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The plugin's folder in a vault, if the plugin is there.

@@ -1,7 +1,6 @@
 //! `steward mode`, `steward approvals` and `steward audit`.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -33,14 +32,6 @@ pub struct ModeArguments {
     /// The mode to set; `settings` restores the mode of the settings file [default: show it]
     #[arg(value_parser = ["ask", "auto", "plan", "read-only", "settings"])]
     pub mode: Option<String>,
-}
-
-/// The arguments of `approvals`.
-#[derive(Debug, Args)]
-pub struct ApprovalsArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: ApprovalsAction,
 }
 
 /// Actions on questions and permanent approvals.
@@ -96,29 +87,21 @@ pub struct AuditArguments {
 }
 
 /// Prints or sets the approval mode.
-pub fn mode(
-    session: &Session,
-    arguments: &ModeArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn mode(session: &Session, arguments: &ModeArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let params = ModeParams { mode: arguments.mode.clone() };
     let work = |calls: &Calls| policy::mode(calls, &params);
     let found = asked(session, &root, &params, work)?;
     let by = if found.set_live { "set by `steward mode`" } else { "as in the settings" };
-    output.answer(&found, format!("{} ({by})", found.mode))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&found, format!("{} ({by})", found.mode))?)
 }
 
 /// Lists and answers questions; lists and revokes "always allow" answers.
-///
-/// # Errors
-/// The number is unknown; the error of the daemon or the store.
 pub fn approvals(
     session: &Session,
     action: &ApprovalsAction,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let revoke = match action {
         ApprovalsAction::Pending { id } => return pending(session, &root, *id, output),
@@ -139,8 +122,7 @@ pub fn approvals(
         return Err(Failure::other("not_found", format!("there is no approval {id}"), hint));
     }
     if output.json() {
-        output.json_value(&found)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&found)?);
     }
     let line = |one: &crate::protocol::policy::Approval| {
         format!(
@@ -170,7 +152,7 @@ pub fn approvals(
         (None, true) => output.text("no \"always allow\" answers")?,
         (None, false) => output.text(&lines.join("\n"))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Lists the open questions, or shows one.
@@ -179,12 +161,11 @@ fn pending(
     root: &Path,
     id: Option<i64>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     // Only a daemon has open questions.
     let found = reach::ask(session, root, &PendingParams { id })?.unwrap_or_default();
     if output.json() {
-        output.json_value(&found)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&found)?);
     }
     let mut text = String::new();
     for one in &found.pending {
@@ -208,7 +189,7 @@ fn pending(
         true => output.text("nothing waits for you")?,
         false => output.text(text.trim_end())?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
@@ -224,7 +205,6 @@ fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, F
     Ok(changes)
 }
 
-/// Answers a question.
 fn decide(
     session: &Session,
     root: &Path,
@@ -232,7 +212,7 @@ fn decide(
     option: &str,
     words: String,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let params = AnswerParams { id, option_id: option.to_owned(), words };
     let Some(answered) = reach::ask(session, root, &params)? else {
         let hint = "questions wait in the daemon, and none runs; `steward serve` starts one";
@@ -244,19 +224,15 @@ fn decide(
         false => "; its caller hears of it when it calls again",
     };
     let text = format!("{word}: {}{then}", safe::line(&answered.title));
-    output.answer(&answered, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&answered, text)?)
 }
 
 /// Lists calls with their decisions; `--follow` continues until interrupted.
-///
-/// # Errors
-/// An invalid time; the error of the daemon or the store.
 pub fn audit(
     session: &Session,
     arguments: &AuditArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let since = match &arguments.since {
         Some(text) => {
@@ -294,7 +270,7 @@ pub fn audit(
             }
         }
         if !arguments.follow {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         let last = found.calls.last().map(|call| call.id);
         params.after = last.or(params.after).or(Some(0));

@@ -41,9 +41,6 @@ pub struct Posted {
 
 impl Connection {
     /// Connects to the listener on `port` and makes it prove that it knows the token.
-    ///
-    /// # Errors
-    /// [`ClientError`]; no user data was sent.
     pub async fn open(port: u16, token: &Token) -> Result<Self, ClientError> {
         // A listener that disconnects or speaks another protocol is not the daemon.
         let gone = |_| ClientError::NotTheDaemon { port };
@@ -141,9 +138,6 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// Passes each piece of an answer to `tell`, except the last one, which is returned.
-///
-/// # Errors
-/// [`ClientError::Broken`] if there was none.
 async fn last_piece(body: Body, tell: impl Fn(&str)) -> Result<String, ClientError> {
     let (mut body, mut heard, mut last) = (body.into_data_stream(), Vec::new(), None);
     while let Some(Ok(bytes)) = body.next().await {

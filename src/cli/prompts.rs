@@ -1,12 +1,12 @@
 //! `steward prompts`: the notes that a person uses as prompts, and examples to begin with.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::client;
+use super::consent;
 use super::failure::Failure;
 use super::history::call;
 use super::output::{Output, Paint};
@@ -50,21 +50,18 @@ pub enum PromptsAction {
 }
 
 /// Lists, prints or adds prompts.
-///
-/// # Errors
-/// The vault cannot be read, or there is no prompt of this name.
 pub fn run(
     session: &Session,
     arguments: &PromptsArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let found = found(session, output)?;
     match &arguments.action {
         None | Some(PromptsAction::List) => list(&found, output)?,
         Some(PromptsAction::Show { name }) => show(session, &found, name, output)?,
         Some(PromptsAction::Add { names, yes }) => add(session, &found, names, *yes, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn found(session: &Session, output: &Output) -> Result<PromptsResult, Failure> {
@@ -171,11 +168,8 @@ fn add(
             let (path, text) = (visible(&example.path), visible_lines(&example.text));
             writeln!(terminal, "{path}\n{}\n", text.trim_end())?;
         }
-        write!(terminal, "Write {} into the vault? [y/N] ", notes(examples.len()))?;
-        terminal.flush()?;
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer)?;
-        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        let question = format!("Write {} into the vault?", notes(examples.len()));
+        if !consent::says_yes(&question)? {
             return Err(Failure::other("denied", "nothing was done", ""));
         }
     }

@@ -1,7 +1,6 @@
 //! `steward query`: the notes that match a condition, or a view of a base, as a table.
 
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -81,15 +80,10 @@ pub enum Format {
 }
 
 /// Prints the rows, or why a note is or is not among them.
-pub fn run(
-    session: &Session,
-    query: &QueryArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, query: &QueryArguments, output: &Output) -> Result<(), Failure> {
     if query.explain.is_some() {
         let found = page(session, query, query.first_result.get(), 1, output)?;
-        output.paged().answer(&found.data, &found.text)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.paged().answer(&found.data, &found.text)?);
     }
     let format = if output.json() { Format::Json } else { query.format };
     let default = if format == Format::Table { TABLE_ROWS } else { usize::MAX };
@@ -116,7 +110,7 @@ pub fn run(
             output.text(&paths.join("\n"))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The answer with up to `most` rows; makes several calls if one cannot return as many.

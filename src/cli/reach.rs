@@ -85,21 +85,16 @@ fn call_once(
     way: Way,
     agreed: Option<String>,
 ) -> Result<Answer<Value>, Failure> {
-    if let Some((running, state)) = session.running(root).filter(|_| !way.direct) {
-        match through_daemon(&running, &state, name, &arguments, way, agreed.clone()) {
-            // Left over from an ended daemon; another process now has its id.
-            Err(ThroughError::NobodyThere) => {}
-            Err(ThroughError::Failure(failure)) => return Err(*failure),
-            Ok(answer) => return Ok(answer),
-        }
+    if let Some((running, state)) = session.running(root).filter(|_| !way.direct)
+        && let Some(answer) =
+            through_daemon(&running, &state, name, &arguments, way, agreed.clone())?
+    {
+        return Ok(answer);
     }
     directly(session, root, name, arguments, way, agreed)
 }
 
 /// Sends the running daemon a request other than a tool call; `None` without a daemon.
-///
-/// # Errors
-/// The daemon cannot be reached, or answers with an error.
 pub fn ask<P: MethodParams>(
     session: &Session,
     root: &Path,
@@ -109,9 +104,6 @@ pub fn ask<P: MethodParams>(
 }
 
 /// Like [`ask`], without a time limit.
-///
-/// # Errors
-/// As [`ask`].
 pub fn ask_for_long<P: MethodParams>(
     session: &Session,
     root: &Path,
@@ -126,18 +118,13 @@ fn ask_within<P: MethodParams>(
     params: &P,
     is_long: bool,
 ) -> Result<Option<P::Result>, Failure> {
-    let Some((running, state)) = session.running(root) else { return Ok(None) };
-    match say(&running, &state, params, is_long) {
-        Err(ThroughError::NobodyThere) => Ok(None),
-        Err(ThroughError::Failure(failure)) => Err(*failure),
-        Ok(answer) => Ok(Some(answer)),
+    match session.running(root) {
+        Some((running, state)) => ask_running(&running, &state, params, is_long),
+        None => Ok(None),
     }
 }
 
 /// Runs `work` on the vault in this process; holds the vault's lock if `changes` is set.
-///
-/// # Errors
-/// The errors of `work` and of opening the vault.
 pub fn here<T>(
     session: &Session,
     root: &Path,
@@ -164,17 +151,6 @@ pub fn here<T>(
     done
 }
 
-enum ThroughError {
-    NobodyThere,
-    Failure(Box<Failure>),
-}
-
-impl<T: Into<Failure>> From<T> for ThroughError {
-    fn from(failure: T) -> Self {
-        Self::Failure(Box::new(failure.into()))
-    }
-}
-
 fn through_daemon(
     running: &Running,
     state: &Path,
@@ -182,7 +158,7 @@ fn through_daemon(
     arguments: &Map<String, Value>,
     way: Way,
     agreed: Option<String>,
-) -> Result<Answer<Value>, ThroughError> {
+) -> Result<Option<Answer<Value>>, Failure> {
     let ours = CallVaultMeta {
         confirmed: way.confirmed,
         agreed,
@@ -195,21 +171,21 @@ fn through_daemon(
         arguments: arguments.clone(),
         meta: vault.map(|vault| CallMeta { vault: Some(vault) }),
     };
-    let answer = say(running, state, &params, false)?;
+    let Some(answer) = ask_running(running, state, &params, false)? else { return Ok(None) };
     if answer.is_error {
-        return Err(Failure::of_tool(answer.structured_content).into());
+        return Err(Failure::of_tool(answer.structured_content));
     }
     let text = answer.content.into_iter().map(|Content::Text { text }| text);
-    Ok(Answer::new(text.collect::<Vec<_>>().join("\n"), answer.structured_content))
+    Ok(Some(Answer::new(text.collect::<Vec<_>>().join("\n"), answer.structured_content)))
 }
 
-/// One request to the daemon, on a connection of its own.
-fn say<P: MethodParams>(
+/// One request to the daemon, on a connection of its own; `None` if it has ended, and another process may have its id.
+pub(super) fn ask_running<P: MethodParams>(
     running: &Running,
     state: &Path,
     params: &P,
     is_long: bool,
-) -> Result<P::Result, ThroughError> {
+) -> Result<Option<P::Result>, Failure> {
     let token = Token::load_or_create(&folders::token_file(state))?;
     let answer = client::runtime()?.block_on(async {
         let mut client = Client::connect(running, &token).await?;
@@ -221,8 +197,8 @@ fn say<P: MethodParams>(
         answer
     });
     match answer {
-        Err(ClientError::NobodyThere { .. }) => Err(ThroughError::NobodyThere),
-        other => Ok(other?),
+        Err(ClientError::NobodyThere { .. }) => Ok(None),
+        answer => Ok(Some(answer?)),
     }
 }
 
@@ -258,9 +234,6 @@ fn directly(
 }
 
 /// The servers of the vault's settings, in this process.
-///
-/// # Errors
-/// The settings are wrong, or the state folder cannot be used.
 pub fn servers(session: &Session, root: &Path) -> Result<Servers, Failure> {
     let state = session.folders.prepare(root)?;
     let (folders, environment) = (&session.folders, &session.environment);

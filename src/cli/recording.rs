@@ -19,9 +19,6 @@ use crate::workflows::report::key;
 const RUN: &str = "run.json";
 
 /// Reads a definition; `-` is stdin.
-///
-/// # Errors
-/// The system's error; the file is not text or over 1 MB.
 pub fn definition(file: &Path) -> Result<String, Failure> {
     let bytes = match file.as_os_str() == "-" {
         true => {
@@ -45,9 +42,6 @@ pub fn definition(file: &Path) -> Result<String, Failure> {
 
 /// Writes the recording of a run into a folder, which is created if it is missing: one file per
 /// step, and one for the run.
-///
-/// # Errors
-/// The folder already has a recording; the answer was too long to record; the system's error.
 pub fn write(folder: &Path, result: &WorkflowResult) -> Result<(), Failure> {
     if result.cut {
         let hint = "run it with `--direct` while no daemon runs, or with less to do";
@@ -85,9 +79,6 @@ pub fn write(folder: &Path, result: &WorkflowResult) -> Result<(), Failure> {
 }
 
 /// Refuses a folder that has a recording, before another run starts.
-///
-/// # Errors
-/// The folder has a recording.
 pub fn check_free(folder: &Path) -> Result<(), Failure> {
     let has_steps = std::fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.any(|entry| {
@@ -106,9 +97,6 @@ pub fn check_free(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Reads a recording.
-///
-/// # Errors
-/// There is no recording, or one of its files was not written by the steward.
 pub fn read(folder: &Path) -> Result<Recording, Failure> {
     let failed = |name: &Path, reason: String| {
         let message = format!("could not read `{}`: {reason}", name.display());

@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,14 +48,7 @@ next, in another terminal: `steward search WORDS`, `steward open` for the chat i
 for Obsidian, `steward models` for a language model. Ctrl-C stops the daemon; `steward service install` keeps it running.";
 
 /// Runs the daemon until a signal stops it. The port is already in the settings.
-///
-/// # Errors
-/// Why the daemon could not start or continue.
-pub fn run(
-    session: &Session,
-    arguments: &ServeArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
     if !arguments.yes {
         is_meant(session, output)?;
     }
@@ -81,7 +73,7 @@ pub fn run(
         progress: &|entries| progress.seen(entries),
         ready: &|ready| announce(ready, output),
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Whether to serve a folder that is not a vault: asks on a terminal, refuses the home folder and

@@ -33,12 +33,10 @@ pub struct Session {
     pub environment: Environment,
     /// The steward's own folders.
     pub folders: Folders,
-    /// The effective settings.
     pub settings: Settings,
     /// The error in the settings file. `settings` are the defaults then, and only the running
     /// daemon may be asked: it uses the settings that it read before.
     pub fault: Option<Failure>,
-    /// The settings given as flags.
     pub flags: Flags,
     pub log: Log,
     /// Obsidian's own configuration.
@@ -48,9 +46,6 @@ pub struct Session {
 impl Session {
     /// Reads settings and environment, starts the log (with the level `usual` if none is set), and
     /// prints notices.
-    ///
-    /// # Errors
-    /// The settings are invalid, or there is no folder for the steward's files.
     pub fn start(
         flags: Flags,
         usual: Level,
@@ -91,9 +86,6 @@ impl Session {
     }
 
     /// The settings, for work in this process.
-    ///
-    /// # Errors
-    /// The file has errors, so that the settings are unknown.
     pub fn config(&self) -> Result<&Config, Failure> {
         match &self.fault {
             Some(fault) => Err(fault.clone()),
@@ -102,9 +94,6 @@ impl Session {
     }
 
     /// The selected vault, without printing notices.
-    ///
-    /// # Errors
-    /// There is none or several, or the named folder cannot be a vault.
     pub fn choose(&self) -> Result<Choice, Failure> {
         Ok(vaults::choose(
             self.settings.vault.clone(),
@@ -115,9 +104,6 @@ impl Session {
     }
 
     /// The selected vault; prints its notices, and that its daemon is of another version.
-    ///
-    /// # Errors
-    /// As [`Session::choose`].
     pub fn vault(&self, output: &Output) -> Result<PathBuf, Failure> {
         let root = self.chosen(output)?;
         if let Some((running, _)) = self.running(&root)
@@ -129,9 +115,6 @@ impl Session {
     }
 
     /// Like [`Session::vault`], with the notices of the choice alone.
-    ///
-    /// # Errors
-    /// As [`Session::choose`].
     pub fn chosen(&self, output: &Output) -> Result<PathBuf, Failure> {
         let choice = self.choose()?;
         choice.notices.iter().for_each(|notice| output.notice(notice));

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::{self, Client, ClientError};
 use super::failure::{Failure, USAGE};
 use super::output::Output;
+use super::reach;
 use crate::config::change::{self, ChangeError};
-use crate::config::folders::{self, Folders};
+use crate::config::folders::Folders;
 use crate::config::layers::{self, Flags};
 use crate::config::live::Live;
 use crate::config::running::Running;
@@ -19,7 +19,6 @@ use crate::policy::Scope;
 use crate::protocol::settings::{
     Setting, SettingSource, SettingsGetParams, SettingsGetResult, TakesEffect,
 };
-use crate::server::token::Token;
 use crate::vault::View;
 
 /// The source of the settings.
@@ -28,7 +27,6 @@ pub struct Place {
     environment: Environment,
     folders: Folders,
     flags: Flags,
-    /// The absolute path of the file.
     file: PathBuf,
     named: bool,
 }
@@ -66,28 +64,12 @@ impl Place {
         let Some((running, state)) = Running::find(&self.folders, &choice.root) else {
             return Ok(None);
         };
-        let token = Token::load_or_create(&folders::token_file(&state))?;
-        let asked = client::runtime()?.block_on(async {
-            let mut client = Client::connect(&running, &token).await?;
-            let settings = client.call(&SettingsGetParams {}).await;
-            client.close().await;
-            settings
-        });
-        match asked {
-            Ok(settings) => {
-                Ok(Some(settings)
-                    .filter(|settings| self.file.as_path() == Path::new(&settings.file)))
-            }
-            Err(ClientError::NobodyThere { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let asked = reach::ask_running(&running, &state, &SettingsGetParams {}, false)?;
+        Ok(asked.filter(|settings| self.file.as_path() == Path::new(&settings.file)))
     }
 }
 
 /// Prints every setting.
-///
-/// # Errors
-/// The settings are invalid, or the daemon cannot be asked.
 pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {
@@ -112,9 +94,6 @@ pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
 }
 
 /// Prints the value of one setting: text as it is, anything else as JSON.
-///
-/// # Errors
-/// The setting does not exist, or as [`list`].
 pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     let setting = find(&settings, key)?;

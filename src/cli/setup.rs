@@ -2,7 +2,6 @@
 //! written.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
@@ -50,11 +49,7 @@ pub struct SetupArguments {
 /// # Errors
 /// No model is found or chosen, it does not answer, or the settings cannot be written. Nothing has
 /// changed then, except that an entered key is stored.
-pub fn run(
-    session: &Session,
-    arguments: &SetupArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &SetupArguments, output: &Output) -> Result<(), Failure> {
     let settings = &session.settings.config.models;
     let model = match &arguments.model {
         Some(model) => model.clone(),
@@ -68,8 +63,7 @@ pub fn run(
     let said: String = answer.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
     let text =
         format!("{model} answers: {said}\nit is used from now on; `steward chat` talks to it");
-    output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)?)
 }
 
 /// A model found on this machine, or reached with a key.

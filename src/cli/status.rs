@@ -4,17 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
 
-use super::client::{self, Client, ClientError};
 use super::failure::Failure;
 use super::output::Output;
 use super::reach;
 use super::session::Session;
-use crate::config::folders;
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
@@ -23,7 +20,6 @@ use crate::protocol::status::{
     Confinement, ConfinementState, KnowledgeState, MemoryState, StatusParams, StatusResult,
     Watching,
 };
-use crate::server::token::Token;
 
 /// The period in which calls are counted, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -43,14 +39,7 @@ pub struct StatusArguments {
 }
 
 /// Prints the state of the vault's daemon, or that there is none.
-///
-/// # Errors
-/// There is no vault, or the daemon cannot be asked.
-pub fn run(
-    session: &Session,
-    arguments: &StatusArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &StatusArguments, output: &Output) -> Result<(), Failure> {
     if arguments.all {
         return all(session, output);
     }
@@ -84,28 +73,25 @@ pub fn run(
             output.answer(&value, format!("no daemon serves {}; {text}", root.display()))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints every daemon of this user.
-fn all(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+fn all(session: &Session, output: &Output) -> Result<(), Failure> {
     let daemons: Vec<Running> =
         Running::all(&session.folders).into_iter().map(|(running, _)| running).collect();
     if output.json() {
-        output.json_value(&json!({ "daemons": daemons }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&json!({ "daemons": daemons }))?);
     }
     if daemons.is_empty() {
-        output.text("no daemon runs; `steward serve` starts one")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.text("no daemon runs; `steward serve` starts one")?);
     }
     let mut rows = vec![["VAULT", "ADDRESS", "PID", "SINCE"].map(str::to_owned).to_vec()];
     rows.extend(daemons.into_iter().map(|one| {
         let address = format!("ws://127.0.0.1:{}/v1", one.port);
         vec![one.vault, address, one.pid.to_string(), one.started_at]
     }));
-    output.text(&output.table(&rows))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&output.table(&rows))?)
 }
 
 /// The number of calls per tool in the last day.
@@ -252,7 +238,6 @@ pub(super) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// The state of the SmartHole connection, in words.
 fn smarthole(state: &SmartHoleState) -> String {
     let mut words = match state.state {
         SmartHoleConnection::Disabled => "off".to_owned(),
@@ -305,19 +290,6 @@ pub fn settings_problem(problem: &ConfigProblem) -> String {
 }
 
 /// The state that the running daemon reports; `None` if none answers.
-///
-/// # Errors
-/// The daemon cannot be asked.
 pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>, Failure> {
-    let token = Token::load_or_create(&folders::token_file(state))?;
-    let status = client::runtime()?.block_on(async {
-        let mut client = Client::connect(running, &token).await?;
-        let status = client.call(&StatusParams {}).await;
-        client.close().await;
-        status
-    });
-    match status {
-        Err(ClientError::NobodyThere { .. }) => Ok(None),
-        status => Ok(Some(status?)),
-    }
+    reach::ask_running(running, state, &StatusParams {}, false)
 }

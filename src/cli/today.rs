@@ -1,7 +1,5 @@
 //! `steward today`: the open tasks that are due, found with the search tool.
 
-use std::process::ExitCode;
-
 use chrono::NaiveDate;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -27,7 +25,7 @@ struct Task {
 }
 
 /// Prints the open tasks due today or earlier, the oldest first.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     let today = chrono::Local::now().date_naive();
     let pattern = format!("{}{})", TASK, up_to(today));
     let arguments = json!({
@@ -43,7 +41,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         output.json_value(
             &json!({ "today": today.to_string(), "tasks": tasks, "whole": is_whole }),
         )?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let mut lines: Vec<String> = tasks.iter().map(|task| shown(output, task, today)).collect();
     lines.push(match tasks.len() {
@@ -54,8 +52,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     if !is_whole {
         lines.push("[there are more notes than were searched]".to_owned());
     }
-    output.text(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&lines.join("\n"))?)
 }
 
 /// When a task is due.

@@ -1,7 +1,5 @@
 //! `steward token`: the token with which a client authenticates.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::json;
 
@@ -24,14 +22,7 @@ pub struct TokenArguments {
 }
 
 /// Prints the vault's token, creating it on first use; `--rotate` replaces it.
-///
-/// # Errors
-/// No vault, or the token cannot be read or written.
-pub fn run(
-    session: &Session,
-    arguments: &TokenArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &TokenArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let state = match session.running(&root) {
         Some((_, state)) => state,
@@ -44,6 +35,5 @@ pub fn run(
     let wanted = arguments.scope.as_deref().unwrap_or(Scope::Person.word());
     let scope = Scope::ALL.into_iter().find(|scope| scope.word() == wanted);
     let token = token.scoped(scope.unwrap_or_default());
-    output.answer(&json!({ "token": token.reveal() }), token.reveal())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!({ "token": token.reveal() }), token.reveal())?)
 }

@@ -1,7 +1,5 @@
 //! `steward tools`: lists the tools.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -9,11 +7,10 @@ use super::output::Output;
 use crate::tools::Registry;
 
 /// Prints the tools, or with `--json` their MCP definitions.
-pub fn run(output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(output: &Output) -> Result<(), Failure> {
     let tools = Registry::built_in();
     if output.json() {
-        output.json_value(&json!({ "tools": tools.iter().collect::<Vec<_>>() }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&json!({ "tools": tools.iter().collect::<Vec<_>>() }))?);
     }
     let mut rows = vec![["TOOL", "TIER", "WHAT IT DOES"].map(str::to_owned).to_vec()];
     for tool in tools.iter() {
@@ -21,6 +18,5 @@ pub fn run(output: &Output) -> Result<ExitCode, Failure> {
         let tier = tier.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
         rows.push(vec![tool.name.clone(), tier, tool.title.clone()]);
     }
-    output.text(&output.table(&rows))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.text(&output.table(&rows))?)
 }

@@ -7,7 +7,6 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
@@ -55,7 +54,6 @@ struct Found {
     services: Vec<service::Plan>,
     /// Completions and man pages that a person made.
     scripts: Vec<PathBuf>,
-    /// Vaults with the plugin.
     plugins: Vec<PathBuf>,
     histories: Vec<History>,
     /// The folder with settings and keys, if it is there.
@@ -64,14 +62,11 @@ struct Found {
 }
 
 /// Shows what is stored where, asks, and removes what was agreed to.
-///
-/// # Errors
-/// Nobody agreed, a daemon still runs, or something cannot be removed.
 pub fn run(
     session: &Session,
     arguments: &UninstallArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let found = look(session);
     if !arguments.dry_run {
         if !output.json() {
@@ -83,7 +78,7 @@ pub fn run(
         };
         if !agreed(arguments.yes, &question)? {
             output.notice("nothing was removed");
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         remove(session, &found, arguments, output)?;
     }
@@ -103,8 +98,7 @@ pub fn run(
         true => summary(&found, arguments.purge),
         false => format!("done; to remove the program itself: {}", found.installed.remove),
     };
-    output.answer(&value, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&value, text)?)
 }
 
 fn look(session: &Session) -> Found {

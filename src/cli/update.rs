@@ -1,7 +1,5 @@
 //! `steward update`: how this program is updated and, if asked for, whether there is a newer version.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -26,14 +24,7 @@ pub struct UpdateArguments {
 }
 
 /// Shows how the program was installed and is updated. Asks the network only with `--check`.
-///
-/// # Errors
-/// No address is known, or it does not answer with a version.
-pub fn run(
-    session: &Session,
-    arguments: &UpdateArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &UpdateArguments, output: &Output) -> Result<(), Failure> {
     let installed = Installation::of_process(&session.environment);
     let own = Version::own();
     let newest = match arguments.check {
@@ -56,8 +47,7 @@ pub fn run(
         "isCurrent": newest.map(|newest| newest <= own),
         "installed": installed,
     });
-    output.answer(&value, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&value, text)?)
 }
 
 fn newest(session: &Session, installed: &Installation) -> Result<Version, Failure> {
@@ -84,7 +74,6 @@ fn newest(session: &Session, installed: &Installation) -> Result<Version, Failur
     version.ok_or_else(|| failed(format!("it names no version: {}", shortened(&answer))))
 }
 
-/// The beginning of an answer, for an error.
 fn shortened(answer: &Value) -> String {
     answer.to_string().chars().take(80).collect()
 }

@@ -1,7 +1,6 @@
 //! `steward vaults`: the known vaults, and the one used here.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde_json::json;
 
@@ -12,10 +11,7 @@ use crate::config::folders::same_folder;
 use crate::config::vaults::all_known;
 
 /// Prints the vaults of Obsidian's list and those that were served, marked as open, missing, served or chosen.
-///
-/// # Errors
-/// stdout cannot be written. It is no error if no vault would be selected: the output says so.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     let choice = session.choose();
     let chosen = choice.as_ref().ok();
     let is_chosen = |path: &Path| chosen.is_some_and(|c| same_folder(path, &c.root));
@@ -36,8 +32,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         let chosen = chosen.map(
             |choice| json!({ "path": choice.root.to_string_lossy(), "because": choice.origin }),
         );
-        output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?);
     }
     if vaults.is_empty() {
         output.text("no vaults are known: none in Obsidian's list, and none was served before")?;
@@ -67,5 +62,5 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
         }
         Err(failure) => format!("no vault is used here: {}", failure.message),
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

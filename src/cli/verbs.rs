@@ -2,7 +2,6 @@
 //! Each calls one tool and prints its answer.
 
 use std::io::Read as _;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -173,11 +172,7 @@ pub struct TagsArguments {
 }
 
 /// Prints the lines that match.
-pub fn search(
-    session: &Session,
-    search: &SearchArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn search(session: &Session, search: &SearchArguments, output: &Output) -> Result<(), Failure> {
     let words = search.words.join(" ");
     let pattern = if search.regex { words } else { regex::escape(&words) };
     let mode = match (search.names, search.count) {
@@ -196,15 +191,11 @@ pub fn search(
     given(&mut arguments, "file_pattern", search.files.as_ref());
     let found = call(session, SearchFiles::NAME, arguments, Way::default(), output)?;
     let text = paint::hits(output, &words::answer(&found.text), &pattern);
-    output.paged().answer(&found.data, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.paged().answer(&found.data, text)?)
 }
 
 /// Prints a note unchanged, or a range of its lines with their numbers.
-///
-/// # Errors
-/// The tool's error; an invalid range.
-pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<(), Failure> {
     if let Some(at) = &read.at {
         return as_of::show(session, Some(&read.name), at, output);
     }
@@ -223,8 +214,7 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
             // The tool says what else it is, or gives its text.
             Err(failure) if failure.code == BINARY => {}
             whole => {
-                output.paged().text(&whole?.text)?;
-                return Ok(ExitCode::SUCCESS);
+                return Ok(output.paged().text(&whole?.text)?);
             }
         }
     }
@@ -242,7 +232,7 @@ fn range(lines: &str) -> Option<(i64, i64)> {
 }
 
 /// Lists a folder, or the entries that match a pattern.
-pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<(), Failure> {
     if let Some(at) = &list.at {
         return as_of::show(session, list.place.as_deref(), at, output);
     }
@@ -255,10 +245,7 @@ pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<
 }
 
 /// Creates a note; never overwrites one.
-///
-/// # Errors
-/// The tool's error; stdin cannot be read.
-pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<(), Failure> {
     let mut text = new.text.join(" ");
     if new.text == ["-"] {
         text.clear();
@@ -289,8 +276,7 @@ pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<Exi
         }
         _ => failure,
     })?;
-    shown(&made, output)?;
-    Ok(ExitCode::SUCCESS)
+    shown(&made, output)
 }
 
 /// Adds `.md` unless the name has an extension that Obsidian knows: `Version 1.2` has none.
@@ -303,22 +289,14 @@ fn as_note(name: &str) -> String {
 }
 
 /// Copies a file; links in the copy lead to the same targets.
-pub fn copy(
-    session: &Session,
-    copied: &CopyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn copy(session: &Session, copied: &CopyArguments, output: &Output) -> Result<(), Failure> {
     let arguments =
         json!({ "source": copied.name, "destination": copied.to, "dry_run": copied.dry_run });
     answer(session, Copy::NAME, arguments, Way::agreed(copied.yes), output)
 }
 
 /// Moves or renames an entry, and updates the links to it.
-pub fn move_to(
-    session: &Session,
-    moved: &MoveArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn move_to(session: &Session, moved: &MoveArguments, output: &Output) -> Result<(), Failure> {
     let arguments =
         json!({ "source": moved.name, "destination": moved.to, "dry_run": moved.dry_run });
     answer(session, Move::NAME, arguments, Way::agreed(moved.yes), output)
@@ -329,17 +307,13 @@ pub fn delete(
     session: &Session,
     deleted: &DeleteArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let arguments = json!({ "path": deleted.name });
     answer(session, Delete::NAME, arguments, Way::agreed(deleted.yes), output)
 }
 
 /// Prints a daily note, or adds to it.
-pub fn daily(
-    session: &Session,
-    daily: &DailyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn daily(session: &Session, daily: &DailyArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "create": !daily.no_create });
     let day = Some(daily.day.join(" ")).filter(|day| !day.is_empty());
     given(&mut arguments, "date", day.as_ref());
@@ -348,7 +322,7 @@ pub fn daily(
 }
 
 /// Prints the tags, the most frequent first.
-pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<(), Failure> {
     let mut arguments = json!({ "first_result": tags.first_result });
     given(&mut arguments, "path", tags.place.as_ref());
     answer(session, ListTags::NAME, arguments, Way::default(), output)

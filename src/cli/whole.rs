@@ -25,9 +25,6 @@ pub struct Whole {
 
 impl Whole {
     /// Reads the note called `name`.
-    ///
-    /// # Errors
-    /// The tool's error, the note is changing, or the file is no text: code `binary_file`.
     pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
         let ask = |arguments: Value, output: &Output| {
             let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);

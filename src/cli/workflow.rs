@@ -40,14 +40,6 @@ use crate::workflows::{Around, Start, WorkflowError, Workflows, described};
 /// The most lines shown of a step's output.
 const SHOWN: usize = 10;
 
-/// The arguments of `workflow`.
-#[derive(Debug, Args)]
-pub struct WorkflowArguments {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: WorkflowAction,
-}
-
 /// Actions on workflows.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowAction {
@@ -115,15 +107,12 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// Checks, runs, resumes or lists workflows.
-///
-/// # Errors
-/// The definition's errors; missing inputs; the error of the daemon or the vault.
 pub fn run(
     session: &dyn Fn() -> Result<Session, Failure>,
-    arguments: &WorkflowArguments,
+    action: &WorkflowAction,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    match &arguments.action {
+    match action {
         WorkflowAction::Check { files } => check(files, output),
         WorkflowAction::Run(arguments) => start(session, arguments, output),
         WorkflowAction::Resume { run, how } => {
@@ -136,7 +125,9 @@ pub fn run(
             let result = there.resume(&params)?;
             finish(&there, result, how, output)
         }
-        WorkflowAction::List { limit } => list(&session()?, *limit, output),
+        WorkflowAction::List { limit } => {
+            list(&session()?, *limit, output).map(|()| ExitCode::SUCCESS)
+        }
     }
 }
 
@@ -275,7 +266,7 @@ fn asked(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>, Fa
     Ok((!answers.is_empty()).then_some(answers))
 }
 
-fn list(session: &Session, limit: u32, output: &Output) -> Result<ExitCode, Failure> {
+fn list(session: &Session, limit: u32, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let params = WorkflowListParams { limit: Some(limit) };
     let listed = match reach::ask(session, &root, &params)? {
@@ -299,8 +290,7 @@ fn list(session: &Session, limit: u32, output: &Output) -> Result<ExitCode, Fail
     } else {
         output.table(&rows)
     };
-    output.answer(&listed, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&listed, text)?)
 }
 
 /// Runs workflows in the daemon, or in this process without one.

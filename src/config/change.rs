@@ -24,7 +24,6 @@ pub enum ChangeError {
     #[error("`{name}` cannot be {value}: {reason}")]
     Invalid {
         name: String,
-        /// The value as JSON.
         value: Value,
         reason: String,
         /// Which values are valid.
@@ -33,13 +32,11 @@ pub enum ChangeError {
     /// The file cannot be edited as it is.
     #[error("could not change `{}`: {source}", path.display())]
     Edit { path: PathBuf, source: EditError },
-    /// The file cannot be read.
     #[error(transparent)]
     Unreadable(ConfigError),
     /// Another program changed the file in the meantime.
     #[error("`{}` was changed by another program at the same time", .0.display())]
     Raced(PathBuf),
-    /// The file cannot be written.
     #[error("could not write `{}`: {source}", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
 }

@@ -14,7 +14,6 @@ use super::keys::commented_key;
 /// Why the text was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The current text is not valid TOML.
     #[error("the file is not valid TOML: {0}")]
     NotToml(String),
     /// The value has no TOML form.
@@ -220,7 +219,6 @@ fn replaced(text: &str, span: Range<usize>, by: &str) -> String {
     format!("{}{by}{}", &text[..span.start], &text[span.end..])
 }
 
-/// Removes the lines that `span` touches.
 fn without_lines(text: &str, span: Range<usize>) -> String {
     let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let after = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at + 1);

@@ -29,41 +29,23 @@ pub struct Config {
     pub path: Option<PathBuf>,
     /// The rest of `[vault]`.
     pub vault: vault::Settings,
-    /// `[server]`.
     pub server: server::Settings,
-    /// `[acp]`.
     pub acp: server::AcpSettings,
-    /// `[search]`.
     pub search: search::Settings,
-    /// `[knowledge]`.
     pub knowledge: knowledge::Settings,
-    /// `[journal]`.
     pub journal: journal::Settings,
-    /// `[organize]`.
     pub organize: organize::Settings,
-    /// `[policy]`.
     pub policy: policy::Settings,
-    /// `[hooks]`.
     pub hooks: hooks::Settings,
-    /// `[agent]`.
     pub agent: agent::TurnSettings,
-    /// `[agents]`.
     pub agents: agent::Agents,
-    /// `[conversation]`.
     pub conversation: agent::ConversationSettings,
-    /// `[models]`.
     pub models: llm::Settings,
-    /// `[mcp]`.
     pub mcp: mcp::Settings,
-    /// `[servers]`.
     pub servers: servers::Settings,
-    /// `[smarthole]`.
     pub smarthole: smarthole::Settings,
-    /// `[log]`.
     pub log: log::Settings,
-    /// `[security]`.
     pub security: security::Settings,
-    /// `[update]`.
     pub update: updates::Settings,
 }
 
@@ -85,7 +67,6 @@ pub enum ConfigError {
         /// What to write instead.
         hint: Option<String>,
     },
-    /// An environment variable has an invalid value.
     #[error("the environment variable `{name}` cannot be `{value}`: {reason}")]
     Variable { name: &'static str, value: String, reason: String },
 }
@@ -129,9 +110,6 @@ pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
 }
 
 /// Reads the bytes of the settings file.
-///
-/// # Errors
-/// [`ConfigError::Unreadable`] if it is missing, too large, not a file or not readable.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;
@@ -145,9 +123,6 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
 }
 
 /// Parses a file's bytes. `path` is for messages and resolves relative vault paths.
-///
-/// # Errors
-/// [`ConfigError::Fault`] with line and column.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     // Windows editors prepend a byte order mark.
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -204,7 +179,10 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
             "log" => loaded.config.log = source.section("log", value)?,
             "security" => loaded.config.security = source.section("security", value)?,
             "update" => loaded.config.update = source.section("update", value)?,
-            unknown => return Err(source.unknown_key(key_span, unknown, None, SECTIONS)),
+            unknown => {
+                let (sections, _): (Vec<_>, Vec<_>) = known_keys().into_iter().unzip();
+                return Err(source.unknown_key(key_span, unknown, None, &sections));
+            }
         }
     }
     Ok(loaded)
@@ -240,28 +218,6 @@ pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
     Some(loaded)
 }
 
-/// The valid top-level keys.
-const SECTIONS: &[&str] = &[
-    "vault",
-    "server",
-    "search",
-    "knowledge",
-    "journal",
-    "organize",
-    "policy",
-    "hooks",
-    "agent",
-    "agents",
-    "conversation",
-    "models",
-    "mcp",
-    "servers",
-    "smarthole",
-    "log",
-    "security",
-    "update",
-];
-
 /// The names of the settings that `section` sets.
 fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
     match value {
@@ -273,33 +229,18 @@ fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
     }
 }
 
-/// Every key of every section, for suggestions across sections.
-fn known_keys() -> Vec<(&'static str, Vec<String>)> {
-    fn keys(settings: impl Serialize) -> Vec<String> {
-        match serde_json::to_value(settings) {
-            Ok(Value::Object(map)) => map.into_iter().map(|(key, _)| key).collect(),
-            _ => Vec::new(),
-        }
-    }
-    let mut vault = keys(vault::Settings::default());
-    vault.push("path".to_owned());
-    vec![
-        ("vault", vault),
-        ("server", keys(server::Settings::default())),
-        ("search", keys(search::Settings::default())),
-        ("knowledge", keys(knowledge::Settings::default())),
-        ("journal", keys(journal::Settings::default())),
-        ("organize", keys(organize::Settings::default())),
-        ("policy", keys(policy::Settings::default())),
-        ("hooks", keys(hooks::Settings::default())),
-        ("agent", keys(agent::TurnSettings::default())),
-        ("models", keys(llm::Settings::default())),
-        ("mcp", keys(mcp::Settings::default())),
-        ("smarthole", keys(smarthole::Settings::default())),
-        ("log", keys(log::Settings::default())),
-        ("security", keys(security::Settings::default())),
-        ("update", keys(updates::Settings::default())),
-    ]
+/// Every section with its keys, for suggestions.
+fn known_keys() -> Vec<(String, Vec<String>)> {
+    let Ok(Value::Object(sections)) = serde_json::to_value(Config::default()) else {
+        return Vec::new();
+    };
+    let keys = |(section, keys): (String, Value)| {
+        let Value::Object(keys) = keys else { return None };
+        let path = (section == "vault").then(|| "path".to_owned());
+        let keys = keys.into_iter().map(|(key, _)| key).chain(path).collect();
+        Some((section, keys))
+    };
+    sections.into_iter().filter_map(keys).collect()
 }
 
 /// The text and its path, to convert byte ranges to positions.
@@ -423,9 +364,9 @@ impl Source<'_> {
     ) -> ConfigError {
         let place = section.map(|name| format!(" in [{name}]")).unwrap_or_default();
         let message = format!("unknown key `{key}`{place}");
-        let elsewhere = known_keys()
-            .into_iter()
-            .find(|(name, keys)| Some(*name) != section && keys.iter().any(|other| other == key));
+        let elsewhere = known_keys().into_iter().find(|(name, keys)| {
+            Some(name.as_str()) != section && keys.iter().any(|other| other == key)
+        });
         let hint = match (nearest(key, known), elsewhere) {
             (_, Some((name, _))) => format!("`{key}` belongs under `[{name}]`"),
             (Some(right), None) => format!("did you mean `{right}`?"),

@@ -11,9 +11,6 @@ use std::path::Path;
 pub const TEMPLATE: &str = include_str!("template.toml");
 
 /// Writes the file and creates its folders; never overwrites a file.
-///
-/// # Errors
-/// `AlreadyExists`, or another system error.
 pub fn write(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)?;

@@ -24,7 +24,6 @@ pub struct Installation {
     pub by: String,
     /// What to do for a newer version.
     pub update: String,
-    /// What to do to remove the program.
     pub remove: String,
 }
 
@@ -83,7 +82,6 @@ fn undeleted(program: PathBuf) -> PathBuf {
     }
 }
 
-/// The place of the program.
 struct Place<'a> {
     program: &'a Path,
     environment: &'a Environment,

@@ -206,9 +206,6 @@ impl Keyring {
     }
 
     /// The path of the keyring's program.
-    ///
-    /// # Errors
-    /// [`KeyringError::Missing`] or [`KeyringError::Unknown`].
     pub fn program(&self) -> Result<PathBuf, KeyringError> {
         if self.system == System::Unknown {
             return Err(KeyringError::Unknown);

@@ -15,11 +15,8 @@ use crate::policy::Mode;
 /// Settings from the command line; `None` leaves a setting to the lower layers.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    /// `--config`.
     pub config: Option<PathBuf>,
-    /// `--vault`.
     pub vault: Option<PathBuf>,
-    /// `--port`.
     pub port: Option<u16>,
     /// `--log-level`, `-v`.
     pub level: Option<Level>,
@@ -37,7 +34,6 @@ pub enum Source {
 /// The merged settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The effective settings.
     pub config: Config,
     /// The settings file, whether or not it exists.
     pub file: PathBuf,
@@ -98,9 +94,6 @@ pub fn remains(flags: &Flags, environment: &Environment, folders: &Folders) -> O
 }
 
 /// Merges environment and flags into the file's settings; `file` is `None` if it does not exist.
-///
-/// # Errors
-/// [`ConfigError::Variable`].
 pub fn lay(
     loaded: Option<file::Loaded>,
     path: PathBuf,

@@ -53,13 +53,10 @@ impl std::fmt::Display for Problem {
 /// The result of checking the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// Nothing to report.
     Nothing,
     /// New settings are in effect.
     Reloaded {
-        /// The names of the changed settings.
         changed: Vec<String>,
-        /// The names of the settings that need a restart.
         needs_restart: Vec<String>,
     },
     /// The file is invalid; the old settings stay in effect.
@@ -104,7 +101,6 @@ struct State {
 pub struct Standing {
     /// The file's error, if any.
     pub problem: Option<Problem>,
-    /// The names of the settings that need a restart.
     pub needs_restart: Vec<String>,
 }
 
@@ -193,9 +189,6 @@ impl Live {
     }
 
     /// Changes one setting in the file with [`change::set`] and applies the file.
-    ///
-    /// # Errors
-    /// [`ChangeError`]; the file is unchanged.
     pub fn set(&self, name: &str, value: &Value) -> Result<News, ChangeError> {
         let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         // Report earlier changes by others separately.

@@ -55,7 +55,6 @@ struct State {
     settings: Settings,
     /// The models that the settings name outside the chain.
     others: Vec<String>,
-    /// The keys that the chain was built with.
     keys: Vec<Option<Key>>,
     chosen: Option<Model>,
     known: Known,
@@ -178,9 +177,6 @@ impl ChosenModels {
     }
 
     /// Stores a provider's key in its file, from the next turn on.
-    ///
-    /// # Errors
-    /// As [`vendor_keys::store`].
     pub fn store_key(&self, provider: &str, key: &Key) -> Result<(), KeyError> {
         vendor_keys::store(&self.0.folders, provider, key).map(drop)
     }

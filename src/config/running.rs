@@ -16,11 +16,8 @@ use crate::config::instance;
 #[serde(rename_all = "camelCase")]
 pub struct Running {
     pub pid: u32,
-    /// The port on 127.0.0.1.
     pub port: u16,
-    /// The protocol version.
     pub protocol: u32,
-    /// The program's version.
     pub version: String,
     /// The vault's canonical path.
     pub vault: String,

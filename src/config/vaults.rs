@@ -24,9 +24,7 @@ use crate::config::obsidian::{KnownVault, KnownVaults};
 pub enum Origin {
     /// `--vault`.
     Flag,
-    /// `STEWARD_VAULT`.
     Environment,
-    /// The settings file.
     Config,
     /// The working folder or a folder above it.
     Folder,
@@ -63,19 +61,12 @@ pub struct Choice {
 #[derive(Debug, thiserror::Error)]
 pub enum NoVault {
     #[error("the vault `{}` ({}) {reason}", path.display(), origin.words())]
-    Named {
-        /// The path as given.
-        path: PathBuf,
-        origin: Origin,
-        reason: String,
-        known: Vec<KnownVault>,
-    },
+    Named { path: PathBuf, origin: Origin, reason: String, known: Vec<KnownVault> },
     #[error("{} vaults are called `{name}`", known.len())]
     Ambiguous { name: String, known: Vec<KnownVault> },
     /// No vault was named or found.
     #[error("no vault found")]
     None { known: Vec<KnownVault> },
-    /// Several vaults are open in Obsidian.
     #[error("{} vaults are open in Obsidian, and none was named", known.iter().filter(|v| v.open).count())]
     Several { known: Vec<KnownVault> },
 }
@@ -126,9 +117,6 @@ pub fn marks(vault: &KnownVault) -> &'static str {
 
 /// Chooses the vault. `named`: the value from flag, environment or settings, whichever is
 /// strongest; a path, or the name of a vault that Obsidian knows or that was served before.
-///
-/// # Errors
-/// [`NoVault`] if the named one is not usable, or if none or several were found.
 pub fn choose(
     named: Option<(PathBuf, Origin)>,
     environment: &Environment,

@@ -33,7 +33,6 @@ pub enum Source {
     File {
         path: PathBuf,
     },
-    /// The system's keyring.
     Keyring,
 }
 
@@ -49,12 +48,7 @@ pub enum KeyError {
     },
     /// Others could read or change it.
     #[error("refused to use the key file `{}`: {reason}", path.display())]
-    Unsafe {
-        /// The file or its folder.
-        path: PathBuf,
-        reason: NotPrivate,
-    },
-    /// A file operation failed.
+    Unsafe { path: PathBuf, reason: NotPrivate },
     #[error("could not {doing} the key file `{}`: {source}", path.display())]
     Io {
         /// The verb: what failed.
@@ -97,9 +91,6 @@ pub fn file(folders: &Folders, provider: &str) -> PathBuf {
 }
 
 /// Looks for a provider's key everywhere, in `keyring` last, if given. Blocks.
-///
-/// # Errors
-/// As [`find`], and errors of the keyring.
 pub fn find_anywhere(
     known: &ProviderConfig,
     environment: &Environment,
@@ -141,9 +132,6 @@ pub fn find(
 }
 
 /// Reads the key file of this name; `None` if there is none.
-///
-/// # Errors
-/// [`KeyError`]: others can read it, or it holds no key.
 pub fn stored(folders: &Folders, name: &str) -> Result<Option<Key>, KeyError> {
     if !is_file_name(name) {
         return Ok(None);
@@ -164,9 +152,6 @@ pub fn is_file_name(name: &str) -> bool {
 }
 
 /// Stores a key in its file, private to this user, and replaces an existing one.
-///
-/// # Errors
-/// [`KeyError::Unsafe`] or [`KeyError::Io`].
 pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, KeyError> {
     let path = file(folders, provider);
     let folder = folders.config.join("keys");
@@ -182,9 +167,6 @@ pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, Ke
 }
 
 /// Removes the file with a provider's key; `false` if there was none.
-///
-/// # Errors
-/// [`KeyError::Io`].
 pub fn remove(folders: &Folders, provider: &str) -> Result<bool, KeyError> {
     let path = file(folders, provider);
     match fs::remove_file(&path) {

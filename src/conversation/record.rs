@@ -90,11 +90,8 @@ pub struct Conversation {
     pub titled_by: Option<TitleOrigin>,
     /// The source of its first message: `chat`, `voice`, `cli`.
     pub source: String,
-    /// The live branch.
     pub branch: BranchId,
-    /// The open question to the person.
     pub waiting: Option<Waiting>,
-    /// Whether a turn is running in it.
     pub is_working: bool,
     /// The number of items on all branches.
     pub items: u64,
@@ -267,7 +264,6 @@ pub enum ItemKind {
     ToolResults,
     /// Information nobody wrote: the date, the active note.
     Notice,
-    /// A message to the person during a turn.
     Message,
     /// A message that waits for an answer.
     Question,

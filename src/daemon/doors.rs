@@ -20,7 +20,6 @@ type Hearer = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
 #[derive(Default)]
 pub struct Doors {
     server: OnceLock<(Events, Approvals)>,
-    /// Other listeners.
     hearer: OnceLock<Hearer>,
     root: PathBuf,
 }

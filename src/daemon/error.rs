@@ -26,7 +26,6 @@ pub enum StartError {
     /// The folders for the steward's files cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The vault cannot be opened.
     #[error("could not open the vault: {message}")]
     Vault { message: String, hint: Option<String> },
     /// The journal cannot be used, so no change could be recorded.

@@ -93,9 +93,6 @@ const WHOLE_END: Duration = Duration::from_millis(9_600);
 /// answers. A change starts it at once.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// The delay of preallocation after the start, so that it does not slow the first calls.
-const ROOM: Duration = Duration::from_secs(5);
-
 /// The delay of the journal's first maintenance after the start, and its interval.
 const FIRST_CARE: Duration = Duration::from_secs(300);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -108,11 +105,9 @@ const RECEIPTS: i64 = 30 * 86_400_000;
 pub struct Options<'a> {
     /// The vault's folder, canonical.
     pub root: &'a Path,
-    /// The folders for the steward's files.
     pub folders: &'a Folders,
     /// The settings and their changes.
     pub live: Arc<Live>,
-    /// The sources of model keys.
     pub environment: Environment,
     /// A replacement for the models of the settings, and the file for recorded model traffic.
     pub tape: Tape,
@@ -132,7 +127,6 @@ pub struct Ready {
     pub vault: String,
     pub path: String,
     pub notes: u64,
-    /// The address for clients.
     pub url: String,
     pub port: u16,
 }
@@ -530,7 +524,6 @@ fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Follow
     [Following(connection), Following(work)]
 }
 
-/// Checks new notes once a minute.
 async fn check_new_notes(new_notes: Arc<NewNotes>, vault: Vault, journal: Journal) {
     let mut minutes = tokio::time::interval(Duration::from_secs(60));
     minutes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -555,10 +548,6 @@ async fn look_after(journal: Journal, conversations: Conversations) {
     let store = conversations.store().clone();
     tokio::time::sleep(LOOK).await;
     store.database.start_check();
-    tokio::time::sleep(ROOM - LOOK).await;
-    if tokio::task::spawn_blocking(move || store.database.preallocate_log()).await.is_err() {
-        return;
-    }
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
     // After the computer slept, run once.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -53,9 +53,6 @@ pub fn lock(
 }
 
 /// Opens the vault and creates the context of tools.
-///
-/// # Errors
-/// [`StartError::Vault`], [`StartError::NotMounted`].
 pub fn open(
     root: &Path,
     state: &Path,
@@ -137,7 +134,6 @@ pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
     Conversations::new(store, config.conversation.clone(), clock)
 }
 
-/// The settings for tools.
 pub(super) fn tool_settings(config: &Config) -> tools::Settings {
     tools::Settings {
         search: config.search.clone(),
@@ -189,9 +185,6 @@ pub(super) fn guarded(config: &Config) -> Guarded {
 
 /// Rejects an empty folder where a vault was: everything would look deleted, and new files would be
 /// hidden once the disk is mounted.
-///
-/// # Errors
-/// [`StartError::NotMounted`].
 pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
     let seen = folders::has_been_seen(state);
     if vault.obsidian().config_folder.is_some() {

@@ -61,9 +61,6 @@ impl Editor<'_> {
     /// Submits changes, with the links that follow them, to the gate without applying them. For
     /// work that is applied in several parts: each part is then judged as such, by an editor whose
     /// [`Whole::is_part`] is set.
-    ///
-    /// # Errors
-    /// As [`Editor::apply`] and [`Editor::preview`].
     pub fn propose(&self, title: &str, changes: Vec<Change>) -> Result<Followed, EditsError> {
         let mut followed = self.preview(&changes, ReadOnly::Refuse)?;
         let Some(gate) = self.gate else { return Ok(followed) };
@@ -76,9 +73,6 @@ impl Editor<'_> {
 
     /// Applies changes as one set, and rewrites every link that they would redirect. The outcomes
     /// of `changes` precede those of links.
-    ///
-    /// # Errors
-    /// As [`Editor::apply`] and [`Editor::preview`]; nothing has changed.
     pub fn apply_with_links(
         &self,
         title: String,
@@ -110,9 +104,6 @@ impl Editor<'_> {
     }
 
     /// The effect of [`Editor::apply_with_links`] on links, without changing anything.
-    ///
-    /// # Errors
-    /// The caller cancelled; the system would refuse.
     pub fn preview(&self, changes: &[Change], read_only: ReadOnly) -> Result<Followed, EditsError> {
         links::follow(self.vault, self.index, self.cancel, changes, read_only)
     }
@@ -120,9 +111,6 @@ impl Editor<'_> {
     /// Copies a file: makes a new file at `to` with the content of the one at `from`. Links in it
     /// lead where those of the original lead; links in other files keep their targets. With
     /// `dry_run` nothing changes.
-    ///
-    /// # Errors
-    /// As [`Editor::apply_with_links`].
     pub fn copy(
         &self,
         (from, to): (&VaultPath, &VaultPath),
@@ -169,9 +157,6 @@ impl Editor<'_> {
     }
 
     /// Undoes the changes of a set with the numbers `only`, all or none, and lets links follow.
-    ///
-    /// # Errors
-    /// As [`Editor::undo`].
     pub fn undo_some(
         &self,
         title: &str,
@@ -187,9 +172,6 @@ impl Editor<'_> {
     }
 
     /// Restores a deleted file or folder, and lets links follow.
-    ///
-    /// # Errors
-    /// The gate's refusal or the journal's error; nothing has changed.
     pub fn restore(
         &self,
         item: &TrashItem,

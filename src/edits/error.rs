@@ -13,7 +13,6 @@ const MAX_NAMED: (usize, usize) = (10, 100);
 /// Why changes were not made. Nothing has changed, except as the journal's errors say.
 #[derive(Debug, thiserror::Error)]
 pub enum EditsError {
-    /// The caller cancelled.
     #[error("the call was withdrawn before it ended; nothing was changed")]
     Cancelled,
     #[error("{}", .0.reason)]

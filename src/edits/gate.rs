@@ -14,9 +14,6 @@ use crate::vault::{Before, Catalogue, Kind, Vault, is_temp_path};
 /// Judges changes at the moment they are to be made, on their final paths.
 pub trait Gate: Send + Sync + fmt::Debug {
     /// Judges a proposal.
-    ///
-    /// # Errors
-    /// The refusal.
     fn check(&self, proposal: &Proposal) -> Result<(), Refusal>;
 
     /// Called if the journal refused because of the limits of one turn; nothing has changed.
@@ -53,7 +50,6 @@ pub struct Whole<'a> {
 /// One proposed change.
 #[derive(Debug)]
 pub struct Proposed<'a> {
-    /// The action and its path.
     pub effect: Effect,
     text: Option<Bytes<'a>>,
     /// For a deletion, a hash of the present state.

@@ -79,9 +79,6 @@ pub fn names(vault: &Vault, changes: &[Change]) -> NameChange {
 }
 
 /// Plans the link rewrites that follow these changes.
-///
-/// # Errors
-/// The caller cancelled; the system would refuse.
 pub(super) fn follow(
     vault: &Vault,
     index: &Index,

@@ -20,9 +20,6 @@ pub enum ReadOnly {
 
 /// Refuses changes where the caller may not look: the effect on links there would reveal which
 /// names are taken.
-///
-/// # Errors
-/// [`EditsError::Refused`].
 pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsError> {
     let is_hidden = |change: &Change| match change {
         // A later move takes it from there to a path that is checked.
@@ -61,9 +58,6 @@ pub(super) fn check_moves(vault: &Vault, changes: &[Change]) -> Result<(), Edits
 }
 
 /// Refuses a plan that rewrites links in read-only files, or drops those rewrites.
-///
-/// # Errors
-/// [`EditsError::NotWritable`].
 pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Result<(), EditsError> {
     let refused = |rewrite: &Rewrite| {
         rewrite.revision?;

@@ -24,32 +24,27 @@ impl Event {
     }
 
     /// Adds the tool that is called.
-    #[must_use]
     pub fn of_tool(mut self, tool: &str) -> Self {
         self.tool = Some(tool.to_owned());
         self
     }
 
     /// Adds a fact that every hook may see; `null` is left out, here and below.
-    #[must_use]
     pub fn say(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Events, name, value)
     }
 
     /// Adds a fact that names notes or folders.
-    #[must_use]
     pub fn place(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Paths, name, value)
     }
 
     /// Adds a fact with the text of notes or messages.
-    #[must_use]
     pub fn text(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Texts, name, value)
     }
 
     /// Adds the input that a hook may replace, if the event's kind allows it.
-    #[must_use]
     pub fn with_input(mut self, input: Value) -> Self {
         self.input = Some(input);
         self

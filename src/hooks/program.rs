@@ -28,7 +28,6 @@ const MARK: &str = "STEWARD_HOOK_RUN";
 pub struct Program {
     /// Without pipes, which [`Self::run`] sets.
     pub command: Command,
-    /// For standard input.
     pub input: Vec<u8>,
     pub time: Duration,
     /// The limit of its output, in bytes.

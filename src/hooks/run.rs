@@ -22,7 +22,6 @@ const PASSED: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE
 const PASSED: &[&str] =
     &["USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "SystemRoot", "ComSpec"];
 
-/// Why a hook failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("`{}` lies in the vault, where others write; put it elsewhere", .0.display())]

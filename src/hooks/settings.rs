@@ -27,7 +27,6 @@ pub struct Hook {
     /// The tools whose events it receives. Empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// The time limit.
     #[serde(default = "usual_seconds")]
     pub seconds: u32,
     /// Whether a failure refuses the operation; else it is only logged.
@@ -56,7 +55,6 @@ pub enum Kind {
     AfterToolCall,
     /// Before the agent reads a message. Can be refused, and the text replaced.
     MessageReceived,
-    /// A turn of the agent ended.
     TurnEnded,
     /// Also when an ended conversation continues.
     ConversationStarted,

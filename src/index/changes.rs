@@ -81,7 +81,6 @@ impl Feed {
     }
 }
 
-/// The pending changes of a listener.
 struct Queue {
     wanted: Wanted,
     most: usize,
@@ -160,7 +159,6 @@ impl Pending {
         self.files.is_empty() && self.folders.is_empty()
     }
 
-    /// Adds a changed file.
     pub fn name(&mut self, path: VaultPath) {
         if self.named.insert(path.clone()) {
             self.files.push(path);

@@ -34,7 +34,6 @@ pub struct Index {
     pub links: Links,
     pub names: Names,
     pub properties: Properties,
-    /// The text index.
     pub text: Text,
 }
 

@@ -297,7 +297,6 @@ impl Executor {
     }
 }
 
-/// The outcome of each change, from the outcomes of its steps.
 fn outcomes(set: &ChangeSet, steps: &[Step], ends: &[Ended]) -> Vec<Outcome> {
     let mut own: Vec<Vec<&Outcome>> = vec![Vec::new(); set.changes.len()];
     for (step, ended) in steps.iter().zip(ends) {

@@ -23,7 +23,6 @@ pub enum Change {
     Write {
         /// The path, spelt as on disk if the file exists.
         path: VaultPath,
-        /// The whole new content.
         content: Vec<u8>,
         /// The required present state.
         before: Before,

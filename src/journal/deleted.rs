@@ -97,9 +97,6 @@ impl Trash<'_> {
 
     /// Like [`Self::restore`], and writes what `follow` returns in the same change set. Runs only
     /// if `review` returns `true`.
-    ///
-    /// # Errors
-    /// As [`Self::restore`], and [`UndoError::Refused`].
     pub fn restore_with(
         &self,
         item: &str,
@@ -244,7 +241,6 @@ fn ended_at(step: &RecordedStep) -> Option<DateTime<Utc>> {
     step.row.ended.and_then(DateTime::from_timestamp_millis)
 }
 
-/// An item, the step that deleted it, and its place.
 pub(super) type Deleted = (TrashItem, Option<RecordedStep>, Option<Trashed>);
 
 impl TrashItem {

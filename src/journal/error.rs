@@ -11,13 +11,11 @@ use crate::vault::VaultError;
 /// Why a change set was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// A change was impossible; nothing has changed.
     #[error(transparent)]
     Change(#[from] VaultError),
     /// A change failed, and some of the changes before it could not be rolled back.
     #[error("{error}; and {} of the changes before it could not be undone: {}", left.len(), left.join("; "))]
     Half {
-        /// The error that stopped the set.
         #[source]
         error: Box<JournalError>,
         /// Files left in a wrong state, one sentence each.

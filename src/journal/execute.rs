@@ -29,7 +29,6 @@ pub(super) struct Ended {
     pub is_late: bool,
 }
 
-/// The error that stopped a set.
 pub(super) struct Failed {
     pub error: VaultError,
     /// The index of the failed step, if it may be partly done.

@@ -15,8 +15,10 @@ use crate::store::BlobHash;
 /// moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameStep {
-    /// A file or folder moves.
-    Moves { from: VaultPath, to: VaultPath },
+    Moves {
+        from: VaultPath,
+        to: VaultPath,
+    },
     /// A file is written or restored with its final links. Not reported for a merged text that
     /// keeps somebody else's lines: the links in it have to be followed.
     Written(VaultPath),
@@ -25,11 +27,9 @@ pub enum NameStep {
     PutBack {
         /// The number of the undone change.
         number: u32,
-        /// The path of the file at that change.
         was: VaultPath,
         /// The path to read it from until then.
         disk: VaultPath,
-        /// Its path when it is written.
         path: VaultPath,
         text: Vec<u8>,
     },

@@ -13,10 +13,6 @@ use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Before, Keeping, Kind, Trashed, temp_name};
 
-/// Plans the inverse of a step.
-///
-/// # Errors
-/// What blocks it; the file system's errors.
 pub(super) fn plan_inverse(plan: &mut UndoPlan, step: &RecordedStep) -> Result<(), UndoError> {
     let planned = add_inverse(plan, step);
     // A failed read may be the real cause of the obstacle.

@@ -35,7 +35,6 @@ pub enum SetKind {
     /// Requested by a caller.
     Change,
     Undo(Target),
-    /// Restored from the trash.
     Restore,
 }
 
@@ -44,9 +43,7 @@ pub enum SetKind {
 pub struct ListedSet {
     pub id: ChangeSetId,
     pub kind: SetKind,
-    /// Its description, for people.
     pub title: String,
-    /// The requesting program.
     pub caller: String,
     pub conversation: Option<String>,
     pub turn: Option<String>,
@@ -73,15 +70,12 @@ impl ListedSet {
 /// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// A file was made.
     Created,
     /// A file got new content.
     Modified,
     FolderMade,
     Moved,
-    /// A file, link or folder was deleted.
     Deleted,
-    /// A file, link or folder was restored.
     Restored,
     FolderRemoved,
 }
@@ -249,8 +243,7 @@ impl History {
         Ok(names)
     }
 
-    /// # Errors
-    /// [`JournalError::Store`].
+    /// A change set by its number; `None` if nothing was changed.
     pub fn change_set(&self, id: ChangeSetId) -> Result<Option<ListedSet>, JournalError> {
         Ok(self.listed(id.0.cast_signed(), None)?.filter(|set| !set.changes.is_empty()))
     }
@@ -264,9 +257,6 @@ impl History {
     }
 
     /// The changes of each call of [`Journal::apply`](super::Journal::apply) in a turn, in order.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`], also where a change cannot be read.
     pub fn operations_of_turn(&self, turn: &str) -> Result<Vec<Vec<ListedChange>>, JournalError> {
         let Some(set) = self.rows.set_of_turn(turn)? else { return Ok(Vec::new()) };
         let id = ChangeSetId(set.cast_unsigned());
@@ -309,18 +299,12 @@ impl History {
 
     /// The current path of the file of a change, as far as the journal has moved it, and whether it
     /// was deleted for good since.
-    ///
-    /// # Errors
-    /// [`UndoError::Unknown`]; the store's.
     pub fn current_path(&self, change: ChangeId) -> Result<(VaultPath, bool), UndoError> {
         let (at, deletion) = after_moves_and_deletion(&self.rows, &self.step(change)?)?;
         Ok((at, deletion.is_some_and(|deletion| deletion.is_for_good())))
     }
 
     /// The files that a deletion of a folder took along, by their paths below the folder.
-    ///
-    /// # Errors
-    /// [`UndoError::Unknown`]; the store's.
     pub fn files(&self, change: ChangeId) -> Result<Vec<String>, UndoError> {
         let files = self.rows.files(self.step(change)?.row.id)?;
         Ok(files.into_iter().map(|(path, _)| path).collect())
@@ -341,9 +325,6 @@ impl History {
 
     /// The text of a change's file before and after it, if both are text and together at most
     /// `most` bytes. Before is `None` for a new file, after is `None` for a deleted one.
-    ///
-    /// # Errors
-    /// As [`Self::diff`].
     pub fn texts(&self, change: ChangeId, most: u64) -> Result<Option<Texts>, UndoError> {
         let Ok(Sides { before, after, .. }) = self.sides(change, most)? else { return Ok(None) };
         let text = |bytes: Option<Vec<u8>>| bytes.map(String::from_utf8).transpose();

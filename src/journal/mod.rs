@@ -153,9 +153,6 @@ impl Journal {
     /// Checks that one turn may delete and move this many files without a person's agreement. For
     /// work that is applied in several sets: it should be refused before the first set, not at the
     /// last.
-    ///
-    /// # Errors
-    /// [`JournalError::Limit`].
     pub fn check_limits(
         &self,
         deleted: usize,
@@ -181,9 +178,6 @@ impl Journal {
 
     /// Like [`Self::undo`], and writes what `follow` returns in the same change set. Runs only if
     /// `review` returns `true`.
-    ///
-    /// # Errors
-    /// As [`Self::undo`], and [`UndoError::Refused`].
     pub fn undo_with(
         &self,
         target: Target,
@@ -197,9 +191,6 @@ impl Journal {
 
     /// Like [`Self::undo_with`] without force, for the changes of a set with the numbers `only`;
     /// all of them or none.
-    ///
-    /// # Errors
-    /// As [`Self::undo_with`].
     pub fn undo_some(
         &self,
         set: ChangeSetId,
@@ -227,18 +218,12 @@ impl Journal {
     /// Leftovers that the journal does not know are then moved out of the vault, never deleted.
     /// Only the process that holds the vault exclusively may call this. It can be interrupted at
     /// any point and called again.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`] if the store cannot be used.
     pub fn recover(&self) -> Result<Recovered, JournalError> {
         self.recover_prepared(self.0.store.database.prepare())
     }
 
     /// The second half of [`Self::recover`], given the result of repairing the store. The repair
     /// needs no vault, so that startup runs it in parallel.
-    ///
-    /// # Errors
-    /// As [`Self::recover`].
     pub fn recover_prepared(
         &self,
         prepared: Result<Prepared, StoreError>,

@@ -11,7 +11,6 @@ use crate::store::journal::StepRow;
 
 /// A file that is followed from the change that left it somewhere.
 struct Follower {
-    /// Its index in the answer.
     number: usize,
     /// The last step that the journal applied to it.
     last: StepRow,

@@ -131,7 +131,6 @@ impl<'a> Overlay<'a> {
         })
     }
 
-    /// The entry at `path` in the overlay.
     pub fn at(&self, path: &VaultPath) -> OverlayEntry {
         match self.lookup(path) {
             Lookup::Known(there) => there,

@@ -311,9 +311,6 @@ pub(super) struct Folders<'a> {
 
 impl Folders<'_> {
     /// Steps that make a folder and its missing parents.
-    ///
-    /// # Errors
-    /// As [`Writer::missing_folders`].
     pub fn make(&mut self, path: &VaultPath) -> Result<Vec<Act>, VaultError> {
         if self.there.contains(path) {
             return Ok(Vec::new());
@@ -326,10 +323,6 @@ impl Folders<'_> {
         Ok(new.map(|path| Act::Folder { path }).collect())
     }
 
-    /// Steps that make the folder of `path`.
-    ///
-    /// # Errors
-    /// As [`Self::make`].
     pub fn make_parent(&mut self, path: &VaultPath) -> Result<Vec<Act>, VaultError> {
         path.parent().map_or_else(|| Ok(Vec::new()), |parent| self.make(&parent))
     }

@@ -31,12 +31,9 @@ pub struct PreviewStep {
 /// The action of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewAction {
-    /// Writes a file.
     Write,
     Folder,
-    /// Removes a folder if it is empty.
     RemoveFolder,
-    /// Moves a file or folder.
     Move,
     /// Moves a file or folder to the trash.
     Delete,

@@ -141,7 +141,6 @@ impl StoredTexts<'_> {
         Ok(freed)
     }
 
-    /// The retention limits in force.
     fn limits(&self, trigger: Trigger) -> Result<Limits, StoreError> {
         let wanted = self.0.settings.load().limits();
         let holding = self.0.parts.rows.retention.effective(wanted)?;

@@ -10,7 +10,6 @@ use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Before, Meta, Revision, Trashed, VaultError, is_temp_path, temp_name};
 
-/// The rollback of an interrupted operation.
 pub(super) struct Rollback<'a> {
     pub parts: &'a Parts,
     pub steps: &'a [RecordedStep],
@@ -39,9 +38,6 @@ impl Rollback<'_> {
 
     /// Checks that the state of a step's paths can be read. A read error must not be mistaken for a
     /// missing file.
-    ///
-    /// # Errors
-    /// The file system's.
     pub fn check_readable(&self, step: &RecordedStep) -> Result<(), VaultError> {
         let vault = self.parts.vault();
         let seen = match &step.act {

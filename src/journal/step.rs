@@ -24,11 +24,9 @@ pub(super) enum Act {
     Folder {
         path: VaultPath,
     },
-    /// Removes a folder if it is empty.
     RemoveFolder {
         path: VaultPath,
     },
-    /// Writes a file.
     Write {
         path: VaultPath,
         old: Option<Old>,
@@ -210,7 +208,6 @@ pub(super) struct Detail {
     pub place: Option<TrashRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeping: Option<String>,
-    /// Deleted past the trash.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_trash: bool,
     /// Removed from its trash for good, because somebody named it.
@@ -282,7 +279,6 @@ pub(super) const MOVE: &str = "move";
 pub(super) const DELETE: &str = "delete";
 pub(super) const RESTORE: &str = "restore";
 
-/// A recorded step, read from its row.
 #[derive(Debug, Clone)]
 pub(super) struct RecordedStep {
     pub row: StepRow,
@@ -302,10 +298,6 @@ pub(super) enum RecordedAct {
 }
 
 impl RecordedStep {
-    /// Parses a row.
-    ///
-    /// # Errors
-    /// [`StoreError::Row`] that names the row.
     pub fn read(row: StepRow) -> Result<Self, StoreError> {
         let path = |text: &str| {
             VaultPath::from_disk(text).ok_or_else(|| row.fault("it names no path of a vault"))
@@ -334,10 +326,6 @@ impl RecordedStep {
         Ok(Self { path: path(&row.path)?, act, detail, row })
     }
 
-    /// Parses all rows of an operation.
-    ///
-    /// # Errors
-    /// As [`Self::read`], for the first row that cannot be parsed.
     pub fn read_all(rows: Vec<StepRow>) -> Result<Vec<Self>, StoreError> {
         rows.into_iter().map(Self::read).collect()
     }

@@ -20,7 +20,6 @@ pub(super) struct Merged {
     pub disk: VaultPath,
     /// The text on which updates are based: that on disk where somebody else's edits are merged, else the planned one.
     pub now: Vec<u8>,
-    /// Its path when it is written.
     pub path: VaultPath,
     /// The index of the planned step that writes it last.
     pub step: usize,
@@ -70,9 +69,6 @@ impl<'a> UndoPlan<'a> {
     }
 
     /// Makes the texts durable; returns the steps and the notes.
-    ///
-    /// # Errors
-    /// The store's; the file system's for a path that could not be checked.
     pub fn finish(self) -> Result<(Vec<Step>, Vec<String>), UndoError> {
         if let Some(error) = self.overlay.failure() {
             return Err(error.into());

@@ -66,9 +66,6 @@ impl Connections {
     }
 
     /// The JSON at an address that needs no key and belongs to no model.
-    ///
-    /// # Errors
-    /// As for a turn.
     pub async fn document(&self, address: &Address) -> Result<Value, LlmError> {
         let asked = async {
             let get = self.0.client(address)?.get(address.as_str());
@@ -79,7 +76,6 @@ impl Connections {
     }
 }
 
-/// The JSON of a response.
 async fn answered(response: Response, what: &str) -> Result<Value, LlmError> {
     let head = http::head(response.status().as_u16(), response.headers());
     if let Some(error) = http::redirect_error(&response) {
@@ -97,7 +93,6 @@ async fn answered(response: Response, what: &str) -> Result<Value, LlmError> {
 /// A provider's address and credentials, without a model.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// The provider's name.
     pub name: String,
     pub wire: Wire,
     pub address: Address,
@@ -131,16 +126,8 @@ impl Endpoint {
         }))
     }
 
-    /// The model's capabilities.
-    pub fn facts(&self) -> &Facts {
-        &self.0.target.facts
-    }
-
     /// The ids of the models that the service offers, sorted. No vendor charges for this call. It
     /// fails with `Auth` if the key is wrong.
-    ///
-    /// # Errors
-    /// As for a turn.
     pub async fn offered(&self) -> Result<Vec<String>, LlmError> {
         let inner = &self.0;
         let asked = timeout(LISTING, inner.fetch_models()).await;

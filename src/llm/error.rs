@@ -15,13 +15,11 @@ pub enum ErrorKind {
     /// No credit, or a spending limit is reached. Retrying does not help.
     Billing,
     RateLimit,
-    /// The vendor is overloaded or broken.
     Overloaded,
     /// The connection failed or broke.
     Network,
     /// The server sent nothing for too long.
     Timeout,
-    /// The vendor rejected the request.
     InvalidRequest,
     /// The history exceeds the model's context window.
     ContextLength,

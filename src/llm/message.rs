@@ -40,14 +40,11 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// A message from the person.
     User {
         /// Text and image blocks.
         content: Vec<Block>,
     },
-    /// A model's answer.
     Assistant {
-        /// The blocks, in order.
         content: Vec<Block>,
         /// The model that answered; `None` for an answer we wrote ourselves.
         origin: Option<Origin>,
@@ -111,7 +108,6 @@ pub enum BlockKind {
         redacted: bool,
     },
     ToolCall(ToolCall),
-    /// An image.
     Image {
         /// The media type, such as `image/png`.
         mime: String,
@@ -121,7 +117,6 @@ pub enum BlockKind {
     /// An image by reference: a file of the vault. The sender of a request replaces it by [`Self::Image`].
     ImageFile {
         path: String,
-        /// The revision of the file.
         revision: String,
     },
     /// A kind of block this program does not know.

@@ -61,7 +61,6 @@ pub struct ToolSpec {
     /// Letters, digits, `_` and `-`, at most 64.
     pub name: String,
     pub description: String,
-    /// The JSON Schema of the arguments; an object schema.
     pub schema: Value,
 }
 

@@ -28,7 +28,6 @@ pub struct Settings {
     /// How long it stays there, in seconds.
     #[serde(deserialize_with = "at_least_one")]
     pub breaker_seconds: u32,
-    /// Connect timeout in seconds.
     #[serde(deserialize_with = "at_least_one")]
     pub connect_seconds: u32,
     /// Timeout for the first byte of an answer in seconds; local models take minutes to read long
@@ -38,7 +37,6 @@ pub struct Settings {
     /// Timeout between two pieces of a stream in seconds. There is no limit for a whole answer.
     #[serde(deserialize_with = "at_least_one")]
     pub stall_seconds: u32,
-    /// The largest answer in bytes.
     #[serde(deserialize_with = "at_least_one")]
     pub max_answer_bytes: u32,
     /// Whether to ask the system's keyring for a key that is stored nowhere else.

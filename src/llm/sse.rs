@@ -16,7 +16,6 @@ pub struct SseEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {limit} bytes")]
 pub struct EventTooLarge {
-    /// The limit in bytes.
     pub limit: usize,
 }
 

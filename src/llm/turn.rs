@@ -13,28 +13,28 @@ use super::message::{Block, Origin, Usage};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEvent {
-    /// A block begins.
-    Start { block: usize, kind: StartKind },
+    Start {
+        block: usize,
+        kind: StartKind,
+    },
     /// More text of a text block.
     Text {
         block: usize,
-        /// The text to append.
         delta: String,
     },
     /// More thinking that may be shown.
     Thinking {
         block: usize,
-        /// The text to append.
         delta: String,
     },
     /// More of a call's arguments: JSON text, incomplete until the block ends.
     ToolArgs {
         block: usize,
-        /// The text to append.
         delta: String,
     },
-    /// A block is complete.
-    End { block: usize },
+    End {
+        block: usize,
+    },
     /// The answer so far failed and is discarded; a new attempt follows, and block indexes restart
     /// at 0.
     #[serde(rename = "again")]
@@ -79,11 +79,7 @@ impl TurnEvent {
 pub enum StartKind {
     Text,
     Thinking,
-    /// A tool call.
-    ToolCall {
-        id: String,
-        name: String,
-    },
+    ToolCall { id: String, name: String },
 }
 
 /// Why the model stopped.
@@ -96,7 +92,6 @@ pub enum Stop {
     ToolUse,
     /// The answer reached the token limit. Calls in such an answer must not run.
     MaxTokens,
-    /// The context window is full.
     ContextFull,
     /// The model refused; holds its reason, or an empty text.
     Refusal(String),

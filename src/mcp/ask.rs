@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::fault::Fault;
 use crate::protocol::envelope::RequestId;
 
-/// The id of the question.
 const NAME: &str = "approval";
 
 /// The most characters of a diff in the question.
@@ -24,7 +23,6 @@ pub(super) fn can_ask(capabilities: &Value) -> bool {
 /// The client's answer in a repeated call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The state that the question carried.
     pub state: String,
     pub said: Said,
 }
@@ -41,9 +39,6 @@ pub enum Said {
 }
 
 /// The answer in these params, if any.
-///
-/// # Errors
-/// They do not fit.
 pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault> {
     let state = match params.get("requestState") {
         None => return Ok(None),
@@ -68,7 +63,6 @@ pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault>
 }
 
 /// The result that asks the user to approve `title` for these reasons; `diff` shows the change.
-#[must_use]
 pub fn question(
     id: &RequestId,
     title: &str,

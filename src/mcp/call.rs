@@ -12,7 +12,6 @@ use super::fault::{Fault, INTERNAL};
 use super::identity::sign;
 use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
-use crate::protocol::quoted;
 use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 
 /// A call of a tool or lookup by a client.
@@ -22,10 +21,8 @@ pub struct Call {
     pub era: Era,
     /// The client's name, if the message has it.
     pub client: Option<String>,
-    /// The name of the tool or the lookup.
     pub tool: String,
     pub arguments: Map<String, Value>,
-    /// Whether the client can ask its user.
     pub can_ask: bool,
     /// The client's answer to the question of an earlier attempt at this call.
     pub reply: Option<Reply>,
@@ -70,13 +67,11 @@ impl Call {
     }
 
     /// Whether the client wants progress notifications.
-    #[must_use]
     pub fn wants_progress(&self) -> bool {
         self.progress.is_some()
     }
 
     /// A progress notification; `step` counts from 1.
-    #[must_use]
     pub fn progress(&self, step: u64, is_asking: bool) -> String {
         let message = match is_asking {
             true => "waiting for the user to agree to it in one of their own programs",
@@ -89,13 +84,11 @@ impl Call {
     }
 
     /// Whether it is a lookup, which only reads and is quick.
-    #[must_use]
     pub fn is_lookup(&self) -> bool {
         matches!(self.what, What::Lookup(_))
     }
 
     /// The answer to a completed call, in at most `most` bytes.
-    #[must_use]
     pub fn answer(&self, answered: Result<Answer<Facts>, ToolError>, most: u64) -> Answered {
         match &self.what {
             What::Tool { changes } => (200, self.tool_answer(answered, *changes, most)),
@@ -155,7 +148,6 @@ impl Call {
     }
 
     /// The answer to a call without a result.
-    #[must_use]
     pub fn failed(&self, message: &str, hint: Option<&str>) -> Answered {
         match self.what {
             What::Tool { .. } => (200, self.tool_failed(message, hint)),
@@ -171,7 +163,6 @@ impl Call {
     }
 
     /// The answer to a call that a guest's turn has made. `images` are media types and base64.
-    #[must_use]
     pub fn said(&self, text: &str, images: &[(&str, &str)], is_error: bool) -> Answered {
         let image = |(mime, data): &(&str, &str)| json!({ "type": "image", "data": data, "mimeType": mime });
         let mut content = vec![json!({ "type": "text", "text": text })];
@@ -186,7 +177,6 @@ impl Call {
     }
 
     /// The answer to a call that was not started.
-    #[must_use]
     pub fn refused(&self, error: impl Into<Fault>) -> Answered {
         self.fault(&error.into())
     }
@@ -199,7 +189,7 @@ impl Call {
         });
         let written = envelope::answer_of(&self.id, text.len() + text.len() / 16 + 256, |json| {
             json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
-            quoted::write(text, json);
+            envelope::write_text(text, json);
             json.push(b'}');
             if let Some(image) = image {
                 json.push(b',');

@@ -54,14 +54,12 @@ impl Fault {
     }
 
     /// Adds data for programs.
-    #[must_use]
     pub fn data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
     }
 
     /// The HTTP status of the error.
-    #[must_use]
     pub fn status(&self, era: Era) -> u16 {
         match (era, self.code) {
             (Era::Legacy, _) => 200,
@@ -71,7 +69,6 @@ impl Fault {
     }
 
     /// The error answer; without an id if that could not be read.
-    #[must_use]
     pub fn text(&self, id: Option<&RequestId>) -> String {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let Some(data) = &self.data {

@@ -120,7 +120,6 @@ pub(super) fn find(
 
 impl Fixture {
     /// Its answer.
-    #[must_use]
     pub fn answer(&self, states: &dyn States) -> Answered {
         match self.outcome(states) {
             Ok(Outcome::Whole(mut result)) => {
@@ -139,7 +138,6 @@ impl Fixture {
     }
 
     /// That it is at work, for the time `step` of three, from 0.
-    #[must_use]
     pub fn progress(&self, step: u32) -> String {
         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {
             "progressToken": self.progress, "progress": 50 * step, "total": 100,

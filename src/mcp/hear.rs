@@ -65,7 +65,6 @@ pub enum What {
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// The HTTP status of the answer.
     pub status: u16,
     pub text: String,
     /// The client's name, if the message has it.
@@ -74,14 +73,12 @@ pub struct Said {
 
 impl What {
     /// An error answer.
-    #[must_use]
     pub fn fault(id: Option<&RequestId>, status: u16, fault: &Fault) -> Self {
         Self::Said(Said { status, text: fault.text(id), introduced: None })
     }
 }
 
 /// Handles a message; `headers` are those of HTTP, if it came over HTTP.
-#[must_use]
 pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &Settings) -> What {
     let (id, method, params) = match Incoming::parse(text) {
         Ok(Incoming::Request { id, method, params }) => (id, method, params),
@@ -175,7 +172,6 @@ fn said(
     What::Said(Said { status: 200, text, introduced })
 }
 
-/// Determines the era of a request.
 fn era(
     method: &str,
     params: &Map<String, Value>,
@@ -215,7 +211,6 @@ fn era(
     Ok(Era::Modern)
 }
 
-/// Whether a header agrees with the body.
 fn agrees(name: &str, header: Option<&str>, body: Option<&str>) -> Result<(), Fault> {
     let Some(body) = body else { return Ok(()) };
     let wrong = |how: &str| Fault::new(HEADER_MISMATCH, format!("the header `{name}` {how}"));

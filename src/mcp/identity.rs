@@ -9,7 +9,6 @@ const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 pub const A_WHILE: u32 = 60_000;
 
 /// The server's identity.
-#[must_use]
 pub fn server() -> Value {
     json!({ "name": "vault-steward", "title": "Vault Steward", "version": env!("CARGO_PKG_VERSION") })
 }
@@ -21,7 +20,6 @@ pub fn sign(result: &mut Map<String, Value>) {
 }
 
 /// A result with its cache time and scope.
-#[must_use]
 pub fn kept(mut result: Value, milliseconds: u32, by: &str) -> Value {
     result["ttlMs"] = milliseconds.into();
     result["cacheScope"] = by.into();

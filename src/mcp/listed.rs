@@ -10,7 +10,6 @@ use crate::tools::{Definition, Registry, Tier};
 const LONG_ANSWER: u32 = 120_000;
 
 /// The annotations of a tool.
-#[must_use]
 pub fn annotations(tool: &Definition) -> ToolAnnotations {
     ToolAnnotations {
         title: tool.title.clone(),
@@ -28,7 +27,6 @@ pub fn find<'a>(tools: &'a Registry, settings: &Settings, name: &str) -> Option<
 
 /// All tools for clients, sorted by name. The list does not depend on connected programs, since clients and the prompt
 /// caches of models keep it.
-#[must_use]
 pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
     let all = tools.iter().filter(|tool| settings.offer(tool)).map(shown);
     #[cfg(feature = "conformance")]

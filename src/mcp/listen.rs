@@ -47,7 +47,6 @@ pub enum Told {
 }
 
 impl Listen {
-    /// Parses the params of a subscription.
     pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
         let Some(Value::Object(wanted)) = params.get("notifications") else {
             return Err(Fault::params("`notifications` must be an object"));
@@ -77,13 +76,11 @@ impl Listen {
     }
 
     /// Whether it includes changes of prompts.
-    #[must_use]
     pub fn hears_of_prompts(&self) -> bool {
         self.prompts
     }
 
     /// The first message: the accepted subscription.
-    #[must_use]
     pub fn acknowledged(&self) -> String {
         let mut honoured = Map::new();
         if self.tools {
@@ -104,7 +101,6 @@ impl Listen {
     }
 
     /// The notifications for an event of the daemon. Notes in these folders are prompts.
-    #[must_use]
     pub fn because_of(&self, event: &str, folders: &[String]) -> BTreeSet<Told> {
         let mut told = BTreeSet::new();
         let Ok(event) = serde_json::from_str::<Event>(event) else { return told };
@@ -138,7 +134,6 @@ impl Listen {
     }
 
     /// The message of a notification.
-    #[must_use]
     pub fn tell(&self, told: &Told) -> String {
         match told {
             Told::Tools => self.notification("notifications/tools/list_changed", json!({})),
@@ -151,7 +146,6 @@ impl Listen {
     }
 
     /// The last message, which ends the subscription.
-    #[must_use]
     pub fn ended(&self) -> String {
         let mut result = Map::new();
         sign(&mut result);

@@ -21,7 +21,6 @@ pub(super) enum Lookup {
     Completion,
 }
 
-/// A lookup with its arguments.
 pub(super) type Asked = (Lookup, Map<String, Value>);
 
 /// The lookup of a request with its arguments; `None` for other requests.
@@ -160,7 +159,6 @@ impl Lookup {
         }
     }
 
-    /// The error for a failed lookup.
     pub fn fault(&self, error: &ToolError, era: Era) -> Fault {
         let why = match &error.hint {
             Some(hint) => format!("{}; {hint}", error.message),

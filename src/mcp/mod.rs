@@ -40,7 +40,6 @@ pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The `_meta` of a relay's own modern requests.
-#[must_use]
 pub fn relayed_meta() -> serde_json::Value {
     serde_json::json!({ VERSION: MODERN[0], CAPABILITIES: {} })
 }

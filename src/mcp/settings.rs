@@ -32,7 +32,6 @@ pub enum Offered {
 
 impl Settings {
     /// Whether clients may call this tool.
-    #[must_use]
     pub fn offer(&self, tool: &Definition) -> bool {
         if tool.is_external {
             return false;

@@ -7,7 +7,6 @@ const PREFIX: &str = "vault:///";
 pub const TEMPLATE: &str = "vault:///{+path}";
 
 /// The URI of a file.
-#[must_use]
 pub fn of(path: &str) -> String {
     let mut uri = String::with_capacity(PREFIX.len() + path.len() + 16);
     uri.push_str(PREFIX);
@@ -24,7 +23,6 @@ pub fn of(path: &str) -> String {
 
 /// The path of a URI; `None` if it is not one of a vault. Unencoded characters are literal, since clients fill the
 /// template in different ways.
-#[must_use]
 pub fn path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix(PREFIX)?;
     let bytes = rest.as_bytes();

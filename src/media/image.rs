@@ -62,7 +62,6 @@ pub enum BadImage {
 
 impl Format {
     /// The format by the first bytes of a file, whatever its name is.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -74,7 +73,6 @@ impl Format {
     }
 
     /// Its name, for people.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "PNG",
@@ -85,7 +83,6 @@ impl Format {
     }
 
     /// The media type.
-    #[must_use]
     pub fn mime(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -106,9 +103,6 @@ impl Format {
 }
 
 /// The image for a model; of an animation, its first frame. The same bytes always give the same image.
-///
-/// # Errors
-/// [`BadImage`].
 pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
     if format == Format::Jpeg && !has_end(bytes) {
         return Err(BadImage::Damaged("its end is missing".to_owned()));

@@ -17,8 +17,8 @@ use crate::protocol::conversations::{
     BranchInfo, ConversationInfo, ConversationParams, ConversationResult, DeleteConversationParams,
     DeleteConversationResult, EndParams, EndResult, ForkParams, ForkResult, FoundConversation,
     RenameConversationParams, RenameConversationResult, SearchConversationsParams,
-    SearchConversationsResult, SessionListParams, SessionLoadParams, SessionLoadResult,
-    SessionMeta, UsageDay, UsageParams, UsageResult,
+    SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
+    SessionLoadResult, SessionMeta, UsageDay, UsageParams, UsageResult,
 };
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::SessionUpdateParams;
@@ -75,28 +75,20 @@ impl StoredConversations {
         }
     }
 
-    /// Appends a page of conversations to `json`, the most recently active first: the JSON of a
-    /// `SessionListResult` with at most `most` bytes, but at least one conversation if there is
-    /// any.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session` and `failed`.
+    /// A page of conversations, the most recently active first, whose JSON has at most `most` bytes; but at least one
+    /// conversation if there is any.
     pub fn list(
         &self,
-        params: SessionListParams,
+        params: &SessionListParams,
         by: Scope,
         most: u64,
-        json: &mut Vec<u8>,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<SessionListResult, ErrorObject> {
         // An ACP client sees only conversations that ACP clients began.
         let source = (by == Scope::Acp).then(|| foreign_source(by));
-        listing::page(&self.conversations, &self.folder, source.as_deref(), &params, most, json)
+        listing::page(&self.conversations, &self.folder, source.as_deref(), params, most)
     }
 
     /// Replays a conversation to the client and subscribes the client to its further events.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `invalid_params` and `failed`.
     pub fn load(
         &self,
         params: SessionLoadParams,
@@ -140,9 +132,6 @@ impl StoredConversations {
     }
 
     /// One conversation with its items, in an answer of about `most` bytes at most.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `not_found` and `failed`.
     pub fn show(
         &self,
         params: ConversationParams,
@@ -192,9 +181,6 @@ impl StoredConversations {
     }
 
     /// Ends a conversation.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session` and `failed`.
     pub fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
             return Ok(EndResult { session_id: None, ended: false });
@@ -204,9 +190,6 @@ impl StoredConversations {
     }
 
     /// Continues from before an earlier message, or on another branch.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `not_found`, `turn_running`, `invalid_params` and `failed`.
     pub fn fork(&self, params: ForkParams) -> Result<ForkResult, ErrorObject> {
         let id = numbered(&params.session_id)?;
         let branch = match (params.item, params.branch) {
@@ -241,9 +224,6 @@ impl StoredConversations {
     }
 
     /// Deletes conversations permanently.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `turn_running`, `invalid_params` and `failed`.
     pub fn delete(
         &self,
         params: DeleteConversationParams,
@@ -282,9 +262,6 @@ impl StoredConversations {
     }
 
     /// Gives a conversation a title chosen by a person.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `invalid_params` and `failed`.
     pub fn rename(
         &self,
         params: RenameConversationParams,
@@ -305,9 +282,6 @@ impl StoredConversations {
     }
 
     /// The model usage.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session` and `failed`.
     pub fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
         let id = params.session_id.as_deref().map(numbered).transpose()?;
         let rows = self.conversations.usage(params.days, id).map_err(failed)?;

@@ -32,10 +32,6 @@ const PROFILE: u64 = 20_000;
 
 /// Lets the configured model draft rules. The drafted rules are only planned, neither enabled nor
 /// applied.
-///
-/// # Errors
-/// Kinds `invalid_params`; `failed` if there is no model, it does not answer, or its rules cannot
-/// be parsed.
 pub fn draft(
     calls: &Calls,
     models: &ChosenModels,

@@ -68,9 +68,6 @@ pub fn note(whole: &ConversationResult) -> String {
 }
 
 /// Writes a conversation into a new note of the vault: journaled and undoable, as every change.
-///
-/// # Errors
-/// Kinds `unknown_session`, `invalid_params` if the path is taken or invalid, and `failed`.
 pub fn into_vault(
     calls: &Calls,
     kept: &StoredConversations,

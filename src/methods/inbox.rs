@@ -26,9 +26,6 @@ const WAITING: [InboxState; 4] =
     [InboxState::New, InboxState::Taken, InboxState::Answered, InboxState::SetAside];
 
 /// Lists messages, or shows the state of one.
-///
-/// # Errors
-/// Kinds `not_found` and `failed`.
 pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, ErrorObject> {
     let limit = params.limit.unwrap_or(LISTED.0).clamp(1, LISTED.1);
     let rows = if let Some(id) = params.id {
@@ -51,18 +48,12 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, 
 }
 
 /// Retries a message.
-///
-/// # Errors
-/// Kinds `not_found`, `invalid_params` and `failed`.
 pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New];
     moved(store, params.id, &only, InboxState::New, "")
 }
 
 /// Discards a message.
-///
-/// # Errors
-/// Kinds `not_found`, `invalid_params` and `failed`.
 pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
     moved(store, params.id, &only, InboxState::Done, "discarded by a person")

@@ -39,7 +39,6 @@ pub fn info(one: Conversation) -> ConversationInfo {
     }
 }
 
-/// An item in plain words.
 pub(super) fn said(item: Item) -> ItemInfo {
     let (turn, branch, kind) = (item.turn, item.branch, item.kind);
     let said = view::said(item);
@@ -86,9 +85,6 @@ pub(super) fn shown(used: &Used) -> UsageInfo {
 }
 
 /// Parses a conversation id as clients write it.
-///
-/// # Errors
-/// Kind `unknown_session`: text that is not a number.
 pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
     session.parse().map_err(|_| {
         let shown: String = session.chars().take(80).collect();

@@ -13,9 +13,6 @@ use crate::tools::{self, ToolError};
 const WAIT: Duration = Duration::from_secs(10);
 
 /// Stops a running job of any caller before its next piece.
-///
-/// # Errors
-/// Kinds `not_found`, `invalid_params` for a job that does not run, `failed`.
 pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopResult, ErrorObject> {
     let job = params.job;
     let stopped = tools::stop_job(&calls.seen_by(Scope::Person), job, WAIT).map_err(failed)?;

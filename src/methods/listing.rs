@@ -1,17 +1,13 @@
 //! A page of the list of conversations: as many as requested, and as fit into an answer.
-//!
-//! A thousand conversations are half a megabyte of JSON, so each is written directly from its
-//! stored form, without a wire value in between; most times share a day, whose UTC offset is
-//! cached.
 
-use super::info::{failed, numbered};
+use super::info::{failed, info, numbered};
 use crate::agent::Conversations;
 use crate::conversation::Conversation;
-use crate::protocol::conversations::SessionListParams;
+use crate::protocol::conversations::{
+    SessionInfo, SessionListParams, SessionListResult, SessionMeta,
+};
 use crate::protocol::error::ErrorObject;
-use crate::protocol::quoted;
 use crate::store::conversations::Order;
-use crate::tools::LocalTimes;
 
 /// The default and the largest page.
 const PAGE: u32 = 100;
@@ -20,22 +16,15 @@ const MOST: u32 = 1_000;
 /// Bytes around the list in an answer, at most: an id of 256 bytes, each escaped.
 pub(super) const FRAME: u64 = 2_048;
 
-/// Bytes of JSON of most conversations; this much is reserved.
-const ORDINARY: usize = 768;
-
-/// Appends to `json` the conversations last active before the one that the cursor names, the most
-/// recent first: the JSON of a `SessionListResult`. `most` limits the bytes of the conversations.
-///
-/// # Errors
-/// Kind `unknown_session`: the cursor is invalid.
+/// The conversations last active before the one that the cursor names, the most recent first. `most` limits the bytes of
+/// the conversations as JSON.
 pub(super) fn page(
     conversations: &Conversations,
     folder: &str,
     source: Option<&str>,
     params: &SessionListParams,
     most: u64,
-    json: &mut Vec<u8>,
-) -> Result<(), ErrorObject> {
+) -> Result<SessionListResult, ErrorObject> {
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let wanted = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
     let limit = wanted.unwrap_or(PAGE).clamp(1, MOST);
@@ -44,75 +33,34 @@ pub(super) fn page(
     let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
     let order = Order { before, limit: limit + 1, open: None, source, cwd };
     let listed = conversations.list(&order).map_err(failed)?;
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let mut times = LocalTimes::default();
-    json.reserve(listed.len() * ORDINARY);
-    json.extend_from_slice(br#"{"sessions":"#);
-    let begin = json.len();
-    json.push(b'[');
-    let mut last = None;
-    for one in listed.iter().take(limit as usize) {
-        let so_far = json.len();
-        if last.is_some() {
-            json.push(b',');
-        }
-        write(one, one.chosen.cwd.as_deref().unwrap_or(folder), &mut times, json);
+    let all = listed.len();
+    let mut sessions: Vec<SessionInfo> = Vec::with_capacity(all);
+    // The brackets of the list; a comma comes with each conversation.
+    let mut bytes = 2;
+    for one in listed.into_iter().take(limit as usize).map(|one| session(one, folder)) {
+        bytes += serde_json::to_string(&one).map_or(0, |json| json.len() as u64 + 1);
         // A client that received an empty page would request the same page forever.
-        if json.len() + 1 - begin > most && last.is_some() {
-            json.truncate(so_far);
+        if bytes - 1 > most && !sessions.is_empty() {
             break;
         }
-        last = Some(one);
+        sessions.push(one);
     }
-    json.push(b']');
-    let is_last = listed.last().map(|one| one.id) == last.map(|one| one.id);
-    if let Some(last) = last.filter(|_| !is_last) {
-        json.extend_from_slice(format!(r#","nextCursor":"{}""#, last.id).as_bytes());
-    }
-    json.push(b'}');
-    Ok(())
+    let last = sessions.last().filter(|_| sessions.len() < all);
+    let next_cursor = last.map(|last| last.session_id.clone());
+    Ok(SessionListResult { sessions, next_cursor })
 }
 
-/// Writes a conversation as clients see it: the JSON of a `SessionInfo`, whose keys need no
-/// escaping.
-fn write(one: &Conversation, cwd: &str, times: &mut LocalTimes, json: &mut Vec<u8>) {
-    let (session_id, last_active) = (one.id.to_string(), times.of_milliseconds(one.last_active));
-    let (title, end) = (one.title.as_deref(), one.ended.as_ref());
-    let mut text = |before: &str, text: &str| {
-        json.extend_from_slice(before.as_bytes());
-        quoted::write(text, json);
-    };
-    text(r#"{"sessionId":"#, &session_id);
-    text(r#","cwd":"#, cwd);
-    title.inspect(|title| text(r#","title":"#, title));
-    text(r#","updatedAt":"#, &last_active);
-    text(r#","_meta":{"vault":{"sessionId":"#, &session_id);
-    title.inspect(|title| text(r#","title":"#, title));
-    one.summary.iter().for_each(|summary| text(r#","summary":"#, summary));
-    one.titled_by.inspect(|by| text(r#","titledBy":"#, by.word()));
-    text(r#","state":"#, one.state().word());
-    text(r#","shown":"#, one.shown().word());
-    one.waiting.iter().for_each(|waiting| text(r#","question":"#, &waiting.question));
-    text(r#","source":"#, &one.source);
-    text(r#","began":"#, &times.of_milliseconds(one.began));
-    text(r#","lastActive":"#, &last_active);
-    if let Some(end) = end {
-        text(r#","ended":"#, &times.of_milliseconds(end.at));
-        text(r#","endedBy":"#, end.kind.word());
+/// A conversation as clients see it.
+fn session(one: Conversation, folder: &str) -> SessionInfo {
+    let cwd = one.chosen.cwd.clone().unwrap_or_else(|| folder.to_owned());
+    let vault = info(one);
+    SessionInfo {
+        session_id: vault.session_id.clone(),
+        cwd,
+        title: vault.title.clone(),
+        updated_at: vault.last_active.clone(),
+        meta: SessionMeta { vault },
     }
-    one.chosen.mode.iter().for_each(|mode| text(r#","mode":"#, mode));
-    one.chosen.model.iter().for_each(|model| text(r#","model":"#, model));
-    one.chosen.agent.iter().for_each(|agent| text(r#","agent":"#, agent));
-    if let Some(end) = end.filter(|end| !end.reason.is_empty()) {
-        text(r#","reason":"#, &end.reason);
-    }
-    let mut number = |before: &str, number: u64| {
-        json.extend_from_slice(before.as_bytes());
-        json.extend_from_slice(number.to_string().as_bytes());
-    };
-    number(r#","branch":"#, u64::try_from(one.branch.0).unwrap_or(0));
-    number(r#","items":"#, one.items);
-    json.extend_from_slice(b"}}}");
 }
 
 #[cfg(test)]
@@ -123,11 +71,8 @@ mod tests {
     use crate::agent::ConversationSettings;
     use crate::agent::clock::SystemClock;
     use crate::agent::conversations::TurnEnd;
-    use crate::conversation::{EndKind, ItemKind, TurnState};
-    use crate::methods::info::info;
-    use crate::protocol::conversations::{
-        SessionInfo, SessionListMeta, SessionListResult, SessionListVaultMeta, SessionMeta,
-    };
+    use crate::conversation::{ItemKind, TurnState};
+    use crate::protocol::conversations::{SessionListMeta, SessionListVaultMeta};
     use crate::store::Store;
     use crate::store::conversations::NewItem;
 
@@ -155,17 +100,6 @@ mod tests {
         SessionListParams { cwd: None, cursor, meta: Some(SessionListMeta { vault }) }
     }
 
-    fn read(
-        kept: &Conversations,
-        folder: &str,
-        params: &SessionListParams,
-        most: u64,
-    ) -> SessionListResult {
-        let mut json = b"before".to_vec();
-        page(kept, folder, None, params, most, &mut json).unwrap();
-        serde_json::from_slice(json.strip_prefix(b"before").unwrap()).unwrap()
-    }
-
     #[test]
     fn pages_have_the_requested_size_and_together_everything() {
         let state = tempfile::tempdir().unwrap();
@@ -180,7 +114,8 @@ mod tests {
         ] {
             let (mut cursor, mut all, mut pages) = (None, Vec::new(), 0);
             loop {
-                let page = read(&kept, "/vault \"of\" notes", &asked(limit, cursor), most);
+                let params = asked(limit, cursor);
+                let page = page(&kept, "/vault \"of\" notes", None, &params, most).unwrap();
                 let bytes = serde_json::to_string(&page.sessions).unwrap().len() as u64;
                 assert!(bytes <= most || page.sessions.len() == 1, "{bytes} of {most} bytes");
                 if pages == 0 && first > 0 {
@@ -200,41 +135,5 @@ mod tests {
             let whole: Vec<String> = (1..=130).rev().map(|id| id.to_string()).collect();
             assert_eq!(all, whole, "{limit:?} in {most} bytes");
         }
-    }
-
-    #[test]
-    fn the_output_equals_that_of_the_wire_types() {
-        let state = tempfile::tempdir().unwrap();
-        let kept = kept(state.path(), 24);
-        let all = kept.list(&Order { limit: 100, ..Order::default() }).unwrap();
-        for one in all.iter().filter(|one| !one.is_working).take(8) {
-            kept.end(one.id, EndKind::Person, ["", "a \"reason\""][one.id.0 as usize / 2 % 2])
-                .unwrap();
-        }
-        let cwd = "/vault\u{7} \"of\" nötes";
-        let all = kept.list(&Order { limit: 100, ..Order::default() }).unwrap();
-        assert!(all.iter().any(|one| one.ended.is_some() && one.summary.is_some()));
-        let session = |one: Conversation| {
-            let vault = info(one);
-            SessionInfo {
-                session_id: vault.session_id.clone(),
-                cwd: cwd.to_owned(),
-                title: vault.title.clone(),
-                updated_at: vault.last_active.clone(),
-                meta: SessionMeta { vault },
-            }
-        };
-        let sessions: Vec<SessionInfo> = all.into_iter().map(session).collect();
-        for (limit, next) in [(24, None), (23, Some(sessions[22].session_id.clone()))] {
-            let mut json = Vec::new();
-            page(&kept, cwd, None, &asked(Some(limit), None), u64::MAX, &mut json).unwrap();
-            let sessions = sessions[..limit as usize].to_vec();
-            let whole = SessionListResult { sessions, next_cursor: next };
-            assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&whole).unwrap());
-        }
-        let mut json = Vec::new();
-        let elsewhere = SessionListParams { cwd: Some("/other".to_owned()), ..asked(None, None) };
-        page(&kept, cwd, None, &elsewhere, u64::MAX, &mut json).unwrap();
-        assert_eq!(json, serde_json::to_vec(&SessionListResult::default()).unwrap());
     }
 }

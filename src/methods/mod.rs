@@ -99,7 +99,6 @@ use crate::workflows::Workflows;
 /// The services that the handlers use.
 pub struct Services {
     pub calls: Calls,
-    /// The agent, as clients use it.
     pub talk: Arc<Talk>,
     /// The settings, kept up to date.
     pub live: Arc<Live>,
@@ -130,7 +129,6 @@ impl Services {
 }
 
 /// Every method: who may call it, its queue, and its handler.
-#[must_use]
 pub fn table() -> Table<Services> {
     Table::<Services>::default()
         .now::<ToolsListParams>(Anyone, |it, _, _| Ok(tools::list(&it.calls)))
@@ -218,9 +216,9 @@ pub fn table() -> Table<Services> {
         .on::<SessionNewParams>(Anyone, Setting, |it, params, by| it.talk.new_session(&params, by))
         .later::<SessionPromptParams>(Anyone, |it, params, by| it.talk.prompt(params, by))
         .on_cancel(|it, params, by| it.talk.cancel(params, by))
-        .on_writing::<SessionListParams>(Speaker, Read, |it, params, by, json| {
+        .on::<SessionListParams>(Speaker, Read, |it, params, by| {
             let most = by.max_bytes.saturating_sub(listing::FRAME);
-            it.conversations.list(params, by.scope(), most, json)
+            it.conversations.list(&params, by.scope(), most)
         })
         .on::<SessionLoadParams>(Speaker, Read, |it, params, by| {
             it.conversations.load(params, it.talk.sessions(), by)

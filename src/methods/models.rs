@@ -27,9 +27,6 @@ const MOST: usize = 200;
 const NAME: usize = 200;
 
 /// Sets the model if the params name one, and lists the models.
-///
-/// # Errors
-/// Kinds `invalid_params` for a model that cannot be asked, and `failed`.
 pub async fn models(
     live: Arc<Live>,
     chosen: ChosenModels,
@@ -108,7 +105,6 @@ pub async fn set_key(
     Ok(ModelKeyResult { models })
 }
 
-/// A provider and its known models.
 struct Provider {
     name: String,
     /// The provider can be asked without further set-up.

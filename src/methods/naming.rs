@@ -29,9 +29,6 @@ const LINES: u64 = 60;
 
 /// Lets the configured model say what is in files, and makes names of its words as `suggest_names` makes them of titles.
 /// Nothing is renamed.
-///
-/// # Errors
-/// Kinds `invalid_params`; `failed` if there is no model, it does not answer, or a file does not exist.
 pub fn suggest(
     calls: &Calls,
     models: &ChosenModels,

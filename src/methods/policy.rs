@@ -22,9 +22,6 @@ const CALLS: (u32, u32) = (100, 1000);
 const AS_SET: &str = "settings";
 
 /// Returns or sets the mode.
-///
-/// # Errors
-/// Kind `invalid_params` for an unknown mode, and `failed`.
 pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObject> {
     if let Some(word) = params.mode.as_deref() {
         let mode = Mode::parse(word);
@@ -41,9 +38,6 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
 }
 
 /// Like [`mode`], and tells every client if the mode changed.
-///
-/// # Errors
-/// As for [`mode`].
 pub fn change_mode(
     calls: &Calls,
     params: &ModeParams,
@@ -61,9 +55,6 @@ pub fn change_mode(
 }
 
 /// Whether any change is allowed.
-///
-/// # Errors
-/// Kind `failed` in the mode `read-only`.
 pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
     match calls.mode().map_err(|error| failed(&error))?.0 {
         Mode::ReadOnly => {
@@ -92,9 +83,6 @@ pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsRes
 }
 
 /// Lists the open questions, or shows one of them.
-///
-/// # Errors
-/// Kind `not_found`.
 pub fn pending(
     approvals: &Approvals,
     params: &PendingParams,
@@ -124,10 +112,6 @@ pub fn pending(
 }
 
 /// Answers a question for the person who uses `program`.
-///
-/// # Errors
-/// Kind `not_found` if the question is not open, `invalid_params` if the answer is not one of the
-/// choices.
 pub fn answer(
     approvals: &Approvals,
     params: &AnswerParams,

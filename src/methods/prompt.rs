@@ -21,9 +21,6 @@ const MAX_URI: usize = 500;
 const MAX_NAME: usize = 100;
 
 /// The message of a client of the vault at `root` to the agent, in the conversation `to`.
-///
-/// # Errors
-/// Kind `invalid_params`.
 pub(super) fn said(
     params: SessionPromptParams,
     to: Option<ConversationId>,

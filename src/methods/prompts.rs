@@ -25,9 +25,6 @@ const EXAMPLES: [(&str, &str); 6] = [
 ];
 
 /// The prompts that this caller may see.
-///
-/// # Errors
-/// The error of the lookup.
 pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsResult, ErrorObject> {
     let found = look_up(calls, caller, "prompts/list", json!({}), cancel).map_err(refused)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -60,9 +57,6 @@ pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsRe
 }
 
 /// Fills a prompt.
-///
-/// # Errors
-/// Kind `invalid_params`: there is none of this name, or what it uses is not given.
 pub fn get(
     calls: &Calls,
     params: &PromptGetParams,
@@ -94,9 +88,6 @@ fn fill(
 
 /// The message with one of the person's prompts, typed as `/name`, in the place of its name; unchanged where
 /// it is none.
-///
-/// # Errors
-/// As [`get`], for a prompt that there is.
 pub(super) fn expand(
     calls: &Calls,
     message: Vec<PromptContent>,

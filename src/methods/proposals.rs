@@ -24,9 +24,6 @@ use crate::vault::Cancel;
 const LOOKED_THROUGH: u32 = 50;
 
 /// The proposals and plans that wait for the person.
-///
-/// # Errors
-/// Kinds `unknown_session` and `failed`.
 pub fn list(
     conversations: &Conversations,
     params: &ProposalsListParams,
@@ -260,9 +257,6 @@ pub fn apply(
 }
 
 /// Rejects what was proposed in a turn, or parts of it.
-///
-/// # Errors
-/// As [`apply`].
 pub fn reject(
     conversations: &Conversations,
     params: &ProposalsRejectParams,

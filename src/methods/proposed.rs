@@ -18,7 +18,6 @@ pub(super) fn marks() -> [String; 2] {
     [r#""proposed":true"#.to_owned(), format!("\"{}\"", PlanChanges::NAME)]
 }
 
-/// A call that only proposed.
 #[derive(Debug)]
 pub(super) struct Proposal {
     /// From 1 in its turn.
@@ -34,7 +33,6 @@ pub(super) struct Proposal {
     decided_hunks: BTreeSet<u64>,
 }
 
-/// A change of one file.
 #[derive(Debug)]
 pub(super) struct Change {
     pub action: String,
@@ -53,7 +51,6 @@ pub(super) struct Hunk {
     pub text: String,
 }
 
-/// What was proposed in a turn.
 #[derive(Debug)]
 pub(super) struct ProposedTurn {
     pub turn: TurnId,
@@ -66,7 +63,6 @@ pub(super) struct ProposedTurn {
     pub is_over: bool,
 }
 
-/// What a person decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Applied,
@@ -74,7 +70,6 @@ pub(super) enum Verdict {
 }
 
 impl Proposal {
-    /// Whether nothing of it waits.
     pub fn is_decided(&self) -> bool {
         let mut hunks = self.changes.iter().flat_map(|change| &change.hunks);
         let is_each = |hunk: &Hunk| self.decided_hunks.contains(&hunk.number);
@@ -91,7 +86,6 @@ impl Proposal {
         self.changes.iter().any(|change| !change.hunks.is_empty())
     }
 
-    /// The hunks of a change that wait.
     pub fn waiting_hunks<'a>(&'a self, change: &'a Change) -> impl Iterator<Item = &'a Hunk> {
         change.hunks.iter().filter(|hunk| !self.decided_hunks.contains(&hunk.number))
     }
@@ -224,7 +218,6 @@ impl ProposedTurn {
         }
     }
 
-    /// Whether any of it waits.
     pub fn waits(&self) -> bool {
         !self.is_over && !self.proposals.iter().all(Proposal::is_decided)
     }

@@ -58,9 +58,6 @@ impl<'a> Replay<'a> {
     }
 
     /// The updates that replay one item.
-    ///
-    /// # Errors
-    /// The item cannot be read.
     pub fn updates(&self, item: &Item) -> Result<Vec<SessionUpdate>, MemoryError> {
         let entry = memory::entry(item)?;
         let mut updates = entry.map(|entry| self.of_entry(item, entry)).unwrap_or_default();
@@ -221,7 +218,6 @@ fn limiting(item: &Item) -> Option<Scope> {
     }
 }
 
-/// The end of a turn that ended without an answer.
 fn end(turn: &Turn) -> Option<SessionUpdate> {
     let (severity, title) = match memory::reason(turn) {
         Some(Reason::Done | Reason::Waiting | Reason::Ended) => return None,

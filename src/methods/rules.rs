@@ -39,9 +39,6 @@ fn held(calls: &Calls) -> Option<String> {
 }
 
 /// Enables rules in the name of the person who uses `program`, or says what would be enabled.
-///
-/// # Errors
-/// Kinds `not_found`, `invalid_params` for rules that cannot run by themselves, `failed`.
 pub fn enable(
     calls: &Calls,
     params: RulesEnableParams,
@@ -60,9 +57,6 @@ pub fn enable(
 }
 
 /// Disables a rule.
-///
-/// # Errors
-/// Kinds `not_found`, `failed`.
 pub fn disable(
     calls: &Calls,
     params: &RulesDisableParams,
@@ -73,9 +67,6 @@ pub fn disable(
 }
 
 /// What the rules of a plan mean, and which files they take and nearly take.
-///
-/// # Errors
-/// Kinds `not_found`, `invalid_params` for rules that can no longer be read, `failed`.
 pub fn describe(
     calls: &Calls,
     params: &RulesDescribeParams,
@@ -100,9 +91,6 @@ pub fn describe(
 }
 
 /// The files that rules with `once` took; with `forget` the rules take them again.
-///
-/// # Errors
-/// Kinds `not_found`, `invalid_params` for rules that cannot be read, `failed`.
 pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult, ErrorObject> {
     let RulesMarksParams { file, names, path, forget } = params;
     let wanted = WantedMarks { file, names, path, forget };

@@ -59,9 +59,6 @@ impl Sessions {
     }
 
     /// A conversation that this client may use.
-    ///
-    /// # Errors
-    /// Kind `unknown_session`, also for a conversation of others.
     pub fn own(&self, session: &str, context: &Context) -> Result<Conversation, ErrorObject> {
         let id = numbered(session)?;
         let found = self.conversations.get(id).map_err(failed)?;
@@ -100,9 +97,6 @@ impl Sessions {
     }
 
     /// Subscribes an ACP client to a conversation.
-    ///
-    /// # Errors
-    /// Kinds `invalid_params` and `failed`.
     pub fn take_up(
         &self,
         conversation: &Conversation,
@@ -117,9 +111,6 @@ impl Sessions {
     }
 
     /// Continues a conversation without replaying it.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `invalid_params` and `failed`.
     pub fn resume(
         &self,
         params: &SessionResumeParams,
@@ -134,9 +125,6 @@ impl Sessions {
     }
 
     /// Deletes a conversation permanently.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `turn_running` and `failed`.
     pub fn delete(
         &self,
         params: &SessionDeleteParams,
@@ -149,9 +137,6 @@ impl Sessions {
     }
 
     /// Checks that an ACP client speaks only in conversations that it has begun, loaded or resumed.
-    ///
-    /// # Errors
-    /// Kinds `invalid_params` and `unknown_session`.
     pub fn may_speak(
         &self,
         params: &SessionPromptParams,
@@ -175,9 +160,6 @@ impl Sessions {
     }
 
     /// Checks that a model is set up.
-    ///
-    /// # Errors
-    /// Kind `failed`: no model is set up.
     pub fn authenticate(
         &self,
         params: &AuthenticateParams,
@@ -195,9 +177,6 @@ impl Sessions {
     }
 
     /// Sets the mode of a conversation.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `invalid_params` and `failed`.
     pub fn set_mode(
         &self,
         params: &SetModeParams,
@@ -210,9 +189,6 @@ impl Sessions {
     }
 
     /// Sets an option of a conversation.
-    ///
-    /// # Errors
-    /// Kinds `unknown_session`, `invalid_params` and `failed`.
     pub fn set_option(
         &self,
         params: &SetConfigOptionParams,

@@ -26,9 +26,6 @@ use crate::server::table::{Context, Later};
 
 /// Refuses a working folder other than the vault at `root`, and requests to run programs for a
 /// client.
-///
-/// # Errors
-/// Kind `invalid_params`.
 #[expect(clippy::disallowed_methods, reason = "whether a client means the vault's own folder")]
 pub(super) fn check_place(
     root: &Path,
@@ -88,9 +85,6 @@ impl Talk {
     }
 
     /// Begins a conversation and makes it the current one of such callers; may block.
-    ///
-    /// # Errors
-    /// Kinds `invalid_params` and `failed`.
     pub fn new_session(
         &self,
         params: &SessionNewParams,
@@ -135,9 +129,6 @@ impl Talk {
     }
 
     /// Stops the turn of a conversation and unsubscribes an ACP client from it.
-    ///
-    /// # Errors
-    /// Kind `unknown_session`.
     pub fn close(
         &self,
         params: &SessionCloseParams,

@@ -22,9 +22,6 @@ const MAX_LIMIT: u32 = 500;
 const NAMED: usize = 3;
 
 /// The change sets that match, newest first.
-///
-/// # Errors
-/// Kind `invalid_params`: no path. Kind `failed`: the journal cannot be read.
 pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult, ErrorObject> {
     let context = calls.context();
     // Reading writes pending rows first.

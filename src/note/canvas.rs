@@ -54,7 +54,6 @@ pub struct Piece {
     /// 0-based index of the node.
     pub number: usize,
     pub kind: PieceKind,
-    /// The key of the string in its node.
     pub key: &'static str,
     /// The unescaped string.
     pub text: String,
@@ -182,9 +181,6 @@ pub fn strings(text: &str) -> Option<Vec<Text>> {
 }
 
 /// Reads the links of a canvas.
-///
-/// # Errors
-/// As [`pieces`].
 pub fn read(text: &str) -> Result<Canvas, CanvasError> {
     let mut links = Vec::new();
     for piece in pieces(text)? {

@@ -14,11 +14,9 @@ use serde::{Deserialize, Serialize};
 pub enum ErrorCode {
     /// Nothing is at the path, nor near enough to be meant.
     NotFound,
-    /// The path has several possible meanings.
     AmbiguousPath,
     /// The path lies in a folder that tools never touch.
     ProtectedPath,
-    /// The path leads out of the vault.
     OutsideVault,
     /// No file can be called so.
     InvalidPath,
@@ -32,7 +30,6 @@ pub enum ErrorCode {
     NotAFolder,
     /// Larger than the tool handles.
     TooLarge,
-    /// The file is not text.
     BinaryFile,
     /// The text to replace is not in the file.
     NoMatch,
@@ -44,11 +41,9 @@ pub enum ErrorCode {
     PatchFailed,
     /// The regular expression or glob is malformed.
     InvalidPattern,
-    /// The expression or the base is malformed.
     InvalidExpression,
     /// The operating system does not allow it.
     PermissionDenied,
-    /// The disk or the quota is full.
     StorageFull,
     /// Any other failure of the file system.
     IoError,

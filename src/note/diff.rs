@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+use similar::{Algorithm, DiffOp, capture_diff_deadline, group_diff_ops};
 
 use crate::note::patch::{Action, FilePatch, Hunk, HunkLine, PatchLine};
 
@@ -148,13 +148,14 @@ pub(super) fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
             _ => DiffOp::Replace { old_index, old_len, new_index, new_len },
         });
     } else {
-        let found = capture_diff_slices_deadline(
+        operations.extend(capture_diff_deadline(
             Algorithm::Myers,
-            &old_rest[..old_len],
-            &new_rest[..new_len],
+            old,
+            head..head + old_len,
+            new,
+            head..head + new_len,
             Some(Instant::now() + PATIENCE),
-        );
-        operations.extend(found.into_iter().map(|operation| moved(operation, head)));
+        ));
     }
     let (old_index, new_index) = (head + old_len, head + new_len);
     operations.push(DiffOp::Equal { old_index, new_index, len: tail });
@@ -162,27 +163,6 @@ pub(super) fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
         !(operation.old_range().is_empty() && operation.new_range().is_empty())
     });
     operations
-}
-
-/// The operation, moved down by `by` lines.
-fn moved(operation: DiffOp, by: usize) -> DiffOp {
-    match operation {
-        DiffOp::Equal { old_index, new_index, len } => {
-            DiffOp::Equal { old_index: old_index + by, new_index: new_index + by, len }
-        }
-        DiffOp::Delete { old_index, old_len, new_index } => {
-            DiffOp::Delete { old_index: old_index + by, old_len, new_index: new_index + by }
-        }
-        DiffOp::Insert { old_index, new_index, new_len } => {
-            DiffOp::Insert { old_index: old_index + by, new_index: new_index + by, new_len }
-        }
-        DiffOp::Replace { old_index, old_len, new_index, new_len } => DiffOp::Replace {
-            old_index: old_index + by,
-            old_len,
-            new_index: new_index + by,
-            new_len,
-        },
-    }
 }
 
 fn hunk(group: &[DiffOp], old: &[&str], new: &[&str]) -> Hunk {

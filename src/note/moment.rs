@@ -25,24 +25,6 @@ const TOKENS: [&str; 79] = [
     "ll", "l", "NNNNN", "NNNN", "NNN", "NN", "N",
 ];
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
-const DAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
 /// Formats `time` as `format` says.
 pub fn format(time: &DateTime<FixedOffset>, format: &str) -> Formatted {
     let mut formatted = Formatted { text: String::new(), unknown: Vec::new() };
@@ -127,14 +109,14 @@ fn value(time: &DateTime<FixedOffset>, token: &str) -> String {
     let half = if hour % 12 == 0 { 12 } else { hour % 12 };
     let quarter = (month - 1) / 3 + 1;
     let iso = time.iso_week();
-    let day_name = DAYS[weekday as usize];
-    let month_name = MONTHS[month as usize - 1];
+    // Names in English.
+    let name = |format| time.format(format).to_string();
     match token {
         "M" => month.to_string(),
         "Mo" => ordinal(month),
         "MM" => two(month),
-        "MMM" => month_name[..3].to_owned(),
-        "MMMM" => month_name.to_owned(),
+        "MMM" => name("%b"),
+        "MMMM" => name("%B"),
         "Q" => quarter.to_string(),
         "Qo" => ordinal(quarter),
         "D" => day.to_string(),
@@ -145,9 +127,9 @@ fn value(time: &DateTime<FixedOffset>, token: &str) -> String {
         "DDDD" => format!("{:03}", time.ordinal()),
         "d" | "e" => weekday.to_string(),
         "do" => ordinal(weekday),
-        "dd" => day_name[..2].to_owned(),
-        "ddd" => day_name[..3].to_owned(),
-        "dddd" => day_name.to_owned(),
+        "dd" => name("%A")[..2].to_owned(),
+        "ddd" => name("%a"),
+        "dddd" => name("%A"),
         "E" => time.weekday().number_from_monday().to_string(),
         "w" => week(time).1.to_string(),
         "wo" => ordinal(week(time).1),

@@ -12,7 +12,6 @@
 
 use std::borrow::Cow;
 
-use crate::note::code::ErrorCode;
 use crate::note::path::{MAX_NAME_BYTES, is_invisible, show};
 
 /// A name that no new file or folder may have, with a similar one that is allowed.
@@ -21,7 +20,6 @@ use crate::note::path::{MAX_NAME_BYTES, is_invisible, show};
 pub struct NameFault {
     /// The requested name, invisible characters escaped, at most 100 characters.
     pub name: String,
-    /// The first rule that it breaks.
     pub reason: NameReason,
     /// The nearest name that [`check_new_name`] accepts.
     pub suggestion: String,
@@ -81,18 +79,6 @@ pub enum NameReason {
         /// The device, in upper case.
         device: String,
     },
-}
-
-impl NameFault {
-    /// The stable error code.
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidPath
-    }
-
-    /// Advice for the user.
-    pub fn hint(&self) -> String {
-        format!("call it `{}`", self.suggestion)
-    }
 }
 
 /// Checks one path component as the name of a *new* file or folder.
@@ -334,7 +320,7 @@ mod tests {
             "`a\\u{202e}b` cannot be the name of a new file or folder: it holds the invisible \
              character U+202E"
         );
-        assert_eq!(fault.hint(), "call it `ab`");
+        assert_eq!(fault.suggestion, "ab");
     }
 
     proptest! {

@@ -30,10 +30,7 @@ pub struct VaultPath(Arc<str>);
 pub enum PathError {
     /// `..` that climbs above the root, an absolute path elsewhere, a drive or a URL.
     #[error("`{path}` leads out of the vault")]
-    Outside {
-        /// The path as given.
-        path: String,
-    },
+    Outside { path: String },
     /// The text cannot be a path.
     #[error("`{path}` is not a usable path: {reason}")]
     Invalid {
@@ -355,11 +352,6 @@ impl<'a> PathRef<'a> {
             None if rest.is_empty() => Some(rest),
             None => None,
         }
-    }
-
-    /// The fold key of this path; see [`fold::fold_key`].
-    pub fn fold_key(self) -> String {
-        fold::fold_key(self.0)
     }
 }
 

@@ -14,7 +14,6 @@ const SELECTION: &str = "the selected text";
 /// A note as a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// Its property `description`.
     pub description: Option<String>,
     /// Its property `arguments`: what can follow its name, for people.
     pub hint: Option<String>,
@@ -31,7 +30,6 @@ pub struct Given<'a> {
     pub has_selection: bool,
     /// What followed the prompt's name.
     pub arguments: &'a str,
-    /// The day and the formats.
     pub variables: Variables<'a>,
 }
 
@@ -83,9 +81,6 @@ impl Prompt {
     }
 
     /// What is sent. Arguments for which it has no place go behind it.
-    ///
-    /// # Errors
-    /// What it uses is not given.
     pub fn fill(&self, given: &Given<'_>) -> Result<String, Missing> {
         let arguments = given.arguments.trim();
         let places = self.uses("arguments");

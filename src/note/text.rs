@@ -98,9 +98,7 @@ impl<'a> Line<'a> {
 pub struct NotText {
     /// The probable type with its article: "a PNG image", "binary data".
     pub kind: &'static str,
-    /// The size in bytes.
     pub size: usize,
-    /// The evidence.
     pub reason: NotTextReason,
 }
 

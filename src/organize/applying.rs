@@ -13,7 +13,6 @@ use crate::vault::{Before, Catalogue, FileContent, Kind, Vault, hidden_name, is_
 /// An item whose preconditions no longer hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// The item's id.
     pub item: u32,
     pub path: String,
     /// The reason as a sentence: the text changed, the file is gone, the target is occupied.

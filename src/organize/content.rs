@@ -28,7 +28,6 @@ pub enum ContentError {
     TooLarge {
         /// Size of the new text in bytes.
         size: usize,
-        /// The limit in bytes.
         limit: u64,
     },
 }
@@ -129,7 +128,6 @@ fn listed(value: &Value) -> Vec<Value> {
     }
 }
 
-/// A tag without its `#`.
 pub(super) fn bare(tag: &str) -> &str {
     let tag = tag.trim();
     tag.strip_prefix('#').unwrap_or(tag)

@@ -21,12 +21,10 @@ pub enum State {
     /// Cancelled between two pieces.
     Cancelled,
     Undone,
-    /// Some of the changes were undone.
     PartlyUndone,
 }
 
 impl State {
-    /// Every state.
     pub const ALL: [Self; 7] = [
         Self::Running,
         Self::Completed,

@@ -13,7 +13,6 @@ use crate::index::links::rewrite;
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, hidden_name};
 
-/// The combined name changes of items.
 fn name_change<'i>(vault: &Vault, items: impl Iterator<Item = &'i Item>) -> NameChange {
     let mut names = NameChange::default();
     let mut moves = Vec::new();

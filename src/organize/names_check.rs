@@ -34,7 +34,6 @@ pub struct Said {
     pub path: VaultPath,
     /// The text of its first heading.
     pub heading: Option<String>,
-    /// Its property `title`.
     pub title: Option<String>,
     /// The days of its date properties.
     pub dates: Vec<(String, NaiveDate)>,
@@ -51,7 +50,6 @@ pub struct Finding {
     pub message: String,
     /// A suggested name with its extension.
     pub suggestion: Option<String>,
-    /// Other files involved.
     pub others: Vec<VaultPath>,
 }
 

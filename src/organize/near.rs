@@ -18,7 +18,6 @@ use crate::bases::{Evaluator, Scope};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NearMiss {
     pub path: String,
-    /// The rule, by name.
     pub rule: String,
     /// The failing part with the values it read: `file.hasTag("meeting")  false: tags are call, work`.
     pub part: String,
@@ -26,9 +25,6 @@ pub struct NearMiss {
 
 /// The first near misses of each rule by path, at most `most` a rule. A rule whose condition is a single part has
 /// none.
-///
-/// # Errors
-/// [`PlanError::Cancelled`].
 pub fn misses(world: &World<'_>, rules: &[Rule], most: usize) -> Result<Vec<NearMiss>, PlanError> {
     let mut found = Vec::new();
     for rule in rules {
@@ -86,7 +82,6 @@ fn of_rule(
     Ok(())
 }
 
-/// The conjuncts of a condition.
 fn conjuncts(filter: &Filter, parts: &mut Vec<Filter>) {
     match filter {
         Filter::And(all) => all.iter().for_each(|one| conjuncts(one, parts)),

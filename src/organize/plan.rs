@@ -16,7 +16,6 @@ pub struct Plan {
     pub faults: Vec<RuleFault>,
     /// Files that were looked at.
     pub looked_at: usize,
-    /// The links that follow its moves.
     #[serde(default)]
     pub links: Following,
 }
@@ -107,7 +106,6 @@ pub enum Risk {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
     pub kind: ProblemKind,
-    /// A sentence for people.
     pub message: String,
     /// Whether the item is left out of the job until a person has changed it.
     pub blocks: bool,

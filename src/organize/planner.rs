@@ -1,6 +1,6 @@
 //! Makes a plan from rules or from given items.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::applying;
 use super::draft::{By, Draft};
@@ -88,9 +88,6 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
 }
 
 /// The trace of each rule for a note, in order of evaluation, whether or not anything happens to it.
-///
-/// # Errors
-/// [`PlanError::Cancelled`].
 pub fn why(
     world: &World<'_>,
     rules: &[Rule],
@@ -99,24 +96,6 @@ pub fn why(
     let shadow = Shadow::new(world.scope, world.vault.property_types());
     let Some(file) = world.moment.file(path) else { return Ok(None) };
     Asking::new(world, &shadow, rules).about(file, Asks::Why).map(|answer| Some(answer.asked))
-}
-
-/// Revises a plan by removing items or changing paths. Paths, links and problems are computed again, and ids change.
-pub fn edited(
-    world: &World<'_>,
-    plan: Plan,
-    without: &BTreeSet<u32>,
-    targets: &BTreeMap<u32, String>,
-) -> Result<Plan, PlanError> {
-    let mut joins = plan;
-    joins.items.retain(|item| !without.contains(&item.id));
-    for item in &mut joins.items {
-        if let Some(to) = targets.get(&item.id) {
-            item.to = Some(to.clone());
-            item.problems.clear();
-        }
-    }
-    self::plan(world, Wanted { joins: Some(joins), ..Wanted::default() })
 }
 
 /// Evaluates the rules for all files without an item, and adds items. Returns the number of files examined.

@@ -351,7 +351,6 @@ fn told(
     folders
 }
 
-/// A folder with its shape.
 struct Shaped {
     folder: Folder,
     children: Vec<Shaped>,

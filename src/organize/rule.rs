@@ -27,7 +27,6 @@ pub struct Rule {
     pub formulas: Vec<(Text, Arc<Expression>)>,
     /// The value of `this` in `when`: the base, if `when` is a view of one.
     pub this: Option<VaultPath>,
-    /// The actions in order.
     pub actions: Vec<Action>,
     /// Higher priorities first; equal ones in the order of the file.
     pub priority: i64,
@@ -86,7 +85,6 @@ pub enum Action {
         values: Vec<(String, Assigned)>,
         if_present: IfPresent,
     },
-    /// Removes properties.
     Remove(Vec<String>),
     /// Adds tags to the frontmatter, without `#`.
     Tag(Vec<Template>),
@@ -137,7 +135,6 @@ pub enum OnConflict {
     Skip,
     /// The item waits for a person to choose a path.
     Ask,
-    /// Planning fails.
     Fail,
 }
 

@@ -23,7 +23,6 @@ pub struct Settings {
     pub remove_empty_folders: bool,
     /// Days after which a plan that was not applied is forgotten.
     pub keep_plans_days: u64,
-    /// The jobs that are remembered.
     pub keep_jobs: usize,
     /// Whether rules that a person enabled run by themselves.
     pub automatic: bool,

@@ -18,7 +18,6 @@ const MOST: usize = 5;
 pub struct About<'a> {
     /// Its name without the extension.
     pub name: &'a str,
-    /// Its property `title`.
     pub title: Option<String>,
     pub heading: Option<String>,
     /// Words that somebody proposes for its name, and who does. They replace its name, title and heading.

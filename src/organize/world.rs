@@ -48,7 +48,6 @@ pub enum PlanError {
         /// The occupant of the path.
         reason: String,
     },
-    /// The caller cancelled.
     #[error("the call was cancelled")]
     Cancelled,
 }

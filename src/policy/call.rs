@@ -12,9 +12,7 @@ use crate::note::path::VaultPath;
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     pub tool: &'a str,
-    /// The permission that the tool needs.
     pub permission: Permission,
-    /// The JSON Schema of the arguments.
     pub schema: &'a Value,
     pub arguments: &'a Value,
     pub caller: &'a Caller,
@@ -66,10 +64,8 @@ impl Call<'_> {
 /// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Writes a file.
     Write,
     CreateFolder,
-    /// Removes a folder if it is empty.
     RemoveFolder,
     Move,
     /// Moves to the trash, or deletes permanently.
@@ -89,9 +85,7 @@ pub struct Effect {
     /// For a move, the source.
     pub from: Option<VaultPath>,
     pub folder: bool,
-    /// Number of files that it is or contains.
     pub files: usize,
-    /// Number of bytes written.
     pub bytes: u64,
     /// Number of those bytes that differ from the old text.
     pub changed: u64,
@@ -111,7 +105,6 @@ impl Effect {
 /// Why a person must approve a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// The layer that requires approval.
     pub layer: &'static str,
     /// As "it deletes the folder `Old`".
     pub text: String,

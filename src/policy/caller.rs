@@ -16,9 +16,7 @@ pub enum Scope {
     Client,
     /// An ACP client, such as an editor. Talks to the agent and calls no tool itself.
     Acp,
-    /// An MCP client.
     Mcp,
-    /// A voice message.
     Voice,
     /// A rule that a person enabled. It has no transport and no token.
     Rule,

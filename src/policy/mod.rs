@@ -111,9 +111,6 @@ impl Policy {
     }
 
     /// Decides on what a call is about to change. Returns the reasons for which a person must approve.
-    ///
-    /// # Errors
-    /// The first refusal.
     pub fn judge(&self, call: &Call, effects: &[Effect]) -> Result<Vec<Reason>, Refusal> {
         let mut reasons = Vec::new();
         for layer in &self.state().layers {

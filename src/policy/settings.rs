@@ -21,7 +21,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All modes.
     pub const ALL: [Self; 4] = [Self::Ask, Self::Auto, Self::Plan, Self::ReadOnly];
 
     /// The mode's name: `ask`, `auto`, `plan`, `read-only`.
@@ -35,7 +34,6 @@ impl Mode {
     }
 
     /// The mode of the two that allows less.
-    #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         let rank = |mode| match mode {
             Self::Auto => 0,
@@ -125,13 +123,9 @@ pub struct Settings {
     pub off: Vec<Switch>,
     /// The maximum for clients that do not speak for a person.
     pub client: Permission,
-    /// The maximum for ACP clients.
     pub acp: Permission,
-    /// The maximum for MCP clients.
     pub mcp: Permission,
-    /// The maximum for voice messages.
     pub voice: Permission,
-    /// The maximum for enabled rules.
     pub rule: Permission,
     /// Folders that callers other than a person may see. Empty: all.
     pub read: Vec<String>,
@@ -158,7 +152,6 @@ pub struct Settings {
     pub pending_seconds: u32,
     /// Time limit of a tool in seconds. 0: no limit but the server's own.
     pub call_seconds: u32,
-    /// Days that audit rows are stored.
     pub audit_days: u32,
     /// Maximum number of audit rows.
     pub audit_calls: u32,

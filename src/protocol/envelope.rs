@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::error::{ErrorObject, Kind};
-use super::{METHODS, NotificationParams, ServerRequestParams, quoted, strict};
+use super::{METHODS, NotificationParams, ServerRequestParams, strict};
 
 /// Maximum length of a text id, in bytes.
 pub const MAX_ID_BYTES: usize = 256;
@@ -155,10 +155,6 @@ impl Refusal {
 }
 
 /// Parses a method's params. Unknown members are ignored, for compatibility with newer clients.
-///
-/// # Errors
-///
-/// Kind `invalid_params`, with the reason.
 pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, ErrorObject> {
     P::deserialize(Value::Object(params)).map_err(|error| {
         ErrorObject::new(Kind::InvalidParams, format!("the params do not fit: {error}"))
@@ -169,17 +165,12 @@ pub fn params<P: DeserializeOwned>(params: Map<String, Value>) -> Result<P, Erro
 ///
 /// # Panics
 /// Never: every result of this protocol is plain data.
-#[must_use]
 pub fn answer<R: Serialize>(id: &RequestId, result: &R) -> String {
     let written = answer_of(id, 128, |json| serde_json::to_writer(json, result));
     written.expect("results are plain data")
 }
 
 /// As [`answer`], with `result` appending the JSON of the result, of about `bytes` bytes.
-///
-/// # Errors
-/// What `result` returns.
-///
 /// # Panics
 /// If `result` does not write UTF-8.
 pub fn answer_of<E>(
@@ -191,7 +182,7 @@ pub fn answer_of<E>(
     json.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     match id {
         RequestId::Number(number) => json.extend_from_slice(number.to_string().as_bytes()),
-        RequestId::Text(text) => quoted::write(text, &mut json),
+        RequestId::Text(text) => write_text(text, &mut json),
     }
     json.extend_from_slice(br#","result":"#);
     result(&mut json)?;
@@ -199,11 +190,18 @@ pub fn answer_of<E>(
     Ok(String::from_utf8(json).expect("JSON is text"))
 }
 
+/// Appends `text` as a JSON string to `json`.
+///
+/// # Panics
+/// Never: every text is a JSON string.
+pub fn write_text(text: &str, json: &mut Vec<u8>) {
+    serde_json::to_writer(json, text).expect("every text is a JSON string");
+}
+
 /// The JSON of an error answer; `None` is null, for a message without a readable id.
 ///
 /// # Panics
 /// Never: errors are plain data.
-#[must_use]
 pub fn failure(id: Option<&RequestId>, error: &ErrorObject) -> String {
     #[derive(Serialize)]
     struct Failure<'a> {
@@ -218,7 +216,6 @@ pub fn failure(id: Option<&RequestId>, error: &ErrorObject) -> String {
 ///
 /// # Panics
 /// Never: params are plain data.
-#[must_use]
 pub fn notification<P: NotificationParams>(params: &P) -> String {
     #[derive(Serialize)]
     struct Notification<'a, P> {
@@ -234,7 +231,6 @@ pub fn notification<P: NotificationParams>(params: &P) -> String {
 ///
 /// # Panics
 /// Never: params are plain data.
-#[must_use]
 pub fn request<P: ServerRequestParams>(id: &RequestId, params: &P) -> String {
     #[derive(Serialize)]
     struct Asked<'a, P> {

@@ -75,7 +75,6 @@ pub enum Kind {
 impl Kind {
     /// The JSON-RPC code. Application errors are in 1000 to 1999, outside the range that JSON-RPC
     /// reserves.
-    #[must_use]
     pub fn code(self) -> i32 {
         match self {
             Self::ParseError => -32700,
@@ -106,7 +105,6 @@ impl Kind {
     }
 
     /// Whether the same request may succeed when it is sent again later.
-    #[must_use]
     pub fn retryable(self) -> bool {
         matches!(self, Self::Overloaded | Self::RateLimited | Self::Timeout | Self::TurnRunning)
     }
@@ -147,7 +145,6 @@ pub struct ErrorObject {
 
 impl ErrorObject {
     /// An error of this kind.
-    #[must_use]
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             code: kind.code(),
@@ -163,28 +160,24 @@ impl ErrorObject {
     }
 
     /// Adds a hint.
-    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.data.hint = Some(hint.into());
         self
     }
 
     /// Adds details for programs.
-    #[must_use]
     pub fn detail(mut self, detail: Value) -> Self {
         self.data.detail = Some(detail);
         self
     }
 
     /// Adds a time to wait, in milliseconds.
-    #[must_use]
     pub fn retry_after_ms(mut self, milliseconds: u64) -> Self {
         self.data.retry_after_ms = Some(milliseconds);
         self
     }
 
     /// The error for an unknown method.
-    #[must_use]
     pub fn unknown_method(method: &str) -> Self {
         let shown: String = method.chars().take(80).collect();
         let shown = shown.escape_debug();

@@ -26,7 +26,6 @@ pub enum HostOperation {
 
 impl HostOperation {
     /// The operation's name on the wire.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::ActiveNote => "active_note",

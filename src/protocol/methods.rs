@@ -23,9 +23,6 @@ macro_rules! methods {
         pub const METHODS: &[&str] = &[$($name),+];
 
         /// Checks whether `params` are valid for `method`.
-        ///
-        /// # Errors
-        /// Kind `unknown_method`, or `invalid_params` with serde's message.
         pub fn check(
             method: &str,
             params: serde_json::Map<String, serde_json::Value>,
@@ -55,14 +52,12 @@ macro_rules! notifications {
 
         impl ClientNotification {
             /// Whether `method` is a notification of this protocol.
-            #[must_use]
             pub fn knows(method: &str) -> bool {
                 matches!(method, $($cname)|+)
             }
 
             /// Parses a notification; `None` for an unknown or malformed one, which JSON-RPC does
             /// not answer.
-            #[must_use]
             pub fn parse(
                 method: &str,
                 params: serde_json::Map<String, serde_json::Value>,

@@ -10,7 +10,7 @@
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
 //! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
-//! [`quoted`] (JSON strings), [`version`], [`typescript`].
+//! [`version`], [`typescript`].
 
 pub mod acp;
 pub mod as_of;
@@ -36,7 +36,6 @@ pub mod ping;
 pub mod policy;
 pub mod prompts;
 pub mod proposals;
-pub mod quoted;
 pub mod session;
 pub mod settings;
 pub mod status;

@@ -308,7 +308,6 @@ pub enum SessionUpdate {
 
 impl SessionUpdate {
     /// The id of the message or call that the update starts or extends.
-    #[must_use]
     pub fn part_of(&self) -> Option<&str> {
         match self {
             Self::UserMessageChunk { message_id: id, .. }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-use super::quoted;
+use super::envelope::write_text;
 
 /// No params. The list is short and has no pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
@@ -122,7 +122,6 @@ pub struct ToolsCallWritten {
 
 impl ToolsCallWritten {
     /// An estimate of its size as JSON, in bytes; too small only if most of the text must be escaped.
-    #[must_use]
     pub fn room(&self) -> usize {
         self.text.len() + self.text.len() / 16 + self.facts.len() + 128
     }
@@ -130,7 +129,7 @@ impl ToolsCallWritten {
     /// Appends it to `json`.
     pub fn write(&self, json: &mut Vec<u8>) {
         json.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
-        quoted::write(&self.text, json);
+        write_text(&self.text, json);
         json.extend_from_slice(br#"}],"structuredContent":"#);
         json.extend_from_slice(self.facts.as_bytes());
         json.extend_from_slice(match self.is_error {

@@ -98,7 +98,6 @@ fn tidy(declaration: &str) -> String {
 }
 
 /// The complete file. It depends only on the protocol.
-#[must_use]
 pub fn generate() -> String {
     let lists = [
         ("Methods", "Every request, by its name.", super::methods()),

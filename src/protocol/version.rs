@@ -13,13 +13,11 @@ pub struct Version {
 
 impl Version {
     /// The version of this program.
-    #[must_use]
     pub fn own() -> Self {
         Self::parse(env!("CARGO_PKG_VERSION")).expect("Cargo demands a version of three numbers")
     }
 
     /// `1.2.3`, also with a `v` before it, as tags have.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
@@ -30,7 +28,6 @@ impl Version {
     }
 
     /// The oldest version that one of this has to work with: of the minor version before, or the first release.
-    #[must_use]
     pub fn oldest_partner(self) -> Self {
         let before = Self { minor: self.minor.saturating_sub(1), patch: 0, ..self };
         before.max(Self { major: 0, minor: 1, patch: 0 })

@@ -47,7 +47,6 @@ pub struct Calls {
 
 impl Calls {
     /// No calls yet; answers go to `outbox`.
-    #[must_use]
     pub fn new(
         shared: Arc<Shared>,
         settings: Arc<Settings>,
@@ -66,7 +65,6 @@ impl Calls {
     }
 
     /// Whether a request with this id is unanswered.
-    #[must_use]
     pub fn holds(&self, id: &RequestId) -> bool {
         lock(&self.in_flight).contains_key(id)
     }
@@ -78,9 +76,6 @@ impl Calls {
 
     /// Starts a tool call, whose answer follows later. Returns how long the call occupied this
     /// thread if it is already done.
-    ///
-    /// # Errors
-    /// Kind `unknown_tool` or `overloaded`.
     pub fn start(
         &self,
         id: &RequestId,
@@ -167,9 +162,6 @@ impl Calls {
     }
 
     /// Starts work that writes its result; the answer follows later.
-    ///
-    /// # Errors
-    /// Kind `overloaded`.
     pub fn begin(
         &self,
         id: &RequestId,
@@ -190,9 +182,6 @@ impl Calls {
 
     /// Starts work without a time limit; the answer follows later. `begin` is called once the
     /// request is admitted, so a rejected request never starts.
-    ///
-    /// # Errors
-    /// Kind `overloaded`.
     pub fn wait(
         &self,
         id: &RequestId,
@@ -229,7 +218,6 @@ impl Calls {
         lock(&self.in_flight).values().for_each(Task::abandon);
     }
 
-    /// Admits a request to those in flight.
     fn admit(&self, id: &RequestId, work: Work) -> Result<Task, ErrorObject> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() >= self.settings.max_in_flight as usize {

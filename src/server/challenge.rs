@@ -51,25 +51,21 @@ pub struct Challenges {
 
 impl Challenges {
     /// Uses a secret of 32 random bytes.
-    #[must_use]
     pub fn new(secret: [u8; 32], now: Instant) -> Self {
         Self::lasting(LIFE, secret, now)
     }
 
     /// The same, with nonces valid for `life`.
-    #[must_use]
     pub fn lasting(life: Duration, secret: [u8; 32], now: Instant) -> Self {
         Self { secret, life, begun: now, used: Mutex::default() }
     }
 
     /// Creates a single-use nonce at time `now`. `random` identifies it.
-    #[must_use]
     pub fn nonce(&self, random: u128, now: Instant) -> String {
         self.nonce_for("", random, now)
     }
 
     /// The same, valid only for `purpose`.
-    #[must_use]
     pub fn nonce_for(&self, purpose: &str, random: u128, now: Instant) -> String {
         let at = now.saturating_duration_since(self.begun).as_millis();
         let what = format!("{at}-{random:032x}");
@@ -78,13 +74,11 @@ impl Challenges {
     }
 
     /// Uses up a nonce. False if it is not from this run, expired, or already used.
-    #[must_use]
     pub fn take(&self, nonce: &str, now: Instant) -> bool {
         self.take_for("", nonce, now)
     }
 
     /// The same for a nonce created for `purpose`; false for any other.
-    #[must_use]
     pub fn take_for(&self, purpose: &str, nonce: &str, now: Instant) -> bool {
         let Some((what, mark)) = nonce.rsplit_once('-') else { return false };
         // Comparing hashes takes constant time.

@@ -8,20 +8,16 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 /// A close code and its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {
-    /// The code of the close frame.
     pub code: u16,
     /// The reason in it, at most 123 bytes.
     pub reason: &'static str,
 }
 
 impl Closing {
-    /// The daemon is stopping.
     pub const SHUTDOWN: Self = Self { code: 1001, reason: "the daemon is stopping" };
     /// The frames violate the WebSocket protocol.
     pub const PROTOCOL: Self = Self { code: 1002, reason: "protocol error" };
-    /// A binary frame.
     pub const BINARY: Self = Self { code: 1003, reason: "only text frames are taken" };
-    /// Text that is not UTF-8.
     pub const NOT_UTF8: Self = Self { code: 1007, reason: "the text is not UTF-8" };
     /// `initialize` did not come in time.
     pub const UNINITIALIZED: Self =
@@ -39,13 +35,11 @@ impl Closing {
     pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
 
     /// The close frame.
-    #[must_use]
     pub fn frame(self) -> CloseFrame {
         CloseFrame { code: CloseCode::from(self.code), reason: Utf8Bytes::from_static(self.reason) }
     }
 
     /// The close reason for an error in reading; `None` if the client is gone.
-    #[must_use]
     pub fn for_error(error: &Error) -> Option<Self> {
         match error {
             Error::Capacity(_) => Some(Self::TOO_BIG),

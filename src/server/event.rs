@@ -21,21 +21,19 @@ pub enum Event {
     /// A file or folder in the vault changed, whoever changed it.
     Changed {
         kind: ChangedKind,
-        /// The path that changed.
         path: String,
         /// The old path of something renamed.
         from: Option<String>,
-        /// The kind of entry at the path.
         entry: EntryKind,
     },
-    /// The steward has applied a change set.
     Applied(ChangeSetInfo),
-    /// A plan was made or changed.
     Plan(PlanInfo),
     /// A job started, progressed or changed its state.
     Job(JobInfo),
-    /// A conversation as a whole changed.
-    ConversationChanged { session_id: String, kind: ConversationChange },
+    ConversationChanged {
+        session_id: String,
+        kind: ConversationChange,
+    },
     /// A voice message arrived or changed its state.
     Inbox(InboxMessage),
     /// The connection to SmartHole changed its state.
@@ -44,16 +42,13 @@ pub enum Event {
     Workflow(WorkflowProgress),
     /// New settings took effect.
     ConfigReloaded {
-        /// The names of the changed settings.
         changed: Vec<String>,
-        /// The names of the settings that need a restart.
         needs_restart: Vec<String>,
     },
     /// Another permission mode took effect.
     ModeChanged(ModeResult),
     /// The settings file is invalid; the old settings stay in effect.
     ConfigRejected(ConfigProblem),
-    /// Something happened in a conversation.
     Session {
         session: String,
         turn: Option<String>,
@@ -64,7 +59,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// The notification for clients.
     pub(super) fn tell(self, meta: EventMeta) -> String {
         match self {
             Self::Changed { kind, path, from, entry } => {

@@ -125,7 +125,6 @@ struct Subscriber {
 
 impl Events {
     /// No events yet, in the run `epoch`.
-    #[must_use]
     pub fn new(epoch: String) -> Self {
         Self(Arc::new(Inner { epoch, state: Mutex::default(), view: ArcSwap::default() }))
     }
@@ -149,13 +148,11 @@ impl Events {
     }
 
     /// This run of the daemon.
-    #[must_use]
     pub fn epoch(&self) -> &str {
         &self.0.epoch
     }
 
     /// The number of the last event.
-    #[must_use]
     pub fn seq(&self) -> u64 {
         lock(&self.0.state).seq
     }

@@ -141,7 +141,6 @@ pub struct Offered<'a> {
 }
 
 /// Parses `Sec-WebSocket-Protocol`, of one header or many.
-#[must_use]
 pub fn offered(headers: &HeaderMap) -> Offered<'_> {
     let mut offered = Offered::default();
     for value in headers.get_all(SEC_WEBSOCKET_PROTOCOL) {

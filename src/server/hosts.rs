@@ -144,7 +144,6 @@ impl Hosts {
     }
 
     /// The client that requests would go to, and its active note if it reported one.
-    #[must_use]
     pub fn state(&self) -> Option<HostState> {
         let state = lock(&self.0);
         let client = state.chosen(None)?.1;
@@ -156,14 +155,12 @@ impl Hosts {
     }
 
     /// Whether a client supports the operation.
-    #[must_use]
     pub fn can(&self, operation: HostOperation) -> bool {
         lock(&self.0).chosen(Some(operation)).is_some()
     }
 
     /// The active note as reported by the client that requests would go to; `None` if it has not reported
     /// it. The path is the client's and may lead anywhere.
-    #[must_use]
     pub fn open_note(&self) -> Option<Option<String>> {
         let state = lock(&self.0);
         let (_, client) = state.chosen(Some(HostOperation::ActiveNote))?;

@@ -75,9 +75,6 @@ async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
 }
 
 /// Admits only tokens of MCP clients.
-///
-/// # Errors
-/// Kind `forbidden`.
 fn admit(scope: Scope) -> Result<(), ErrorObject> {
     if scope == Scope::Mcp {
         return Ok(());

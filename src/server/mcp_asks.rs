@@ -68,9 +68,6 @@ impl Asking {
 }
 
 /// Applies a client's answer to the question; the call is then made like any other.
-///
-/// # Errors
-/// What it was given with the question is not what it shows.
 pub(super) fn answered(shared: &Shared, reply: &Reply, request: &Request) -> Result<(), Fault> {
     let wrong = || {
         Fault::params(

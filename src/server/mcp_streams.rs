@@ -133,7 +133,6 @@ impl Drop for Subscription {
     }
 }
 
-/// An immediate JSON answer.
 pub(super) fn json((status, text): Answered) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()

@@ -44,7 +44,6 @@ pub struct Metered<S> {
 
 impl<S> Metered<S> {
     /// Counts the reads of `stream`, for messages of at most `max_message_bytes`.
-    #[must_use]
     pub fn new(stream: S, max_message_bytes: u64, unfinished: Unfinished) -> Self {
         // A quarter for headers: even frames of 64 bytes fit.
         let limit = max_message_bytes.saturating_add(max_message_bytes / 4 + ALLOWANCE);

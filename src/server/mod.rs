@@ -13,8 +13,8 @@
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
 //! [`events`], [`acp`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
-//! `reply`, `repoll`, [`meter`] and
-//! [`close`] are its parts.
+//! `reply`, [`meter`] and [`close`] are its
+//! parts.
 
 pub mod accept;
 pub mod acp;
@@ -43,7 +43,6 @@ pub mod page_keys;
 pub mod permission;
 pub mod private;
 mod reply;
-mod repoll;
 pub mod session;
 mod session_told;
 pub mod settings;
@@ -77,14 +76,8 @@ use token::TokenKeeper;
 /// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The port is taken or not permitted.
     #[error("could not listen on 127.0.0.1:{port}")]
-    Bind {
-        port: u16,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The system has no randomness.
+    Bind { port: u16, source: io::Error },
     #[error("could not get random bytes: {0}")]
     Random(getrandom::Error),
 }
@@ -110,7 +103,6 @@ pub struct Server {
 pub struct Shared {
     /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
-    /// The current settings of MCP clients.
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
     /// The settings of ACP clients; a connection keeps those it started with.
     acp: Arc<ArcSwap<AcpSettings>>,
@@ -135,7 +127,6 @@ pub struct Shared {
     /// The rate limit of HTTP requests, for all callers together, since each request has a
     /// connection of its own.
     requests: Mutex<Bucket>,
-    /// Questions to a person.
     approvals: Approvals,
     /// The guests of the agent, whose sessions have tokens of their own.
     guests: OnceLock<Guests>,
@@ -146,9 +137,6 @@ pub struct Shared {
 
 impl Server {
     /// Binds 127.0.0.1 on the port of `settings`. Connections wait until [`Server::run`].
-    ///
-    /// # Errors
-    /// [`ServerError::Bind`] where the port is taken; [`ServerError::Random`].
     pub async fn bind(
         settings: Settings,
         token: TokenKeeper,
@@ -192,19 +180,16 @@ impl Server {
     }
 
     /// The port bound.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.shared.port
     }
 
     /// Publishes events, from any thread.
-    #[must_use]
     pub fn events(&self) -> Events {
         self.shared.events.clone()
     }
 
     /// Asks people questions, from any thread.
-    #[must_use]
     pub fn approvals(&self) -> Approvals {
         self.shared.approvals.clone()
     }
@@ -215,25 +200,21 @@ impl Server {
     }
 
     /// Sends requests to the clients that have the vault open, from any thread.
-    #[must_use]
     pub fn hosts(&self) -> Hosts {
         self.shared.hosts.clone()
     }
 
     /// Replaces the settings, from any thread, for new connections; the port stays.
-    #[must_use]
     pub fn settings(&self) -> Arc<ArcSwap<Settings>> {
         Arc::clone(&self.shared.settings)
     }
 
     /// Replaces the settings of MCP clients, from any thread, from the next message on.
-    #[must_use]
     pub fn mcp_settings(&self) -> Arc<ArcSwap<crate::mcp::Settings>> {
         Arc::clone(&self.shared.mcp)
     }
 
     /// Replaces the settings of ACP clients, from any thread, for new connections.
-    #[must_use]
     pub fn acp(&self) -> Arc<ArcSwap<AcpSettings>> {
         Arc::clone(&self.shared.acp)
     }

@@ -40,7 +40,6 @@ struct State {
     /// so it may exceed the limits once; the allowance ends when the queue is empty.
     replayed: (usize, usize),
     closing: Option<Closing>,
-    /// The waker of a waiting writer.
     writer: Option<Waker>,
     /// The writer's task is running and will poll the writer before it sleeps.
     attended: bool,
@@ -60,7 +59,6 @@ pub enum Next {
 
 impl Outbox {
     /// A queue of at most `max_messages` and `max_bytes`.
-    #[must_use]
     pub fn new(max_messages: usize, max_bytes: usize) -> Self {
         Self {
             state: Mutex::default(),

@@ -16,7 +16,6 @@ pub struct Bucket {
 
 impl Bucket {
     /// A full bucket.
-    #[must_use]
     pub fn new(per_second: u32, burst: u32) -> Self {
         let burst = f64::from(burst.max(1));
         Self { per_second: f64::from(per_second.max(1)), burst, left: burst, at: Instant::now() }
@@ -60,7 +59,6 @@ impl Failures {
     const FORGET: Duration = Duration::from_secs(60);
 
     /// Counts a wrong token at time `now` and returns the delay of its answer.
-    #[must_use]
     pub fn count(&self, now: Instant) -> Duration {
         let mut recent = lock(&self.recent);
         let before = match *recent {

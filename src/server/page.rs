@@ -56,7 +56,6 @@ pub fn routes() -> Router<Arc<Shared>> {
 }
 
 /// The URL of the page for this code.
-#[must_use]
 pub fn opened_by(code: &str, port: u16) -> PageCodeResult {
     PageCodeResult { url: format!("http://127.0.0.1:{port}/#code={code}"), seconds: CODE_SECONDS }
 }

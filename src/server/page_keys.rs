@@ -46,9 +46,6 @@ struct Code {
 
 impl Pages {
     /// Creates a one-time code, valid for [`CODE_SECONDS`] from `now`.
-    ///
-    /// # Errors
-    /// [`TokenError::Random`].
     pub fn code(&self, now: Instant) -> Result<String, TokenError> {
         let code = Token::generate()?.reveal();
         let mut codes = lock(&self.0);
@@ -62,7 +59,6 @@ impl Pages {
     }
 
     /// Checks a code at time `now` and uses it up. Takes constant time.
-    #[must_use]
     pub fn take(&self, code: &[u8], now: Instant) -> bool {
         let shown = hash(code);
         let mut is_right = false;
@@ -77,9 +73,6 @@ impl Pages {
 
 /// Creates a token for a page, as `NAME.KEY`. It is valid for [`PAGE_DAYS`] from `now`, as long as
 /// the daemon's token is `main`.
-///
-/// # Errors
-/// [`TokenError::Random`].
 pub fn page_token(main: &Token, now: SystemTime) -> Result<String, TokenError> {
     let until = seconds(now) + u64::from(PAGE_DAYS) * 24 * 60 * 60;
     let name = format!("{PAGE}{until}-{}", &Token::generate()?.reveal()[..32]);
@@ -89,7 +82,6 @@ pub fn page_token(main: &Token, now: SystemTime) -> Result<String, TokenError> {
 
 /// The key for the name of a page's token, or of one derived from it for the run `epoch`; `None`
 /// for any other name, or after its expiry.
-#[must_use]
 pub fn key_of(name: &str, main: &Token, epoch: &str, now: SystemTime) -> Option<Token> {
     let (of_page, is_of_run) = match name.strip_suffix(RUN) {
         Some(of_page) => (of_page, true),
@@ -112,7 +104,6 @@ fn hash(code: &[u8]) -> [u8; 32] {
 }
 
 /// Whether the request's origin is the page of this server.
-#[must_use]
 pub fn is_our_page(headers: &HeaderMap, port: u16) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (Some(origin), None) = (origins.next(), origins.next()) else { return false };

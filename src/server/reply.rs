@@ -18,7 +18,6 @@ use crate::protocol::error::{ErrorObject, Kind};
 #[derive(Debug, Clone)]
 pub(super) struct KeptOpen;
 
-/// Why a request is refused.
 pub(super) enum Refusal {
     /// An HTTP status.
     Plain(Response),
@@ -31,7 +30,6 @@ impl From<ErrorObject> for Refusal {
     }
 }
 
-/// The response for a value with this status, or for the refusal.
 pub(super) fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
     match answer {
         Ok(value) => (status, Json(value)).into_response(),

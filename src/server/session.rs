@@ -43,11 +43,9 @@ pub struct Session {
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     calls: Calls,
-    /// The conversations attached to an ACP client.
     attached: Attached,
     bucket: Bucket,
     number: u64,
-    /// The scope of the client's token.
     scope: Scope,
     /// The client's token, with which the daemon proves itself: the client may know no other.
     token: Token,
@@ -59,7 +57,6 @@ pub struct Session {
 
 impl Session {
     /// A client before `initialize`.
-    #[must_use]
     pub fn new(
         shared: Arc<Shared>,
         settings: Arc<Settings>,
@@ -99,7 +96,6 @@ impl Session {
     }
 
     /// Whether `initialize` has been answered.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.open
     }
@@ -233,7 +229,6 @@ impl Session {
         Ok(())
     }
 
-    /// The answer to `initialize`.
     fn introduction(&self, params: &InitializeParams) -> Result<InitializeResult, ErrorObject> {
         if self.open {
             return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));

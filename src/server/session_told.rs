@@ -14,17 +14,14 @@ pub enum SessionTold {
     Message {
         id: String,
         kind: MessageKind,
-        /// The whole text.
         text: String,
     },
-    /// The state of the conversation changed.
     State {
         state: SessionState,
         /// The number of messages waiting to be delivered.
         queued: u32,
         /// Whether a question to the person is open.
         waiting: bool,
-        /// Why the turn ended.
         stop_reason: Option<StopReason>,
         error: Option<String>,
     },

@@ -114,7 +114,6 @@ impl Default for Settings {
 
 impl Settings {
     /// The limits that a client has to know.
-    #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
             max_message_bytes: self.max_message_bytes,
@@ -128,20 +127,17 @@ impl Settings {
 
     /// The connection limit for a program of this scope. The last places are reserved for the
     /// owner's programs, so that no other program can take them all.
-    #[must_use]
     pub fn places(&self, scope: Scope) -> usize {
         let most = self.max_connections as usize;
         if scope.is_person() { most } else { most.saturating_sub(RESERVED).max(1) }
     }
 
     /// How long a request may take.
-    #[must_use]
     pub fn request_deadline(&self) -> Duration {
         Duration::from_secs(u64::from(self.request_seconds.max(1)))
     }
 
     /// The time between two pings.
-    #[must_use]
     pub fn ping_every(&self) -> Duration {
         Duration::from_secs(u64::from(self.ping_seconds.max(1)))
     }

@@ -44,9 +44,6 @@ pub enum Who {
 
 impl Who {
     /// Checks that a caller of this scope may call the method.
-    ///
-    /// # Errors
-    /// Kind `forbidden`.
     pub fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
         if self == Self::Anyone || scope.is_person() || (self, scope) == (Self::Speaker, Scope::Acp)
         {
@@ -68,7 +65,6 @@ pub struct Client {
 
 impl Client {
     /// The client as a caller of tools.
-    #[must_use]
     pub fn caller(&self) -> Caller {
         Caller { scope: self.scope, name: self.name.clone() }
     }
@@ -84,7 +80,6 @@ pub struct Context {
     pub(super) shared: Arc<Shared>,
     /// The client's queue, if it stays connected after the answer.
     pub(super) outbox: Option<Arc<Outbox>>,
-    /// The conversations attached to an ACP client.
     pub(super) attached: Attached,
     /// Messages to send after the answer.
     pub(super) afterwards: Afterwards,
@@ -112,31 +107,26 @@ pub struct ServerState {
 
 impl Context {
     /// The client's kind of caller.
-    #[must_use]
     pub fn scope(&self) -> Scope {
         self.client.scope
     }
 
     /// The events of the vault.
-    #[must_use]
     pub fn events(&self) -> &Events {
         &self.shared.events
     }
 
     /// The clients that have the vault open.
-    #[must_use]
     pub fn hosts(&self) -> &Hosts {
         &self.shared.hosts
     }
 
     /// The questions that wait for a person.
-    #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.shared.approvals
     }
 
     /// The server's status.
-    #[must_use]
     pub fn server(&self) -> ServerState {
         ServerState {
             version: self.shared.version.clone(),
@@ -153,7 +143,6 @@ impl Context {
     }
 
     /// Whether the client is an ACP client.
-    #[must_use]
     pub fn is_acp(&self) -> bool {
         self.client.scope == Scope::Acp
     }
@@ -172,13 +161,11 @@ impl Context {
     }
 
     /// Whether the conversation is attached to the client.
-    #[must_use]
     pub fn is_attached(&self, session: &str) -> bool {
         self.attached.has(session)
     }
 
     /// Whether it is an ACP client that can have its user set up a model.
-    #[must_use]
     pub fn offers_setup(&self) -> bool {
         self.attached.offers_setup()
     }
@@ -263,7 +250,6 @@ impl<S: Send + Sync + 'static> Default for Table<S> {
 
 impl<S: Send + Sync + 'static> Table<S> {
     /// A method whose handler may block; it runs in this queue.
-    #[must_use]
     pub fn on<P: MethodParams + Send + 'static>(
         self,
         who: Who,
@@ -277,7 +263,6 @@ impl<S: Send + Sync + 'static> Table<S> {
 
     /// The same for a method with a dry run: it changes something unless its params ask for a dry
     /// run.
-    #[must_use]
     pub fn on_change<P: MethodParams + Send + 'static>(
         self,
         who: Who,
@@ -290,32 +275,13 @@ impl<S: Send + Sync + 'static> Table<S> {
         })
     }
 
-    /// A method whose handler may block and writes the JSON of its result itself.
-    #[must_use]
-    pub fn on_writing<P: MethodParams + Send + 'static>(
-        self,
-        who: Who,
-        work: Work,
-        handler: fn(&S, P, &Context, &mut Vec<u8>) -> Result<(), ErrorObject>,
-    ) -> Self {
-        self.row::<P>(who, move |services, params| {
-            let services = Arc::clone(services);
-            let write = move |context: &Context, json: &mut Vec<u8>| {
-                handler(&services, params, context, json)
-            };
-            Prepared::Queued(work, Box::new(write))
-        })
-    }
-
     /// A method whose handler answers at once without blocking.
-    #[must_use]
     pub fn now<P: MethodParams + Send + 'static>(self, who: Who, handler: Handler<S, P>) -> Self {
         self.row(who, move |services, params| Prepared::Now(written(services, params, handler)))
     }
 
     /// A method without a time limit, which occupies no thread. Handlers start in the order of the
     /// requests.
-    #[must_use]
     pub fn later<P: MethodParams<Result: Send> + Send + 'static>(
         self,
         who: Who,
@@ -335,7 +301,6 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 
     /// The handler of the notification that cancels a conversation's turn.
-    #[must_use]
     pub fn on_cancel(mut self, handler: fn(&S, &SessionCancelParams, Scope)) -> Self {
         self.cancel_turn = handler;
         self
@@ -358,7 +323,6 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 
     /// The methods, served by `services`.
-    #[must_use]
     pub fn serve(self, services: Arc<S>) -> Methods {
         let bound = |prepare: Prepare<S>| -> Bound {
             let services = Arc::clone(&services);
@@ -382,9 +346,6 @@ pub struct Methods {
 
 impl Methods {
     /// Reads a request of a client of this kind.
-    ///
-    /// # Errors
-    /// Kinds `unknown_method`, `invalid_params` and `forbidden`.
     pub fn prepare(
         &self,
         method: &str,
@@ -405,7 +366,6 @@ impl Methods {
     }
 }
 
-/// The writer of a handler's result.
 fn written<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
 where
     S: Send + Sync + 'static,

@@ -40,32 +40,20 @@ pub enum Proof {
 /// Why the token is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The system has no randomness.
     #[error("could not get random bytes for a token: {0}")]
     Random(getrandom::Error),
     /// The file or its folder is accessible to others.
     #[error("refused to use the token file `{path}`: {reason}")]
-    Unsafe {
-        /// The file or the folder.
-        path: PathBuf,
-        reason: NotPrivate,
-    },
+    Unsafe { path: PathBuf, reason: NotPrivate },
     /// The file's content is not a token.
     #[error("`{path}` holds no token")]
     Malformed { path: PathBuf },
-    /// A file operation failed.
     #[error("could not {doing} `{path}`")]
-    Io {
-        /// The failed action.
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl TokenError {
     /// Advice for the user.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unsafe { path, .. } => Some(format!(
@@ -87,9 +75,6 @@ impl fmt::Debug for Token {
 
 impl Token {
     /// Generates a token from the system's randomness.
-    ///
-    /// # Errors
-    /// [`TokenError::Random`].
     pub fn generate() -> Result<Self, TokenError> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
@@ -97,26 +82,22 @@ impl Token {
     }
 
     /// The 64 hex characters that a client sends.
-    #[must_use]
     pub fn reveal(&self) -> String {
         hex(self.0)
     }
 
     /// Reads the 64 hex characters; `None` for anything else.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
     }
 
     /// Compares in constant time.
-    #[must_use]
     pub fn matches(&self, shown: &[u8]) -> bool {
         self.reveal().as_bytes().ct_eq(shown).into()
     }
 
     /// The token for callers of this scope, derived from this one, so that nothing more is stored
     /// and all end when this one is rotated. The derivation cannot be reversed.
-    #[must_use]
     pub fn scoped(&self, scope: Scope) -> Self {
         if scope.is_person() {
             return self.clone();
@@ -126,20 +107,17 @@ impl Token {
 
     /// Derives a token for `purpose`. The derivation cannot be reversed. No purpose is a prefix of
     /// another, or of a proof's text.
-    #[must_use]
     pub fn derived(&self, purpose: &str) -> Self {
         Self(self.sign(purpose))
     }
 
     /// The name of this token, which is not secret.
-    #[must_use]
     pub fn name(&self) -> String {
         hex(self.sign("vault-steward name"))[..32].to_owned()
     }
 
     /// A proof, in hex, that this token is known. It is valid only for this purpose, for a daemon
     /// on this port, and for these nonces (`about`), so relaying it to another daemon is useless.
-    #[must_use]
     pub fn proof(&self, of: Proof, port: u16, about: &str) -> String {
         let word = match of {
             Proof::Challenge => "challenge",
@@ -186,9 +164,6 @@ impl Token {
     }
 
     /// Reads the token from `path`, which must exist.
-    ///
-    /// # Errors
-    /// As [`Token::load_or_create`].
     pub fn load(path: &Path) -> Result<Self, TokenError> {
         let metadata = private::check_file(path).map_err(not_ours("look at", path))?;
         if metadata.len() > 128 {
@@ -199,9 +174,6 @@ impl Token {
     }
 
     /// Replaces the token atomically. A running daemon uses it from the next connection on.
-    ///
-    /// # Errors
-    /// As [`Token::load_or_create`].
     pub fn rotate(path: &Path) -> Result<Self, TokenError> {
         secure_folder(path)?;
         let token = Self::generate()?;
@@ -285,22 +257,17 @@ pub struct TokenKeeper {
 
 impl TokenKeeper {
     /// Follows the file at `path`, which is created if it is missing.
-    ///
-    /// # Errors
-    /// As [`Token::load_or_create`].
     pub fn follow(path: &Path) -> Result<Self, TokenError> {
         let token = Token::load_or_create(path)?;
         Ok(Self { path: Some(path.to_owned()), last: watch::Sender::new(token) })
     }
 
     /// Uses a fixed token, for tests and for a daemon without a state folder.
-    #[must_use]
     pub fn fixed(token: Token) -> Self {
         Self { path: None, last: watch::Sender::new(token) }
     }
 
     /// The current token. While the file is unreadable, the last one stays valid.
-    #[must_use]
     pub fn current(&self) -> Token {
         if let Some(path) = &self.path {
             match Token::load(path) {
@@ -315,7 +282,6 @@ impl TokenKeeper {
     }
 
     /// Tells of another token from now on.
-    #[must_use]
     pub fn watch(&self) -> watch::Receiver<Token> {
         self.last.subscribe()
     }

@@ -19,7 +19,6 @@ const MAX_ID: usize = 1_000;
 pub struct ReceivedMessage {
     /// SmartHole's id: an arbitrary text, and not always unique.
     pub id: String,
-    /// The recognised or typed text.
     pub text: String,
     pub how: Delivery,
 }
@@ -42,7 +41,6 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     Registered,
-    /// The registration failed.
     Refused {
         /// SmartHole's error code.
         code: String,

@@ -13,12 +13,10 @@ pub struct ConnectionStatus {
 /// Whether messages can arrive, and why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// In the settings.
     Disabled,
     /// The registration is not answered yet.
     Connecting,
     Connected,
-    /// SmartHole refused the registration.
     Refused,
     /// SmartHole is not reachable; retrying.
     Disconnected,

@@ -25,14 +25,12 @@ pub struct AuditRow {
     pub paths: String,
     /// `allowed`, `refused`, `dry_run`, `asked`.
     pub decision: String,
-    /// The layer that refused or asked.
     pub layer: Option<String>,
     pub reason: Option<String>,
     /// Who answered the approval request, if there was one.
     pub answered_by: Option<String>,
     /// `ok`, or the error kind.
     pub outcome: Option<String>,
-    /// Duration in microseconds.
     pub microseconds: i64,
     /// Bytes returned or written.
     pub bytes: i64,
@@ -130,9 +128,6 @@ pub struct Audit(pub(super) Database);
 
 impl Audit {
     /// Writes rows in one transaction. Returns the number of the last.
-    ///
-    /// # Errors
-    /// [`StoreError`]: no row is written.
     pub fn write(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
         self.0.change("write the audit", |change| {
             rows.iter().try_fold(0, |_, row| insert(change, row))

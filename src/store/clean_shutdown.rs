@@ -38,9 +38,6 @@ fn describe(_: &Metadata) -> Option<String> {
 }
 
 /// Writes the marker, after a sound database was closed.
-///
-/// # Errors
-/// As the system says; there is no marker then.
 pub(super) fn write_marker(folder: &Path) -> io::Result<()> {
     match fingerprint(folder) {
         // Not written atomically: a partial marker is not valid.
@@ -50,9 +47,6 @@ pub(super) fn write_marker(folder: &Path) -> io::Result<()> {
 }
 
 /// Writes a marker that was taken again, if the database is still the one that it describes.
-///
-/// # Errors
-/// As the system says; there is no marker then.
 pub(super) fn put_back(folder: &Path, marker: Option<&str>) -> io::Result<()> {
     match marker.filter(|marker| fingerprint(folder).as_deref() == Some(*marker)) {
         Some(marker) => std::fs::write(marker_path(folder), marker),

@@ -36,7 +36,6 @@ pub struct EnabledRule {
     pub reason: Option<String>,
     /// When it was enabled, in milliseconds since the Unix epoch.
     pub enabled: i64,
-    /// The program in which it was enabled.
     pub enabled_by: String,
     /// Files last changed before this time are skipped: milliseconds since the Unix epoch.
     pub since: i64,

@@ -57,7 +57,6 @@ pub enum StoreError {
         vault: String,
         here: String,
     },
-    /// A row holds an invalid value.
     #[error("row {row} of `{table}` cannot be read: {reason}")]
     Row { table: &'static str, row: i64, reason: String },
     /// There is no row with this number.
@@ -67,7 +66,6 @@ pub enum StoreError {
         what: &'static str,
         number: i64,
     },
-    /// A turn is running in the conversation.
     #[error("a turn is running in conversation {conversation}")]
     Conflict { conversation: i64 },
     #[error("the journal's database failed: {}", message(.0))]
@@ -75,7 +73,6 @@ pub enum StoreError {
     /// A blob could not be stored or read.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// The operating system failed.
     #[error("could not {action} `{}`: {source}", path.display())]
     Io {
         /// A verb.

@@ -60,9 +60,7 @@ pub struct InboxRow {
     pub attempts: u32,
     /// Milliseconds since the Unix epoch.
     pub received: i64,
-    /// The turn to which it was delivered.
     pub turn: Option<TurnId>,
-    /// The result, for people.
     pub reason: String,
 }
 
@@ -187,18 +185,12 @@ impl Inbox {
     }
 
     /// The turn to which a message was delivered, if it was.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn delivered_to(&self, id: i64) -> Result<Option<TurnId>, StoreError> {
         self.0.read(|connection| delivered_to(connection, id))
     }
 
     /// Stores a message; durable when this returns, and only then may it be acknowledged. The same id
     /// and text are stored once; another text with the same id is stored and marked.
-    ///
-    /// # Errors
-    /// [`StoreError`]: it is not stored.
     pub fn receive(&self, new: &NewMessage<'_>) -> Result<Received, StoreError> {
         let hash = BlobHash::of(new.text.as_bytes()).to_string();
         self.0.change("keep a message", |change| {
@@ -267,9 +259,6 @@ impl Inbox {
 
     /// Changes the state of a message at a person's request, if it is in one of the states `only`. Returns
     /// whether it was. A message that becomes new again has no attempt counted.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn move_to(
         &self,
         id: i64,
@@ -292,9 +281,6 @@ impl Inbox {
     }
 
     /// One message.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn get(&self, id: i64) -> Result<InboxRow, StoreError> {
         self.0.read(|connection| one(connection, id))
     }
@@ -316,9 +302,6 @@ impl Inbox {
 
     /// Sets the state of a message, and its turn. A message that is done loses its text, which the
     /// conversation has; its hash stays, to recognise a duplicate.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such message.
     pub fn settle(
         &self,
         id: i64,

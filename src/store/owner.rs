@@ -40,9 +40,6 @@ impl Owner {
 
     /// Whether the database at `path` already names exactly this vault. A database without an owner
     /// belongs to any.
-    ///
-    /// # Errors
-    /// [`StoreError::Foreign`].
     pub(super) fn check(&self, connection: &Connection, path: &Path) -> Result<bool, StoreError> {
         match Self::read(connection)? {
             Some(found) if !found.is(self) => Err(StoreError::Foreign {

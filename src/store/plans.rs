@@ -49,9 +49,6 @@ pub struct Plans(pub(super) Database);
 impl Plans {
     /// Stores a plan, or replaces the one with the number `id`, and deletes those made before `expired_before`.
     /// Returns its number.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no plan `id`.
     pub fn store(
         &self,
         id: Option<i64>,

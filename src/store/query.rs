@@ -50,7 +50,6 @@ pub(super) fn column<T: FromSql>(
     row.get(index).map_err(|error| fault(row, table, error.to_string()))
 }
 
-/// The error for a row with an invalid value.
 pub(super) fn fault(row: &Row, table: &'static str, reason: String) -> StoreError {
     StoreError::Row { table, row: row.get(0).unwrap_or(-1), reason }
 }

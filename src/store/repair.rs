@@ -219,9 +219,6 @@ fn restore(folder: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
 }
 
 /// Makes today's backup, unless there is one, and deletes the oldest.
-///
-/// # Errors
-/// [`StoreError`]; the database is not changed.
 pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), StoreError> {
     let above = backups_folder(folder);
     let date = Utc::now().format("%Y-%m-%d").to_string();

@@ -110,9 +110,6 @@ impl WorkflowRows {
     }
 
     /// One run.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such run.
     pub fn get(&self, id: i64) -> Result<WorkflowRun, StoreError> {
         let query = format!("SELECT {RUN} FROM workflow_run WHERE id = ?1");
         let found = self.0.first(&query, [id], run)?;

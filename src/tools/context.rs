@@ -28,9 +28,7 @@ use crate::vault::{Cancel, Found, Vault, VaultError, Want};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Limits of text search.
     pub search: search::Settings,
-    /// Settings of plans.
     pub organize: organize::Settings,
     /// The folder of the person's own prompts; empty: none.
     pub prompts_folder: String,
@@ -39,11 +37,8 @@ pub struct Settings {
 /// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// Read access to the vault.
     pub vault: Vault,
-    /// Write access to the vault.
     pub journal: Journal,
-    /// The vault's indexes.
     pub index: Index,
     pub settings: Settings,
     /// The most characters of text for the caller.
@@ -53,7 +48,6 @@ pub struct Context {
     pub origin: Origin,
     /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
-    /// The caller's permission.
     pub most: Permission,
     pub clock: Clock,
     /// Decides on changes before they are made; without it all are allowed.
@@ -61,7 +55,6 @@ pub struct Context {
     pub conversations: Option<Arc<dyn ConversationView>>,
     /// The program that has the vault open, if one can connect.
     pub host: Option<Arc<dyn Host>>,
-    /// Listeners for events of plans and jobs.
     pub listeners: Listeners,
     /// The registry by which any client stops a job.
     pub running_jobs: RunningJobs,
@@ -69,9 +62,6 @@ pub struct Context {
 
 impl Context {
     /// Resolves a path, or the name of a note in any folder.
-    ///
-    /// # Errors
-    /// As [`Names::resolve`](crate::index::names::Names::resolve).
     pub fn find(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
         self.index.names.resolve(self.asking(), asked, want)
     }

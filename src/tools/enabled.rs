@@ -237,7 +237,6 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
     Ok(enabled.into_iter().map(|row| standing(row, &file)).collect())
 }
 
-/// The rules to enable, with their file.
 fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
     let (given, mut rules) = named(context, &wanted.file, &wanted.names)?;
     // From a whole file, the rules with a trigger.
@@ -258,9 +257,6 @@ fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>),
 
 /// The rules of a file, or those with these names in it, with the file. Instead of a file, `file` may name an enabled
 /// rule, or a rule in a file of `organize.rules`.
-///
-/// # Errors
-/// The file or rule does not exist or cannot be read.
 pub(super) fn named(
     context: &Context,
     file: &str,
@@ -336,9 +332,6 @@ fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), To
 }
 
 /// Disables the rule of this name.
-///
-/// # Errors
-/// None of that name is enabled.
 pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     let store = &context.journal.store().enabled_rules;
     let found = all(context)?.into_iter().find(|one| one.row.name == name);
@@ -385,9 +378,6 @@ pub fn stop(context: &Context, id: i64, reason: &str) -> Result<(), ToolError> {
 }
 
 /// Plans what these rules would do now to these files, or to all.
-///
-/// # Errors
-/// As [`planner::plan`].
 pub fn plan(
     context: &Context,
     rules: &[&Enabled],
@@ -469,9 +459,6 @@ pub struct Done {
 }
 
 /// Explains a note: changes by rules from the journal and the store, and the traces of enabled rules.
-///
-/// # Errors
-/// There is no such note and never was.
 pub fn why(context: &Context, asked: &str) -> Result<Why, ToolError> {
     // A trashed note can be named by its path.
     let (path, is_there) = match context.find(asked, Want::File) {

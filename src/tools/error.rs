@@ -14,14 +14,11 @@ use crate::vault::VaultError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// The stable word.
     pub code: ErrorCode,
-    /// The message, with actual names.
     pub message: String,
     /// Advice on the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Structured data for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// What the error reveals about a file.

@@ -12,7 +12,6 @@ use super::tool::Answer;
 /// Where a tool comes from that nobody here wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// The name of its server.
     pub server: String,
     /// Whether the settings let it be called without a question.
     pub is_allowed: bool,
@@ -26,7 +25,6 @@ pub struct External {
     pub name: String,
     pub title: String,
     pub description: String,
-    /// The JSON Schema of its arguments.
     pub schema: Value,
     /// `None` for one of ours that belongs to the foreign tools.
     pub foreign: Option<Foreign>,

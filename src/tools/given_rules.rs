@@ -71,10 +71,6 @@ impl GivenRules {
         Self::of(context, given)
     }
 
-    /// The rules.
-    ///
-    /// # Errors
-    /// All faults with line and column.
     pub fn read(&self, context: &Context) -> Result<RuleFile, ToolError> {
         let mut file = self.parse(context).map_err(|faults| refused(&faults, &self.source))?;
         file.rules.retain(|rule| self.only.is_empty() || self.only.contains(&rule.hash));
@@ -92,9 +88,6 @@ impl GivenRules {
 }
 
 /// All rules of these sources, in order.
-///
-/// # Errors
-/// As [`GivenRules::read`].
 pub(super) fn all(context: &Context, given: &[GivenRules]) -> Result<Vec<Rule>, ToolError> {
     let mut rules = Vec::new();
     for one in given {

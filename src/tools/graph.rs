@@ -32,7 +32,6 @@ pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath,
     }
 }
 
-/// The syntax of a link as a word.
 pub(super) fn word(link: &StoredLink) -> &'static str {
     match link.form {
         Form::Link(kind) => kind.word(),

@@ -8,7 +8,6 @@ use crate::vault::Cancel;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenNote {
     pub path: String,
-    /// The line with the cursor, from 1.
     pub line: Option<u32>,
     /// The selection: its text, its first and its last line.
     pub selection: Option<(String, u32, u32)>,
@@ -24,9 +23,6 @@ pub trait Host: std::fmt::Debug + Send + Sync {
     fn open_note(&self, cancel: &Cancel) -> Option<Option<OpenNote>>;
 
     /// Opens a note, at a line if given. Returns the path of the open note.
-    ///
-    /// # Errors
-    /// No program is connected; it refused; or the outcome is unknown.
     fn open(
         &self,
         path: &VaultPath,

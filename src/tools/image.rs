@@ -10,11 +10,8 @@ use crate::vault::{FileContent, Vault, Want};
 /// An image that goes with an answer, for models that see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// The path of its file.
     pub path: String,
-    /// The revision of its file.
     pub revision: String,
-    /// The media type.
     pub mime: &'static str,
     /// The encoded image: upright, scaled and without metadata.
     pub bytes: Vec<u8>,
@@ -37,7 +34,6 @@ impl Image {
         Some(Self::of(&found.path, &content, format).ok()?.image)
     }
 
-    /// The image of a file.
     pub(super) fn of(
         path: &VaultPath,
         content: &FileContent,

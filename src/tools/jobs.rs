@@ -42,10 +42,6 @@ fn turn(id: i64) -> String {
 }
 
 impl Job {
-    /// Loads a stored job.
-    ///
-    /// # Errors
-    /// The row or the changes cannot be read.
     pub fn read(context: &Context, row: JobRow) -> Result<Self, ToolError> {
         let fault = |error: serde_json::Error| {
             ToolError::plain(ErrorCode::IoError, format!("job {} cannot be read: {error}", row.id))
@@ -64,9 +60,6 @@ impl Job {
     }
 
     /// The job with this number, if the caller may see all its notes.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn find(context: &Context, id: u64) -> Result<Self, ToolError> {
         let row = context.journal.store().jobs.get(id.cast_signed()).map_err(not_kept)?;
         let job = row.map(|row| Self::read(context, row)).transpose()?;
@@ -76,7 +69,6 @@ impl Job {
         })
     }
 
-    /// Its number.
     pub fn id(&self) -> u64 {
         self.row.id.cast_unsigned()
     }
@@ -86,7 +78,6 @@ impl Job {
         serde_json::from_str(&self.row.rules).unwrap_or_default()
     }
 
-    /// The job's change set.
     pub fn change_set(&self) -> Option<ChangeSetId> {
         self.done.first()?.first().map(|change| change.id.set)
     }
@@ -119,7 +110,6 @@ impl Job {
         }
     }
 
-    /// Publishes the state.
     pub fn tell(&self, context: &Context, state: &'static str) {
         let done = self.pieces.iter().zip(&self.done).map(|(piece, _)| piece.len()).sum();
         context.listeners.tell(&News::Job {
@@ -199,7 +189,6 @@ pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
     !changes.is_empty() && changes.iter().all(|change| change.undone_by.is_some())
 }
 
-/// The parameters of applying a plan.
 pub(super) struct Wanted<'a> {
     pub plan: u64,
     pub identity: &'a str,

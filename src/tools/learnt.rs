@@ -11,43 +11,32 @@ use crate::vault::VaultError;
 pub enum Learnt {
     /// Lines were shown.
     Read {
-        /// The file.
         path: String,
-        /// The file's revision.
         revision: String,
         /// The first line, from 1.
         first: u64,
         /// The last line shown, inclusive; less than the first if none was shown.
         last: u64,
-        /// The number of lines in the file.
         lines: u64,
     },
     /// The model wrote the whole file.
     Written {
-        /// The file.
         path: String,
-        /// The file's new revision.
         revision: String,
     },
     /// The model changed a part; its knowledge of the rest is unchanged.
     Edited {
-        /// The file.
         path: String,
         /// The old revision.
         before: String,
-        /// The new revision.
         revision: String,
     },
     /// A file or folder was moved.
     Moved {
-        /// The old path.
         from: String,
-        /// The new path.
         to: String,
     },
-    /// The path no longer exists.
     Gone {
-        /// The path.
         path: String,
     },
 }

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LocalTimes;
 use super::text_file::{count, local, shown, size};
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
@@ -189,10 +188,9 @@ pub(super) fn listed(
                 let original = catalogue.conflict_of(entry.path());
                 original.map(|original| original.as_str().to_owned())
             };
-            let mut times = LocalTimes::default();
             let found = listing.first.iter().map(|entry| {
                 let conflict_of = (entry.kind == Kind::File).then(|| conflict_of(entry)).flatten();
-                (entry.unnameable, Listed::of(entry, conflict_of, &mut times))
+                (entry.unnameable, Listed::of(entry, conflict_of))
             });
             (found.collect(), listing.total)
         };
@@ -217,12 +215,12 @@ pub(super) fn listed(
 }
 
 impl Listed {
-    fn of(entry: &Entry<'_>, conflict_of: Option<String>, times: &mut LocalTimes) -> Self {
+    fn of(entry: &Entry<'_>, conflict_of: Option<String>) -> Self {
         let kind = if entry.unnameable { Kind::Other } else { entry.kind };
         Self {
             path: entry.path().as_str().to_owned(),
             kind: kind.word(),
-            modified: times.of_nanoseconds(entry.modified),
+            modified: local(entry.modified),
             size: (kind != Kind::Folder).then_some(entry.size),
             conflict_of,
         }

@@ -32,7 +32,6 @@ pub(super) struct KeptPlan {
     pub identity: String,
     /// The time of its creation, in milliseconds since the Unix epoch.
     pub made: i64,
-    /// The program that requested it.
     pub caller: String,
     pub plan: Plan,
     /// The rules of the plan; `None` for a caller that may not see them.
@@ -155,7 +154,6 @@ pub(super) fn keep_untold(
     Ok(KeptPlan { id, identity, made, caller, plan, rules })
 }
 
-/// The error for a failure of the store.
 pub(super) fn not_kept(error: StoreError) -> ToolError {
     let hint = error.hint();
     ToolError::new(ErrorCode::IoError, error.to_string(), hint)

@@ -218,7 +218,6 @@ fn asks_for_lines(input: &Input) -> bool {
     input.start_line.or(input.end_line).or(input.start_character).is_some()
 }
 
-/// The answer for a file without lines.
 fn without_lines(file: &TextFile, encoding: &'static str) -> Output {
     Output {
         path: file.path.as_str().to_owned(),

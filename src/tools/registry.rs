@@ -25,14 +25,11 @@ pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
-    /// The tool's name.
     pub name: String,
-    /// Other names that it is called by.
     #[serde(skip)]
     pub other_names: &'static [&'static str],
     /// For people.
     pub title: String,
-    /// The manual.
     #[serde(serialize_with = "made")]
     pub description: Made<String>,
     /// How much it can do.
@@ -66,16 +63,13 @@ pub struct Definition {
     /// The argument that makes it fail where the file exists, and the word for that.
     #[serde(skip)]
     pub only_new: Option<(&'static str, &'static str)>,
-    /// JSON Schema of its arguments.
     #[serde(serialize_with = "made")]
     pub input_schema: Made<Value>,
     /// JSON Schema of its answer's data.
     #[serde(serialize_with = "made")]
     pub output_schema: Made<Value>,
-    /// The kind of work that it does.
     #[serde(skip)]
     pub kind: ToolKind,
-    /// The arguments that name something.
     #[serde(skip)]
     pub touches: Vec<Touch>,
     /// The argument that, where it is true, makes it do for good what could be undone.
@@ -223,9 +217,6 @@ impl Definition {
 }
 
 /// Calls a tool with its arguments as JSON, past policy and audit: only `calls` does.
-///
-/// # Errors
-/// The tool's own failure.
 pub fn call(
     tool: &Definition,
     context: &Context,
@@ -276,9 +267,6 @@ impl Registry {
     }
 
     /// As [`Self::get`], or an error for the caller that names the nearest tool.
-    ///
-    /// # Errors
-    /// There is no such tool.
     pub fn find(&self, name: &str) -> Result<&Arc<Definition>, ToolError> {
         self.get(name).ok_or_else(|| {
             let likeness = |known: &&str| strsim::jaro_winkler(known, name);
@@ -433,7 +421,6 @@ fn by_own_names(aliases: &[(&str, &str)], arguments: &Value) -> Option<Value> {
     Some(Value::Object(renamed))
 }
 
-/// The arguments as a tool's own type.
 fn input<T: Tool>(arguments: &Value) -> Result<T::Input, serde_json::Error> {
     if arguments.is_null() {
         return T::Input::deserialize(json!({}));

@@ -89,7 +89,6 @@ pub struct Skipped {
     reason: String,
 }
 
-/// The planned changes.
 #[derive(Default)]
 struct Plan {
     changes: Vec<Change>,

@@ -16,7 +16,6 @@ pub struct Marked {
     pub rule: String,
     /// Its file: a path in the vault, or an absolute one.
     pub source: String,
-    /// The files, by path.
     pub files: Vec<MarkedFile>,
 }
 

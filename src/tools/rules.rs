@@ -88,9 +88,6 @@ pub struct DescribedRule {
 }
 
 /// Describes the rules of a plan, as the vault is now.
-///
-/// # Errors
-/// There is no such plan; a base that its rules read is gone; the caller cancelled.
 pub fn described(context: &Context, plan: u64) -> Result<DescribedRules, ToolError> {
     let kept = plans::find(context, plan)?;
     let enabled = enabled::all(context)?;

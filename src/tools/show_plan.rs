@@ -226,7 +226,6 @@ pub(super) fn faults(plan: &Plan) -> Vec<Value> {
     plan.faults.iter().map(|fault| json!(fault)).collect()
 }
 
-/// A plan as it is to be looked at.
 fn view(context: &Context, plan: &Plan, input: &Input) -> Result<String, ToolError> {
     let unchanged: Option<Vec<String>> = input.include_unchanged.then(|| {
         let planned: HashSet<&str> = plan.items.iter().map(|item| item.path.as_str()).collect();

@@ -17,9 +17,6 @@ pub struct StoppedJob {
 }
 
 /// Stops a running job of any caller before its next piece. Applied pieces stay. Waits for its end, at most `limit`.
-///
-/// # Errors
-/// `not_found`; `wrong_state`: it does not run.
 pub fn stop_job(context: &Context, id: u64, limit: Duration) -> Result<StoppedJob, ToolError> {
     let job = Job::find(context, id)?;
     if !context.running_jobs.stop(job.row.id, limit) {

@@ -113,9 +113,6 @@ pub struct Proposed {
 }
 
 /// Suggests names as [`SuggestNames`] does, made of the proposed words for the files that have some.
-///
-/// # Errors
-/// As [`SuggestNames`].
 pub fn suggest_proposed(
     context: &Context,
     paths: &[String],

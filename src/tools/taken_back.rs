@@ -19,9 +19,7 @@ pub(super) struct Blocked {
     pub reason: String,
 }
 
-/// The result of an undo.
 pub(super) struct TakenBack {
-    /// The number of undone items.
     pub undone: usize,
     pub blocked: Vec<Blocked>,
     /// The change set of the undo; `None` if every item is blocked.

@@ -1,6 +1,6 @@
 //! Shared by tools on text files: reading a file whole as text, and printing sizes and times.
 
-use chrono::{DateTime, Datelike, Local, Offset, SecondsFormat, TimeZone, Timelike};
+use chrono::{DateTime, Local, SecondsFormat, TimeZone as _};
 
 use super::{Context, ToolError};
 use crate::note::code::ErrorCode;
@@ -13,14 +13,12 @@ pub(super) struct TextFile {
     pub content: FileContent,
 }
 
-/// Finds and reads the file that `asked` names.
 pub(super) fn read(context: &Context, asked: &str) -> Result<TextFile, ToolError> {
     let (path, content) = context.index.names.read(context.asking(), asked)?;
     Ok(TextFile { path, content })
 }
 
 impl TextFile {
-    /// The file as text.
     pub fn text(&self) -> Result<Text<'_>, ToolError> {
         Text::decode(&self.content.bytes, self.path.name())
             .map_err(|fault| not_text(&self.path, &fault))
@@ -85,39 +83,7 @@ pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
 
 /// Nanoseconds since the epoch as local time for programs: `2026-11-21T10:28:45+01:00`.
 pub(super) fn local(nanoseconds: i64) -> String {
-    written(&moment(nanoseconds), true)
-}
-
-/// Formats a time like `to_rfc3339_opts` to the second: a list has hundreds of these. Without an offset it ends in `Z`
-/// or, if `is_short` is not set, in `+00:00`.
-pub(super) fn written<Z: TimeZone>(moment: &DateTime<Z>, is_short: bool) -> String {
-    let (local, offset) = (moment.naive_local(), moment.offset().fix().local_minus_utc());
-    let Some(year) = u32::try_from(local.year()).ok().filter(|year| *year < 10_000) else {
-        return moment.fixed_offset().to_rfc3339_opts(SecondsFormat::Secs, is_short);
-    };
-    // RFC 3339 offsets have minutes, so seconds are rounded.
-    let minutes = (offset.unsigned_abs() + 30) / 60;
-    // A leap second is printed as 60.
-    let second = local.second() + local.nanosecond() / 1_000_000_000;
-    let (date, time) = (
-        [year / 100, year % 100, local.month(), local.day()],
-        [local.hour(), local.minute(), second],
-    );
-    let mut text = *b"0000-00-00T00:00:00+00:00";
-    let places = [0, 2, 5, 8, 11, 14, 17, 20, 23];
-    let pairs = date.into_iter().chain(time).chain([minutes / 60, minutes % 60]);
-    for (at, number) in places.into_iter().zip(pairs) {
-        text[at] = b'0' + (number / 10 % 10) as u8;
-        text[at + 1] = b'0' + (number % 10) as u8;
-    }
-    if offset < 0 {
-        text[19] = b'-';
-    }
-    if offset == 0 && is_short {
-        text[19] = b'Z';
-    }
-    let length = if offset == 0 && is_short { 20 } else { text.len() };
-    str::from_utf8(&text[..length]).expect("digits and signs are text").to_owned()
+    moment(nanoseconds).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// The same for people: `2026-11-21 10:28`.
@@ -168,25 +134,11 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::{FixedOffset, Utc};
     use proptest::prelude::*;
 
     use super::*;
 
     proptest! {
-        #[test]
-        fn a_time_is_written_as_the_crate_writes_it(
-            nanoseconds in any::<i64>(),
-            offset in prop_oneof![Just(0), -86_399..86_400, (-1_439..1_440).prop_map(|minutes| minutes * 60)],
-        ) {
-            let offset = FixedOffset::east_opt(offset).expect("less than a day");
-            let moment = Utc.timestamp_nanos(nanoseconds).with_timezone(&offset);
-            for is_short in [true, false] {
-                let told = moment.to_rfc3339_opts(SecondsFormat::Secs, is_short);
-                prop_assert_eq!(written(&moment, is_short), told);
-            }
-        }
-
         #[test]
         fn a_path_is_shown_character_by_character(path in "[ -~é\u{7f}\u{200b}\n]{0,12}") {
             let each: String = path.chars().flat_map(crate::note::path::show).collect();

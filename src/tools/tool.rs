@@ -38,7 +38,6 @@ pub enum ToolKind {
     Edit,
     /// It gives something another path.
     Move,
-    /// It takes something away.
     Delete,
     Other,
 }
@@ -79,7 +78,6 @@ pub(super) use {argument, touches};
 pub enum Basis {
     /// The whole text of the file, which it replaces.
     Text {
-        /// The file, as the caller names it.
         path: String,
         /// Takes the revision of the text.
         revision: &'static str,
@@ -90,7 +88,6 @@ pub enum Basis {
     },
     /// Lines of the file, by their numbers.
     Lines {
-        /// The file, as the caller names it.
         path: String,
         /// Takes the revision of the text.
         revision: &'static str,
@@ -115,7 +112,6 @@ pub trait Tool {
     const TITLE: &'static str;
     /// How much it can do.
     const TIER: Tier;
-    /// The kind of work that it does.
     const KIND: ToolKind = match Self::TIER {
         Tier::Safe => ToolKind::Read,
         Tier::Cautious | Tier::Dangerous => ToolKind::Edit,
@@ -154,7 +150,6 @@ pub trait Tool {
     const EXAMPLE: &'static str;
     /// Its arguments; the doc comments are what a model reads.
     type Input: DeserializeOwned + JsonSchema;
-    /// Its answer's facts.
     type Output: Serialize + JsonSchema;
 
     /// Does it.

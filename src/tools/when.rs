@@ -7,9 +7,6 @@ use super::ToolError;
 use crate::note::code::ErrorCode;
 
 /// The time that `text` means relative to `now`; a day begins at local midnight.
-///
-/// # Errors
-/// `invalid_input` if it is not a time.
 pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolError> {
     let asked = text.trim().to_lowercase();
     age(&asked)

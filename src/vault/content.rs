@@ -17,7 +17,6 @@ pub struct FileContent {
 /// Precondition of a write: what must be at the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Before {
-    /// Nothing.
     Absent,
     /// A file with exactly this content.
     Revision(Revision),

@@ -40,7 +40,6 @@ struct Pending {
     many_files: bool,
 }
 
-/// Unsynced changes on one disk.
 struct Disk {
     /// Opened before the first change: its sync reports write errors since then.
     handle: Folder,
@@ -79,9 +78,6 @@ impl Durable {
 
     /// Writes a new file in this folder by `write` and syncs its content, at once or with the
     /// batch.
-    ///
-    /// # Errors
-    /// From `write` or the system.
     pub fn write_file(
         &self,
         folder: &Folder,

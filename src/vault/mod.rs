@@ -58,10 +58,10 @@ pub use error::VaultError;
 pub use obsidian::{
     ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, PropertyTypes, TrashOption,
 };
+pub use read::Reader;
 pub use read::pick::Want;
 pub use read::resolve::{Found, WriteTarget};
 pub use read::symlinks::RedirectedLink;
-pub use read::{BatchStat, Reader};
 pub use revision::{NoRevision, Revision};
 pub use root::Abilities;
 pub use save::{OldText, Saved, Staged, Writer};
@@ -88,7 +88,6 @@ impl Cancel {
     }
 
     /// The same request with this deadline, or the earlier of the two.
-    #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self(Arc::clone(&self.0), Some(self.1.map_or(deadline, |own| own.min(deadline))))
     }
@@ -122,9 +121,6 @@ impl Vault {
     /// `state` is the steward's own folder for this vault: rescued texts go to its `recovery/`,
     /// files deleted under `trashOption: none` to its `kept/`. `progress` is called with the number
     /// of entries seen so far, from any thread.
-    ///
-    /// # Errors
-    /// [`VaultError::Io`] if the folder cannot be opened or listed.
     pub fn open(
         place: &Path,
         state: &Path,
@@ -139,9 +135,6 @@ impl Vault {
     /// As [`Self::open`], and watches each folder before listing it, so that the one scan misses no
     /// change. Events are applied by every query ([`Watcher::settle`]), and in the background once
     /// [`Watcher::watch`] is called.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
     pub fn open_watched(
         place: &Path,
         state: &Path,
@@ -161,7 +154,6 @@ impl Vault {
 
     /// The same vault restricted to `view`: other paths are not found, listed or read. Writes are
     /// not restricted.
-    #[must_use]
     pub fn seen_through(&self, view: View) -> Self {
         Self(self.0.seen_through(view))
     }

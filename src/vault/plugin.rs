@@ -72,9 +72,6 @@ pub struct PluginFolder {
 
 impl PluginFolder {
     /// The folder of the plugin `id` in the vault at `root`, in its first configuration folder.
-    ///
-    /// # Errors
-    /// [`PluginError::NoConfigFolder`].
     pub fn of(root: &Path, id: &'static str) -> Result<Self, PluginError> {
         match config_folders(root).into_iter().next() {
             Some(config) => Ok(Self { root: root.to_owned(), config, id }),

@@ -28,7 +28,6 @@ pub struct Protected {
     pub reason: String,
 }
 
-/// The protection rules of one vault.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Protection {
     /// Fold keys of configuration folders under another name than `.obsidian`.
@@ -60,7 +59,6 @@ impl Protection {
         let _ = self.settings.set(settings);
     }
 
-    /// The paths given to [`Self::protect`].
     pub fn settings(&self) -> &[VaultPath] {
         self.settings.get().map_or(&[], Vec::as_slice)
     }

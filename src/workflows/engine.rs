@@ -342,7 +342,6 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// The value of an ended step for expressions.
 fn result(step: &Step, state: State, reports: &[StepReport]) -> Value {
     let mut done =
         reports.iter().filter(|report| matches!(report.ended.state, State::Done | State::Shown));

@@ -77,10 +77,8 @@ pub struct Resume {
 /// Why a workflow did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
-    /// The definition is wrong.
     #[error("{}", described(.source_name, .found))]
     Invalid { source_name: String, found: Vec<Diagnostic> },
-    /// An input is missing or unknown.
     #[error("{0}")]
     Inputs(String),
     /// An answer belongs to no question, or is not one of its choices.
@@ -92,7 +90,6 @@ pub enum WorkflowError {
     /// The run is already active.
     #[error("run {0} is running")]
     AtWork(i64),
-    /// Too many runs are active.
     #[error("{MOST_AT_A_TIME} workflows are running already")]
     TooMany,
     /// The record of the run could not be written or read.
@@ -185,9 +182,6 @@ impl Workflows {
     }
 
     /// Parses a definition and checks it against the available tools.
-    ///
-    /// # Errors
-    /// [`WorkflowError::Invalid`].
     pub fn check(&self, text: &str, source: &str) -> Result<Workflow, WorkflowError> {
         self.0.calls.renew_tools();
         let tools = self.0.calls.tools();

@@ -16,7 +16,6 @@ use crate::organize::workflow::Workflow;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     pub workflow: String,
-    /// Whether it was a dry run.
     pub dry_run: bool,
     pub inputs: Json,
     /// The value of `now()`, in milliseconds since 1970.

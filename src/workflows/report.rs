@@ -32,7 +32,6 @@ pub enum RunState {
     Done,
     /// A step failed, and later steps did not start.
     Failed,
-    /// Waits for a person.
     Waiting,
     /// Interrupted: cancelled, or its process ended.
     Interrupted,
@@ -60,7 +59,6 @@ pub struct StepReport {
     pub item: Option<usize>,
     /// The tool, `model` or `ask`.
     pub does: String,
-    /// The input.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub input: Json,
     #[serde(flatten)]
@@ -95,7 +93,6 @@ pub enum State {
     Shown,
     /// Unknown in a dry run: it needs the result of a change or a person's answer.
     Unknown,
-    /// Waits for a person.
     Waiting,
     /// The run ended before this step.
     #[default]

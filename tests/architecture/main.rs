@@ -32,7 +32,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper_util", &["server", "cli"]),
     ("image", &["media"]),
     ("indicatif", &["cli"]),
-    ("inotify", &["config", "vault"]),
+    ("inotify", &["vault"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
     ("lopdf", &["media"]),

@@ -3,12 +3,12 @@
 use serde_json::json;
 use vault_steward::organize::applying;
 use vault_steward::organize::plan::{Item, Plan, ProblemKind, Risk};
-use vault_steward::organize::planner::{self, PlanError, Wanted};
+use vault_steward::organize::planner::{PlanError, Wanted};
 use vault_steward::organize::rule::OnConflict;
 use vault_steward::organize::settings::Settings;
 
 use super::harness::{TestVault, vault};
-use super::{apply, files, foreseen, item, kinds, moves, over, plan, plan_with};
+use super::{apply, files, foreseen, item, kinds, moves, plan, plan_with};
 
 #[track_caller]
 fn check(vault: &TestVault, plan: &Plan) {
@@ -301,11 +301,15 @@ fn items_are_joined_taken_out_and_given_other_paths() {
     assert_eq!(moves(&joined), [("a.md", "x_1.md"), ("b.md", "x.md")]);
     let settings = Settings::default();
     let edited = |without: &[u32], targets: &[(u32, &str)]| {
-        let targets = targets.iter().map(|(id, to)| (*id, (*to).to_owned())).collect();
-        let without = without.iter().copied().collect();
-        over(&vault, &settings, &|_, _| false, |world| {
-            planner::edited(world, joined.clone(), &without, &targets).expect("a plan")
-        })
+        let mut joins = joined.clone();
+        joins.items.retain(|item| !without.contains(&item.id));
+        for item in &mut joins.items {
+            if let Some((_, to)) = targets.iter().find(|(id, _)| *id == item.id) {
+                item.to = Some((*to).to_owned());
+            }
+        }
+        let wanted = Wanted { joins: Some(joins), ..Wanted::default() };
+        plan_with(&vault, &settings, wanted).expect("a plan")
     };
     assert_eq!(moves(&edited(&[2], &[])), [("a.md", "x_1.md")]);
     let other = edited(&[], &[(1, "Other/z")]);

@@ -68,11 +68,7 @@ impl TestVault {
 
     pub fn call(&self, tool: &str, arguments: &Value) -> Result<Answer<Value>, ToolError> {
         let tool = Registry::built_in().get(tool).unwrap_or_else(|| panic!("no tool {tool}"));
-        let answer = tools::call(tool, &self.context, arguments)?;
-        let written = answer.data.json().to_owned();
-        let answer = answer.read();
-        assert_eq!(written, answer.data.to_string(), "the facts are not as a value writes them");
-        Ok(answer)
+        Ok(tools::call(tool, &self.context, arguments)?.read())
     }
 
     /// The answer's data.

@@ -16,7 +16,7 @@ use vault_steward::conversation::{EndKind, ItemKind, TurnState};
 use vault_steward::methods::conversations::StoredConversations;
 use vault_steward::policy::Scope;
 use vault_steward::protocol::conversations::{
-    SessionListMeta, SessionListParams, SessionListResult, SessionListVaultMeta,
+    SessionListMeta, SessionListParams, SessionListVaultMeta,
 };
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
@@ -72,8 +72,6 @@ pub fn append(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
 /// The disk failed.
 pub fn appending(state: &Path) -> Result<impl FnMut() -> Result<Duration> + use<>> {
     let kept = kept(state);
-    // As a daemon does that has been up for some seconds.
-    kept.store().database.preallocate_log();
     let open = kept.open_new("bench")?.id;
     let said = [item("one more line of an answer".into())];
     Ok(move || {
@@ -195,13 +193,12 @@ fn in_process(kept: &Conversations, ground: &Ground<'_>, page: &mut Page) -> Res
     let mut times = Times::default();
     for round in 0..=ground.rounds * 3 {
         let begun = Instant::now();
-        let mut json = Vec::new();
-        let listed = kept.list(params.clone(), Scope::Person, u64::MAX, &mut json);
-        listed.map_err(|error| anyhow::anyhow!("{}", error.message))?;
+        let listed = kept.list(&params, Scope::Person, u64::MAX);
+        let listed = listed.map_err(|error| anyhow::anyhow!("{}", error.message))?;
+        std::hint::black_box(serde_json::to_string(&listed)?);
         if round > 0 {
             times.add(begun.elapsed());
         }
-        let listed: SessionListResult = serde_json::from_slice(&json)?;
         anyhow::ensure!(listed.sessions.len() >= CONVERSATIONS, "not all were listed");
     }
     let what = format!("list {CONVERSATIONS} conversations as JSON, in the process");

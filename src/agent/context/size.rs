@@ -12,7 +12,6 @@ const ROOM: u64 = 10;
 const IMAGE_TOKENS: f64 = 1_600.0;
 
 impl Context {
-    /// The estimated number of tokens.
     pub fn tokens(&self) -> u64 {
         (self.estimate() * self.factor) as u64
     }
@@ -51,13 +50,11 @@ impl Context {
         }
     }
 
-    /// Whether the history has to be compacted.
     pub fn is_full(&self, window: u64) -> bool {
         self.messages.iter().map(weight).sum::<f64>() > self.room(window)
     }
 }
 
-/// The estimated tokens of a message.
 pub(super) fn weight(message: &Message) -> f64 {
     let blocks = |content: &[Block]| -> f64 { content.iter().map(block_tokens).sum() };
     let tokens = match message {

@@ -8,9 +8,6 @@ use crate::store::StoreError;
 impl Conversations {
     /// Forks before a message of the person. That message and all later ones remain on their
     /// branch. The conversation becomes the current one.
-    ///
-    /// # Errors
-    /// [`ConversationError::NoMessage`], [`ConversationError::TurnRuns`].
     pub fn fork(&self, id: ConversationId, item: ItemNumber) -> Result<BranchId> {
         let mut activity = self.activity();
         let before = self.stored(id)?;
@@ -26,10 +23,6 @@ impl Conversations {
         Ok(branch)
     }
 
-    /// Switches to another branch.
-    ///
-    /// # Errors
-    /// [`ConversationError::NoBranch`], [`ConversationError::TurnRuns`].
     pub fn switch(&self, id: ConversationId, branch: BranchId) -> Result<()> {
         let mut activity = self.activity();
         let before = self.stored(id)?;

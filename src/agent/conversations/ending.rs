@@ -62,9 +62,6 @@ impl Conversations {
     }
 
     /// Sets a title chosen by a person; models never change it.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn rename(&self, id: ConversationId, title: &str) -> Result<()> {
         self.rows().rename(id, title)?;
         self.publish_conversation(id, ConversationEvent::Titled);
@@ -73,9 +70,6 @@ impl Conversations {
 
     /// Deletes a conversation with all its items. The usage of models stays counted by day, and the
     /// daily database backups still contain the conversation.
-    ///
-    /// # Errors
-    /// [`ConversationError::TurnRuns`], [`ConversationError::NotFound`].
     pub fn delete(&self, id: ConversationId) -> Result<()> {
         let mut activity = self.activity();
         match self.rows().delete(id, FOREIGN)? {

@@ -18,7 +18,6 @@ use crate::store::inbox::VOICE;
 pub struct Arrived {
     pub conversation: ConversationId,
     pub turn: TurnId,
-    /// The message's item.
     pub item: ItemNumber,
     /// Whether it is the first message on its branch.
     pub began: bool,
@@ -80,9 +79,6 @@ impl Conversations {
 
     /// As [`Self::arrive`], for a message from the inbox. The same commit marks it as delivered
     /// there, so that it is delivered once, even after failures and repeated requests.
-    ///
-    /// # Errors
-    /// As [`Self::arrive`].
     pub fn arrive_received(
         &self,
         message: &NewItem,
@@ -97,9 +93,6 @@ impl Conversations {
     /// this inbox number, whose turn was cut short. The same commit marks the message as delivered
     /// in the new turn. The conversation does not become the current one, since no person wrote.
     /// Durable when this returns.
-    ///
-    /// # Errors
-    /// As [`Self::arrive`].
     pub fn go_on(
         &self,
         notice: &NewItem,
@@ -190,9 +183,6 @@ impl Conversations {
     }
 
     /// Appends items in order; durable when this returns. Returns the number of the last one.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`], [`ConversationError::Store`].
     pub fn append(
         &self,
         conversation: ConversationId,
@@ -206,9 +196,6 @@ impl Conversations {
 
     /// Appends a message that a running turn receives, and marks it as delivered in the inbox;
     /// `false` if it was already delivered, and nothing changed. Durable when this returns.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`], [`ConversationError::Store`].
     pub fn append_delivered(
         &self,
         conversation: ConversationId,
@@ -316,9 +303,6 @@ impl Conversations {
     }
 
     /// Makes a conversation the current one, and reopens it if it had ended.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn resume(&self, id: ConversationId) -> Result<Conversation> {
         let mut activity = self.activity();
         let before = self.stored(id)?;

@@ -137,7 +137,6 @@ impl Conversations {
         self.0.wake.notified()
     }
 
-    /// Sends an event to the subscribers.
     pub(super) fn publish(&self, event: &ConversationEvent) {
         if let ConversationEvent::Ended(_) = event {
             self.0.wake.notify_one();

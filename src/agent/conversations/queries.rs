@@ -39,27 +39,17 @@ pub struct Excerpt {
 }
 
 impl Conversations {
-    /// The conversation with this number.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn get(&self, id: ConversationId) -> Result<Conversation> {
         Ok(self.for_display(self.stored(id)?))
     }
 
     /// The items of the live branch, in order. A damaged item is `None` and is logged.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn history_with_gaps(&self, id: ConversationId) -> Result<Vec<Option<Item>>> {
         let branch = self.stored(id)?.branch;
         self.with_gaps(id, branch)
     }
 
     /// As [`Self::history_with_gaps`], for a branch and the branches it forked from.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`], [`ConversationError::NoBranch`].
     pub fn branch_with_gaps(
         &self,
         id: ConversationId,
@@ -83,18 +73,11 @@ impl Conversations {
     }
 
     /// The branches in the order in which they began.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn branches(&self, id: ConversationId) -> Result<Vec<Branch>> {
         self.stored(id)?;
         Ok(self.rows().branches.of(id)?)
     }
 
-    /// The turns, in order.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn turns(&self, id: ConversationId) -> Result<Vec<Turn>> {
         self.stored(id)?;
         Ok(self.rows().turns.of(id)?)
@@ -153,9 +136,6 @@ impl Conversations {
     }
 
     /// Stores the opening of a conversation unless it has one; returns the stored one.
-    ///
-    /// # Errors
-    /// [`ConversationError::NotFound`].
     pub fn keep_context(&self, id: ConversationId, context: &str) -> Result<String> {
         Ok(self.rows().store_context(id, context)?)
     }

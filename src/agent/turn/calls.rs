@@ -66,7 +66,6 @@ pub fn name_of(id: &str, nth: u32) -> String {
 }
 
 impl Turn {
-    /// Takes the calls of an answer.
     pub(super) fn take_up(&mut self, calls: Vec<ToolCall>) {
         let named = |call: ToolCall| {
             let nth = self.names.entry(call.id.clone()).or_default();

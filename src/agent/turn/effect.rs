@@ -19,7 +19,6 @@ pub enum Event {
     /// A piece of the model's answer.
     Streamed(TurnEvent),
     Answered(Box<llm::Turn>),
-    /// The model request failed.
     Failed(Box<LlmError>),
     /// No model is configured.
     Unavailable {
@@ -32,33 +31,27 @@ pub enum Event {
         words: String,
         hint: String,
     },
-    /// The history was compacted, or cannot be.
     Compacted {
         done: bool,
     },
     /// A call needs approval; nothing was done yet.
     Asks {
-        /// The call's id.
         call: String,
         /// The call's description, for people.
         title: String,
     },
     /// A person decided about a call, or the question expired.
     Decided {
-        /// The call's id.
         call: String,
         decision: Decision,
         /// The client that answered.
         by: Answerer,
     },
     Finished {
-        /// The call's id.
         call: String,
         called: CallResult,
     },
-    /// The turn exceeded its time.
     TimeIsUp,
-    /// A person cancelled the turn.
     Cancel,
 }
 
@@ -77,7 +70,6 @@ pub enum Effect {
     Record(Entry),
     /// Send this to clients.
     Show(Show),
-    /// Ask the model.
     Ask {
         /// Whether the model may call tools.
         tools: bool,
@@ -90,14 +82,10 @@ pub enum Effect {
         /// Whether the call changes something. Such a call is never cut off.
         changes: bool,
     },
-    /// Ask a person to approve a call.
     AskPerson {
-        /// The call's id.
         call: String,
     },
-    /// Resume a call as decided.
     Resume {
-        /// The call's id.
         call: String,
         decision: Decision,
         /// The client that answered.
@@ -112,7 +100,6 @@ pub enum Effect {
         /// The model; `None` if the answer did not get that far.
         origin: Option<Origin>,
     },
-    /// The turn is over.
     Finish(End),
 }
 
@@ -132,19 +119,15 @@ pub struct End {
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The model finished.
     Done,
     /// The model waits for the person's answer.
     Waiting,
-    /// The model ended the conversation.
     Ended,
     /// The answer reached its token limit.
     MaxTokens,
     /// The turn reached one of its limits.
     MaxRounds,
-    /// The model refused.
     Refused,
-    /// A person cancelled the turn.
     Cancelled,
     Failed,
 }
@@ -158,16 +141,12 @@ pub enum Show {
     Resumed(UserMessage),
     /// More text of a message.
     Text {
-        /// The message's id.
         id: String,
-        /// The text to append.
         delta: String,
     },
     /// More thinking that may be shown.
     Thought {
-        /// The thought's id.
         id: String,
-        /// The text to append.
         delta: String,
     },
     /// Discard the text shown under this id.
@@ -177,27 +156,20 @@ pub enum Show {
     /// A message is complete and stored.
     Message {
         id: String,
-        /// The whole text.
         text: String,
         kind: MessageKind,
     },
     Call {
         call: ToolCall,
     },
-    /// A call started.
     Running {
-        /// The call's id.
         call: String,
     },
-    /// A call waits for approval.
     Asking {
-        /// The call's id.
         call: String,
         title: String,
     },
-    /// A call finished, and its result is stored.
     Result {
-        /// The call's id.
         call: String,
         called: CallResult,
     },
@@ -254,8 +226,6 @@ pub enum MessageKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Info,
-    /// Something is wrong.
     Warning,
-    /// Something failed.
     Error,
 }

@@ -99,7 +99,6 @@ enum Phase {
     New,
     /// A model request is in progress.
     Asking,
-    /// The history is being compacted.
     Compacting,
     /// Calls are running.
     Working,

@@ -16,7 +16,6 @@ const FIELDS: [(Field, &[&str]); 8] = [
 pub(super) const NAMES: [&str; 8] =
     ["name", "ext", "size", "path", "modifiedAt", "createdAt", "mimeType", "isHidden"];
 
-/// All functions.
 pub(super) const FUNCTIONS: [&str; 5] =
     ["contains", "startsWith", "endsWith", "matches", "vector_similarity"];
 

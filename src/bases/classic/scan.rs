@@ -43,7 +43,6 @@ impl<'s> Scanner<'s> {
         Some(at)
     }
 
-    /// The word that comes next.
     pub(super) fn word(&self) -> &'s str {
         let rest = self.rest();
         if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
@@ -66,7 +65,6 @@ impl<'s> Scanner<'s> {
         at
     }
 
-    /// Takes a number or a size.
     pub(super) fn number(&mut self) -> Result<(f64, Span), Diagnostic> {
         let start = self.at;
         let rest = self.rest();

@@ -88,10 +88,6 @@ impl Compare<'_> {
 
     /// The order for `<`, `<=`, `>` and `>=`. `None` for values without an order that are not an error: null, NaN, and a
     /// text that is not a number or date.
-    ///
-    /// # Errors
-    ///
-    /// The values are of types that have no order.
     pub fn order(&self, a: &Value, b: &Value) -> Result<Option<Ordering>, Unordered> {
         if let (Some(a), Some(b)) = (as_text(a), as_text(b)) {
             return Ok(Some(a.cmp(b)));

@@ -16,10 +16,6 @@ pub struct TooLong;
 
 impl Compare<'_> {
     /// The text of a value, as `toString()` gives it.
-    ///
-    /// # Errors
-    ///
-    /// It would be too long.
     pub fn text(&self, value: &Value) -> Result<String, TooLong> {
         let mut text = String::new();
         self.write(value, &mut text)?;
@@ -27,10 +23,6 @@ impl Compare<'_> {
     }
 
     /// Appends a value's text to another.
-    ///
-    /// # Errors
-    ///
-    /// Both would be too long.
     pub fn write(&self, value: &Value, text: &mut String) -> Result<(), TooLong> {
         match value {
             Value::Null => {}

@@ -73,7 +73,6 @@ pub struct Function {
     pub(super) code: Code,
 }
 
-/// The implementation of a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Code {
     /// Takes its receiver (null for a global function) and its arguments. These have the types of the signature,

@@ -7,10 +7,6 @@ use super::super::value::{Pattern, Value};
 
 /// The text with the first match replaced, or with all of them (flag `g`). In the replacement `$1` is a group, `$&`
 /// the match, `$<name>` a named group, `` $` `` and `$'` the text before and after it, `$$` a dollar sign.
-///
-/// # Errors
-///
-/// It would be too long.
 pub(super) fn replaced(pattern: &Pattern, text: &str, with: &str) -> Result<String, String> {
     let most = if pattern.is_global() { usize::MAX } else { 1 };
     let mut made = String::new();

@@ -32,9 +32,6 @@ const LISTED: usize = 20;
 const MAX_DIFF: usize = 60;
 
 /// Runs a command.
-///
-/// # Errors
-/// The command's error; the chat continues.
 pub async fn perform(
     talk: &mut Talk<'_>,
     command: Command,
@@ -161,7 +158,6 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Shows the current model.
 async fn model(talk: &mut Talk<'_>) -> Result<(), Failure> {
     let chain = chain(talk).await?;
     let words = match &chain[..] {

@@ -7,7 +7,6 @@ use crate::protocol::proposals::ProposalPart;
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Begin a new conversation.
     New,
     End,
     /// Undo the changes of the last turn.
@@ -26,17 +25,12 @@ pub enum Command {
     /// List conversations, or continue one.
     Conversations(Option<String>),
     Usage,
-    /// List the trash.
     Trash,
-    /// Approve.
     Yes,
-    /// Approve always.
     Always,
     /// Refuse, with an optional comment.
     No(Option<String>),
-    /// Leave.
     Quit,
-    /// List the commands.
     Help,
 }
 

@@ -22,7 +22,6 @@ use crate::protocol::session::PromptContent;
 /// The time within which a second Ctrl-C leaves.
 const TWICE: Duration = Duration::from_secs(2);
 
-/// Whether the loop continues.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     /// The chat continues.

@@ -18,9 +18,6 @@ pub struct Interrupts {
 impl Interrupts {
     /// From now on Ctrl-C no longer ends the program. Must be created before the first line is
     /// edited: the editor restores the handler that it found.
-    ///
-    /// # Errors
-    /// The system cannot report the signal.
     pub fn new() -> io::Result<Self> {
         #[cfg(unix)]
         let came = signal(SignalKind::interrupt())?;

@@ -43,13 +43,9 @@ const ATTEMPTS: usize = 16;
 pub enum Heard {
     Update(SessionUpdateParams),
     Message(MessageParams),
-    /// The state of a conversation changed.
     State(StateParams),
-    /// A conversation began, ended or was renamed.
     Conversation(ConversationChangedParams),
-    /// A change set was applied.
     Changes(ChangesParams),
-    /// A file or folder of the vault changed.
     Changed(ChangedParams),
     /// A question to the person.
     Permission(Value, Box<RequestPermissionParams>),
@@ -94,9 +90,6 @@ pub struct Link<'a> {
 impl<'a> Link<'a> {
     /// Connects to the daemon of the vault at `root` and receives its events from now on. With
     /// `approvals` this client receives the questions to a person.
-    ///
-    /// # Errors
-    /// No daemon is running, or as [`Client::connect`].
     pub async fn open(
         session: &'a Session,
         root: PathBuf,
@@ -124,9 +117,6 @@ impl<'a> Link<'a> {
     }
 
     /// Sends a request and waits for the answer; messages received meanwhile are queued.
-    ///
-    /// # Errors
-    /// The daemon's error, or the connection was lost.
     pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, Failure> {
         let id = self.client.ask(params).await?;
         let patience = self.client.patience();
@@ -149,9 +139,6 @@ impl<'a> Link<'a> {
 
     /// Calls a tool for the person at the terminal; `agreed` carries the identity of the changes
     /// that they were shown and approved.
-    ///
-    /// # Errors
-    /// The error of the tool or the daemon, or the connection was lost.
     pub async fn call_tool(
         &mut self,
         name: &str,
@@ -173,9 +160,6 @@ impl<'a> Link<'a> {
 
     /// Sends a message with a new id and returns the id; the answer arrives as [`Heard::Answered`].
     /// If the connection is lost, the message is sent again after the reconnect.
-    ///
-    /// # Errors
-    /// The system has no random numbers for the id.
     pub async fn say(
         &mut self,
         prompt: Vec<PromptContent>,

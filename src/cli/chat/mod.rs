@@ -82,9 +82,6 @@ pub struct ChatArguments {
 }
 
 /// Chats until the person leaves; with a message, prints its answer.
-///
-/// # Errors
-/// No daemon is running, the conversation does not exist, or the message cannot be answered.
 pub fn run(
     session: &Session,
     arguments: &ChatArguments,

@@ -18,9 +18,6 @@ pub async fn load(names: &Names, link: &mut Link<'_>) {
 
 /// The message with a prompt in the place of its name; `None` where `text` names none. The names are asked for
 /// again where the one that was typed is not among them.
-///
-/// # Errors
-/// The prompt lacks something, or the connection was lost.
 pub async fn filled(
     names: &Names,
     link: &mut Link<'_>,
@@ -50,9 +47,6 @@ pub async fn filled(
 }
 
 /// The whole message with the person's prompt in the place of its name, if it begins with one.
-///
-/// # Errors
-/// As [`filled`].
 pub async fn expanded(
     names: &Names,
     link: &mut Link<'_>,

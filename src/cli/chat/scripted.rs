@@ -15,9 +15,6 @@ use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 
 /// Sends `message` and prints each event of its conversation as `{"event", "params"}`, named as in
 /// the protocol; the last line is the event `answer`.
-///
-/// # Errors
-/// The message could not be answered, or the turn was stopped.
 pub async fn run(
     mut link: Link<'_>,
     conversation: Option<&str>,

@@ -10,11 +10,8 @@ use super::transcript::{Shown, Transcript};
 
 /// The terminal of one chat, or the pipes in its place.
 pub struct View {
-    /// The style of the output.
     pub look: Look,
-    /// Renders the events.
     pub transcript: Transcript,
-    /// Writes the output.
     pub screen: Screen,
     /// The line editor, if a person is there.
     pub editor: Option<Editor>,

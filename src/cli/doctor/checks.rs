@@ -17,9 +17,7 @@ pub enum Outcome {
 pub struct Check {
     pub what: &'static str,
     pub outcome: Outcome,
-    /// The finding, for a person.
     pub says: String,
-    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -22,9 +22,6 @@ use crate::config::{Environment, vaults};
 use checks::{Checks, Outcome};
 
 /// Runs all checks, even if some fail, and prints one line each. The exit code is 1 if any fails.
-///
-/// # Errors
-/// stdout cannot be written, or there is no home folder.
 pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode, Failure> {
     let environment = Environment::of_process();
     let folders = folders::folders(&environment)?;

@@ -65,9 +65,6 @@ impl McpClient {
 }
 
 /// The command that a client starts for this vault.
-///
-/// # Errors
-/// The path of this program is unknown.
 pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value, Failure> {
     let mut arguments = vec!["mcp".to_owned(), "--vault".to_owned(), shown(root)];
     if let Some(file) = &session.flags.config {

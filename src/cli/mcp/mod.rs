@@ -5,8 +5,6 @@ mod relay;
 mod subscribed;
 mod write;
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 
 use super::failure::Failure;
@@ -41,14 +39,7 @@ pub enum McpAction {
 pub use relay::run_for_guest;
 
 /// Serves the client on stdin and stdout until it disconnects, or prints or writes its settings.
-///
-/// # Errors
-/// No vault; stdout or the client's settings cannot be written.
-pub fn run(
-    session: &Session,
-    arguments: &McpArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &McpArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     match &arguments.action {
         None => relay::run(session, &root),
@@ -58,7 +49,7 @@ pub fn run(
                 true => write::write(*client, &session.environment, &server, *yes, output)?,
                 false => clients::print(*client, server, output)?,
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(())
         }
     }
 }

@@ -8,7 +8,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::ExitCode;
 
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Aborted, LocalBoxFuture, abortable};
@@ -37,21 +36,18 @@ const MOST: usize = 64;
 const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
 /// Serves a client until its input ends and every request is answered.
-///
-/// # Errors
-/// stdin or stdout cannot be used.
-pub fn run(session: &Session, root: &Path) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, root: &Path) -> Result<(), Failure> {
     let most = session.settings.config.server.max_message_bytes;
     serve(Way::new(session, root, Scope::Mcp), most)
 }
 
 /// Serves the MCP client of a guest, which reaches only the daemon that started it: it may read neither the settings
 /// nor the vault. `None` if no daemon started this process for a guest.
-pub fn run_for_guest() -> Option<Result<ExitCode, Failure>> {
+pub fn run_for_guest() -> Option<Result<(), Failure>> {
     Some(serve(Way::given()?, Settings::default().max_message_bytes))
 }
 
-fn serve(way: Way<'_>, most: u64) -> Result<ExitCode, Failure> {
+fn serve(way: Way<'_>, most: u64) -> Result<(), Failure> {
     let relay = Relay { way, idle: RefCell::default() };
     client::runtime()?.block_on(relay.serve(lines(most)))
 }
@@ -65,11 +61,10 @@ struct Relay<'a> {
 /// The result of a subscription request: the resource that was refused, if any.
 type Listened = Result<Option<String>, Aborted>;
 
-/// A request and its result.
 type Answered = (RequestId, Result<String, Aborted>);
 
 impl Relay<'_> {
-    async fn serve(&self, mut lines: mpsc::Receiver<Line>) -> Result<ExitCode, Failure> {
+    async fn serve(&self, mut lines: mpsc::Receiver<Line>) -> Result<(), Failure> {
         let mut asked: FuturesUnordered<LocalBoxFuture<'_, Answered>> = FuturesUnordered::new();
         let mut open = true;
         let mut in_flight: HashMap<RequestId, AbortHandle> = HashMap::new();
@@ -167,7 +162,7 @@ impl Relay<'_> {
                 break;
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// The answer to one request; a failure becomes an error message.
@@ -287,7 +282,6 @@ fn only_reads(call: &Map<String, Value>) -> bool {
     name.and_then(|name| Registry::built_in().get(name)).is_some_and(|tool| tool.tier == Tier::Safe)
 }
 
-/// A parsed line.
 enum Heard {
     Nothing,
     GivenUp(RequestId),

@@ -22,9 +22,6 @@ pub enum Wanted {
 
 impl Wanted {
     /// The change that a legacy request asks for; `None` for any other request.
-    ///
-    /// # Errors
-    /// The request names no resource.
     pub fn of(method: &str, params: &Map<String, Value>) -> Option<Result<Self, Fault>> {
         let wanted = match method {
             "resources/subscribe" => Self::Subscribe,
@@ -47,9 +44,6 @@ pub struct Subscribed(BTreeSet<String>);
 
 impl Subscribed {
     /// Changes the list.
-    ///
-    /// # Errors
-    /// The list is full.
     pub fn change(&mut self, wanted: Wanted) -> Result<(), Fault> {
         match wanted {
             Wanted::Unsubscribe(uri) => drop(self.0.remove(&uri)),

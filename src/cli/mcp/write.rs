@@ -21,9 +21,6 @@ impl From<ForeignError> for Failure {
 }
 
 /// Shows the change to the client's settings, asks for confirmation, and writes it.
-///
-/// # Errors
-/// The file cannot be read, changed or written, or there is no terminal to ask on.
 pub fn write(
     client: McpClient,
     environment: &Environment,

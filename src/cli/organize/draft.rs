@@ -1,7 +1,6 @@
 //! `steward organize draft`: rules drafted by a model from a sentence.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Map, json};
@@ -27,14 +26,7 @@ pub struct DraftArguments {
 }
 
 /// Has a model draft rules, and shows them with their descriptions and the files that they select.
-///
-/// # Errors
-/// No daemon or no model; rules that cannot be read; as `write_file` says.
-pub fn run(
-    session: &Session,
-    arguments: &DraftArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &DraftArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let rules = match &arguments.from {
         Some(file) => Some(super::rules::outside(file)?.ok_or_else(|| {
@@ -63,6 +55,5 @@ pub fn run(
              `steward organize apply {plan}` does it."
         ));
     }
-    output.answer(&json!(draft), text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&json!(draft), text)?)
 }

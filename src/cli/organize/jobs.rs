@@ -85,7 +85,7 @@ pub fn apply(
     session: &Session,
     arguments: &ApplyArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let plan = arguments.plan;
     let given = json!({ "plan": plan });
     let seen = call(session, ShowPlan::NAME, given, Way::default(), output)?;
@@ -111,14 +111,7 @@ pub fn apply(
 }
 
 /// Stops a running job of any caller.
-///
-/// # Errors
-/// No daemon runs; there is no such job, or it does not run.
-pub fn stop(
-    session: &Session,
-    arguments: &StopArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn stop(session: &Session, arguments: &StopArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let job = arguments.job;
     let Some(stopped) = reach::ask(session, &root, &OrganizeStopParams { job })? else {
@@ -135,8 +128,7 @@ pub fn stop(
     if stopped.done > 0 {
         text.push_str(&format!(" To take them back: steward organize undo {job}"));
     }
-    output.answer(&stopped, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&stopped, text)?)
 }
 
 /// Goes on with a job.
@@ -144,7 +136,7 @@ pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let id = arguments.job;
     let given = json!({ "job": id });
     let seen = call(session, ListJobs::NAME, given, Way::default(), output)?;
@@ -163,11 +155,10 @@ pub fn resume(
     done(session, given, output)
 }
 
-fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Failure> {
+fn done(session: &Session, given: Value, output: &Output) -> Result<(), Failure> {
     let answer = call(session, ApplyPlan::NAME, given, Way::agreed(true), output)?;
     if output.json() {
-        output.json_value(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&answer.data)?);
     }
     let data = &answer.data;
     let mut lines = Vec::new();
@@ -192,15 +183,11 @@ fn done(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Fa
         let text = |key: &str| one[key].as_str().unwrap_or_default();
         output.notice(&format!("left out: `{}`: {}", text("path"), text("reason")));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints jobs, or one with its items.
-pub fn list(
-    session: &Session,
-    arguments: &JobsArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn list(session: &Session, arguments: &JobsArguments, output: &Output) -> Result<(), Failure> {
     let mut given = json!({ "first_result": arguments.first_result });
     if let Some(job) = arguments.job {
         given["job"] = json!(job);
@@ -209,8 +196,7 @@ pub fn list(
         given["state"] = json!(state);
     }
     let answer = call(session, ListJobs::NAME, given, Way::default(), output)?;
-    shown(&answer, &output.paged())?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, &output.paged())
 }
 
 /// Takes a job back.

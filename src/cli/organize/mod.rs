@@ -8,22 +8,17 @@ mod rules;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
+use super::consent;
 use super::failure::Failure;
 use super::output::Output;
 use super::session::Session;
+use crate::note::path::visible;
 use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJobArguments};
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
-/// The arguments of `organize`.
-#[derive(Debug, Args)]
-pub struct OrganizeArguments {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: OrganizeAction,
-}
-
+// One file a group of subcommands beside this one.
 /// Actions on plans and jobs. One file a group of subcommands beside this one.
 #[derive(Debug, Clone, Subcommand)]
 pub enum OrganizeAction {
@@ -48,34 +43,33 @@ pub enum OrganizeAction {
     /// Take a job back, or some of its items
     Undo(UndoJobArguments),
     /// Check rules, and have them run by themselves
-    Rules(rules::RulesArguments),
+    #[command(subcommand)]
+    Rules(rules::RulesAction),
 }
 
 /// Makes, shows and applies plans; lists and undoes jobs.
 pub fn run(
     session: &Session,
-    arguments: &OrganizeArguments,
+    action: &OrganizeAction,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    match &arguments.action {
-        OrganizeAction::Plan(arguments) => plans::plan(session, arguments, output),
-        OrganizeAction::Show(arguments) => plans::show(session, arguments, output),
-        OrganizeAction::Why(arguments) => plans::why(session, arguments, output),
-        OrganizeAction::Edit(arguments) => plans::edit(session, arguments, output),
-        OrganizeAction::Apply(arguments) => jobs::apply(session, arguments, output),
-        OrganizeAction::Draft(arguments) => draft::run(session, arguments, output),
-        OrganizeAction::Jobs(arguments) => jobs::list(session, arguments, output),
-        OrganizeAction::Stop(arguments) => jobs::stop(session, arguments, output),
-        OrganizeAction::Resume(arguments) => jobs::resume(session, arguments, output),
-        OrganizeAction::Undo(arguments) => jobs::undo(session, arguments, output),
-        OrganizeAction::Rules(arguments) => rules::run(session, arguments, output),
+    match action {
+        OrganizeAction::Plan(arguments) => plans::plan(session, arguments, output)?,
+        OrganizeAction::Show(arguments) => plans::show(session, arguments, output)?,
+        OrganizeAction::Why(arguments) => plans::why(session, arguments, output)?,
+        OrganizeAction::Edit(arguments) => plans::edit(session, arguments, output)?,
+        OrganizeAction::Apply(arguments) => jobs::apply(session, arguments, output)?,
+        OrganizeAction::Draft(arguments) => draft::run(session, arguments, output)?,
+        OrganizeAction::Jobs(arguments) => jobs::list(session, arguments, output)?,
+        OrganizeAction::Stop(arguments) => jobs::stop(session, arguments, output)?,
+        OrganizeAction::Resume(arguments) => jobs::resume(session, arguments, output)?,
+        OrganizeAction::Undo(arguments) => return jobs::undo(session, arguments, output),
+        OrganizeAction::Rules(action) => return rules::run(session, action, output),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Whether the person agrees to the changes in `shown`: beforehand by `yes`, or now on the terminal.
-///
-/// # Errors
-/// Nobody can be asked.
 fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool, Failure> {
     if yes {
         return Ok(true);
@@ -86,11 +80,7 @@ fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool, Failure> {
     }
     let mut terminal = std::io::stderr().lock();
     for line in shown.lines() {
-        writeln!(terminal, "{}", crate::note::path::visible(line))?;
+        writeln!(terminal, "{}", visible(line))?;
     }
-    write!(terminal, "{}? [y/N] ", crate::note::path::visible(question))?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    consent::says_yes(&format!("{}?", visible(question)))
 }

@@ -4,7 +4,6 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -111,14 +110,7 @@ pub struct EditPlanArguments {
 }
 
 /// Makes a plan, and prints it.
-///
-/// # Errors
-/// A file that cannot be read; as the tool says.
-pub fn plan(
-    session: &Session,
-    arguments: &PlanArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn plan(session: &Session, arguments: &PlanArguments, output: &Output) -> Result<(), Failure> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
         // A path that is no file here is one in the vault.
@@ -144,14 +136,11 @@ pub fn plan(
 }
 
 /// Changes a plan, and prints it.
-///
-/// # Errors
-/// An item that is not written `3=PATH`; as the tool says.
 pub fn edit(
     session: &Session,
     arguments: &EditPlanArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let target = |text: &String| {
         let parts =
             text.split_once('=').and_then(|(item, to)| Some((item.parse::<u32>().ok()?, to)));
@@ -168,11 +157,10 @@ pub fn edit(
     planned(session, given, output)
 }
 
-fn planned(session: &Session, given: Value, output: &Output) -> Result<ExitCode, Failure> {
+fn planned(session: &Session, given: Value, output: &Output) -> Result<(), Failure> {
     let made = call(session, PlanChanges::NAME, given, Way::default(), output)?;
     if output.json() {
-        output.json_value(&made.data)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.json_value(&made.data)?);
     }
     let plan = &made.data["plan"];
     for fault in made.data["faults"].as_array().into_iter().flatten() {
@@ -189,13 +177,12 @@ fn planned(session: &Session, given: Value, output: &Output) -> Result<ExitCode,
         output.notice(warning.as_str().unwrap_or_default());
     }
     if made.data["items"] == 0 {
-        output.text("Nothing to do: all is in order.")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(output.text("Nothing to do: all is in order.")?);
     }
     let shown = call(session, ShowPlan::NAME, json!({ "plan": plan }), Way::default(), output)?;
     output.paged().text(&without_identity(&shown.text))?;
-    output.text(&format!("\nNothing is changed yet. To do it: steward organize apply {plan}"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output
+        .text(&format!("\nNothing is changed yet. To do it: steward organize apply {plan}"))?)
 }
 
 /// The identity is for programs, which have it in the JSON.
@@ -205,11 +192,7 @@ pub(super) fn without_identity(text: &str) -> String {
 }
 
 /// Prints a plan.
-pub fn show(
-    session: &Session,
-    arguments: &ShowArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn show(session: &Session, arguments: &ShowArguments, output: &Output) -> Result<(), Failure> {
     let word = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
     let given = json!({
         "plan": arguments.plan,
@@ -220,30 +203,20 @@ pub fn show(
     });
     let mut answer = call(session, ShowPlan::NAME, given, Way::default(), output)?;
     answer.text = without_identity(&answer.text);
-    shown(&answer, &output.paged())?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, &output.paged())
 }
 
 /// Prints which rules took a note.
-pub fn why(
-    session: &Session,
-    arguments: &WhyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn why(session: &Session, arguments: &WhyArguments, output: &Output) -> Result<(), Failure> {
     let Some(plan) = arguments.plan else { return why_now(session, arguments, output) };
     let given = json!({ "plan": plan, "why": arguments.note });
     let mut answer = call(session, ShowPlan::NAME, given, Way::default(), output)?;
     answer.text = without_identity(&answer.text);
-    shown(&answer, output)?;
-    Ok(ExitCode::SUCCESS)
+    shown(&answer, output)
 }
 
 /// Prints the past changes of a note by rules, and the present result of each rule.
-fn why_now(
-    session: &Session,
-    arguments: &WhyArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn why_now(session: &Session, arguments: &WhyArguments, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let why =
         reach::here(session, &root, false, |context| Ok(enabled::why(context, &arguments.note)?))?;
@@ -261,8 +234,7 @@ fn why_now(
     }
     let done: Vec<Value> = why.done.iter().map(done_data).collect();
     let data = json!({ "path": why.path, "done": done, "now": why.now });
-    output.answer(&data, lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&data, lines.join("\n"))?)
 }
 
 /// The changes of a note by rules in one job.
@@ -313,7 +285,6 @@ fn local(millis: i64, format: &str) -> String {
     time.with_timezone(&chrono::Local).format(format).to_string()
 }
 
-/// The text of a file, or of stdin.
 fn text(file: &str) -> Result<String, Failure> {
     let read = match file {
         "-" => {

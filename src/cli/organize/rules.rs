@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::super::completions;
@@ -29,14 +29,6 @@ use crate::tools::rules::{CheckedRules, Given, check};
 
 /// The program name recorded for rules that are enabled without a daemon.
 const PROGRAM: &str = "steward";
-
-/// The arguments of `organize rules`.
-#[derive(Debug, Clone, Args)]
-pub struct RulesArguments {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: RulesAction,
-}
 
 /// Actions on rules.
 #[derive(Debug, Clone, Subcommand)]
@@ -94,18 +86,11 @@ pub enum RulesAction {
 }
 
 /// Checks, enables, disables and lists rules.
-///
-/// # Errors
-/// A file that cannot be read; the vault cannot be opened; as the daemon says.
-pub fn run(
-    session: &Session,
-    arguments: &RulesArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, action: &RulesAction, output: &Output) -> Result<ExitCode, Failure> {
     let root = session.vault(output)?;
-    match &arguments.action {
-        RulesAction::Check { files } => check_files(session, &root, files, output),
-        RulesAction::List => list(session, &root, output),
+    match action {
+        RulesAction::Check { files } => return check_files(session, &root, files, output),
+        RulesAction::List => list(session, &root, output)?,
         RulesAction::Enable { file, rule, with_trash, ask, yes } => {
             let params = RulesEnableParams {
                 file: absolute(file),
@@ -114,7 +99,7 @@ pub fn run(
                 ask: *ask,
                 ..RulesEnableParams::default()
             };
-            enable(session, &root, params, *yes, output)
+            enable(session, &root, params, *yes, output)?;
         }
         RulesAction::Marks { file, rule, note, forget } => {
             let params = RulesMarksParams {
@@ -123,11 +108,12 @@ pub fn run(
                 path: note.clone(),
                 forget: *forget,
             };
-            marks(session, &root, &params, output)
+            marks(session, &root, &params, output)?;
         }
-        RulesAction::Disable { name } => disable(session, &root, name, output),
-        RulesAction::Diff { name } => diff(session, &root, name.as_deref(), output),
+        RulesAction::Disable { name } => disable(session, &root, name, output)?,
+        RulesAction::Diff { name } => diff(session, &root, name.as_deref(), output)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn check_files(
@@ -173,7 +159,7 @@ fn absolute(file: &str) -> String {
     here.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())
 }
 
-fn list(session: &Session, root: &Path, output: &Output) -> Result<ExitCode, Failure> {
+fn list(session: &Session, root: &Path, output: &Output) -> Result<(), Failure> {
     let params = RulesListParams::default();
     let found = asked(session, root, &params, |calls| methods::rules::list(calls, &params))?;
     let mut text: Vec<String> = found.rules.iter().map(described).collect();
@@ -184,8 +170,7 @@ fn list(session: &Session, root: &Path, output: &Output) -> Result<ExitCode, Fai
     } else if let Some(held) = &found.held {
         text.push(format!("None of them runs now: {held}."));
     }
-    output.answer(&found, text.join("\n\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&found, text.join("\n\n"))?)
 }
 
 fn described(rule: &EnabledRuleInfo) -> String {
@@ -211,7 +196,7 @@ fn enable(
     params: RulesEnableParams,
     yes: bool,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let make = |params: &RulesEnableParams| {
         let work = |calls: &Calls| methods::rules::enable(calls, params.clone(), PROGRAM);
         asked(session, root, params, work)
@@ -232,20 +217,13 @@ fn enable(
         "Enabled. Notes that change from now on are taken; for those that there are, make a plan."
             .to_owned(),
     );
-    output.answer(&enabled, text.join("\n\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&enabled, text.join("\n\n"))?)
 }
 
-fn disable(
-    session: &Session,
-    root: &Path,
-    name: &str,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn disable(session: &Session, root: &Path, name: &str, output: &Output) -> Result<(), Failure> {
     let params = RulesDisableParams { name: name.to_owned() };
     let found = asked(session, root, &params, |calls| methods::rules::disable(calls, &params))?;
-    output.answer(&found, format!("`{name}` does not run by itself any more."))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&found, format!("`{name}` does not run by itself any more."))?)
 }
 
 fn diff(
@@ -253,7 +231,7 @@ fn diff(
     root: &Path,
     name: Option<&str>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let params = RulesListParams { diff: true };
     let mut found = asked(session, root, &params, |calls| methods::rules::list(calls, &params))?;
     found.rules.retain(|rule| name.is_none_or(|name| rule.name == name));
@@ -272,8 +250,7 @@ fn diff(
         true => "Nothing changed since the rules were enabled.".to_owned(),
         false => diffs.join("\n"),
     };
-    output.answer(&found, text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&found, text)?)
 }
 
 fn marks(
@@ -281,7 +258,7 @@ fn marks(
     root: &Path,
     params: &RulesMarksParams,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     let found = asked(session, root, params, |calls| methods::rules::marks(calls, params.clone()))?;
     let mut text = Vec::new();
     for rule in &found.rules {
@@ -296,8 +273,7 @@ fn marks(
         let files = rule.files.iter().map(|file| format!("\n  {}", file.path));
         text.push(format!("{}  {}  {number}{}", rule.name, rule.source, files.collect::<String>()));
     }
-    output.answer(&found, text.join("\n\n"))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(output.answer(&found, text.join("\n\n"))?)
 }
 
 /// The text of a file, if there is one of this name here and not only in the vault.

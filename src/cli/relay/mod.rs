@@ -54,9 +54,6 @@ impl<'a> Way<'a> {
 
     /// The port and token of the vault's daemon. Starts a daemon if none is running, or only the ended one on
     /// port `gone`.
-    ///
-    /// # Errors
-    /// No daemon can be started, or there is no token.
     pub async fn reach(&self, gone: Option<u16>) -> Result<(u16, Token), Failure> {
         let (session, root, scope, daemon) = match &self.0 {
             To::Vault { session, root, scope, daemon } => (session, root, scope, daemon),

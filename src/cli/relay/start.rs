@@ -21,9 +21,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Starts a daemon and returns once one is ready, even if another program started it. The daemon on port
 /// `gone` does not count: it is ending or has ended.
-///
-/// # Errors
-/// The daemon's reason why it cannot serve.
 pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<(), Failure> {
     let until = Instant::now() + PATIENCE;
     let failure = loop {

@@ -21,9 +21,6 @@ const SECTIONS: [&str; 4] = ["mcpServers", "servers", "context_servers", "mcp_se
 const SECRET: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL", "PAT"];
 
 /// Adds the servers of the file. Secrets go into key files.
-///
-/// # Errors
-/// The file has no servers, or the settings cannot be changed.
 pub(super) fn run(
     session: &Session,
     file: &Path,

@@ -29,7 +29,6 @@ use crate::servers::{Fault, Servers};
 /// Bytes at the end of a log that are shown.
 const SHOWN_LOG: usize = 64 << 10;
 
-/// The section of the settings.
 const SECTION: &str = "servers";
 
 /// The arguments of `servers`.
@@ -93,9 +92,6 @@ pub enum ServersAction {
 }
 
 /// Lists, shows, allows, adds or removes servers.
-///
-/// # Errors
-/// There is no such server, it cannot be used, or the settings cannot be changed.
 pub fn run(
     session: &Session,
     arguments: &ServersArguments,

@@ -9,9 +9,9 @@ mod tasks;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::failure::Failure;
@@ -26,14 +26,6 @@ use crate::daemon::confine::Bounds;
 pub(super) use plan::Plan;
 use plan::Service;
 pub(super) use systemd::NO_NEW_CODE;
-
-/// The arguments of `service`.
-#[derive(Debug, Args)]
-pub struct ServiceArguments {
-    /// The action.
-    #[command(subcommand)]
-    pub action: ServiceAction,
-}
 
 /// Actions on the service.
 #[derive(Debug, Clone, Copy, Subcommand)]
@@ -60,17 +52,10 @@ pub enum ServiceAction {
 }
 
 /// Installs, removes or shows the service of the vault.
-///
-/// # Errors
-/// No vault, a system without user services, or the system's error.
-pub fn run(
-    session: &Session,
-    arguments: &ServiceArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, action: &ServiceAction, output: &Output) -> Result<(), Failure> {
     // Not a word about the daemon's version here, where it may be about to change.
     let root = session.chosen(output)?;
-    let plan = match arguments.action {
+    let plan = match *action {
         ServiceAction::Install { port, .. } => plan(session, &root, port)?,
         _ => {
             let usual = plan(session, &root, None)?;
@@ -80,7 +65,7 @@ pub fn run(
             }
         }
     };
-    match arguments.action {
+    match *action {
         ServiceAction::Install { dry_run: true, port } => {
             warn_of_port(session, &root, &plan, port, output);
             let done = format!("# {}\n{}", plan.file.display(), plan.text);
@@ -101,7 +86,7 @@ pub fn run(
         ServiceAction::Status => status(session, &root, &plan, output)?,
         ServiceAction::Restart => restart(session, &root, &plan, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Warns if the daemon or the service of another vault has the port of this one.

@@ -11,7 +11,6 @@ pub struct Service {
     pub id: String,
     /// The vault's name, for people.
     pub vault: String,
-    /// The program and its arguments.
     pub command: Vec<String>,
     /// Environment variables that locate the steward's files, if set.
     pub environment: Vec<(String, String)>,

@@ -52,7 +52,6 @@ pub enum FolderError {
     /// Neither a home folder nor the variables that replace it are set.
     #[error("cannot tell where to keep settings and state: no home folder is known")]
     NoHome,
-    /// The state folder is inside its vault.
     #[error("the state folder `{}` lies inside the vault `{}`", state.display(), vault.display())]
     InsideVault { state: PathBuf, vault: PathBuf },
     /// No state exists for this vault.
@@ -84,9 +83,6 @@ impl FolderError {
 }
 
 /// This user's folders. Creates nothing.
-///
-/// # Errors
-/// [`FolderError::NoHome`].
 pub fn folders(environment: &Environment) -> Result<Folders, FolderError> {
     customs::folders(environment).ok_or(FolderError::NoHome)
 }
@@ -161,9 +157,6 @@ impl Folders {
 
     /// Moves the state of the vault that was at `from` to the vault at `root`, and sets aside any
     /// state that this one has. Returns the state folder.
-    ///
-    /// # Errors
-    /// [`FolderError::NoMemory`], [`FolderError::Unusable`].
     pub fn adopt(&self, root: &Path, from: &Path) -> Result<PathBuf, FolderError> {
         let state = self.of_vault(root);
         let known = self.remembered().into_iter().find(|(_, owner)| Path::new(&owner.path) == from);

@@ -8,9 +8,6 @@ use serde_json::{Map, Value};
 const MAX_DEPTH: usize = 127;
 
 /// Returns `text` with the entry `section`.`name`. `loose` allows comments and trailing commas.
-///
-/// # Errors
-/// Why the text cannot be edited.
 pub fn with(
     text: &str,
     section: &str,
@@ -336,38 +333,9 @@ impl Reader<'_> {
     }
 }
 
-/// The text without comments and trailing commas.
-pub fn strict(text: &str) -> String {
-    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(c) = rest.chars().next() {
-        let taken = match c {
-            '"' => {
-                let mut is_escaped = false;
-                let end = rest.char_indices().skip(1).find(|(_, c)| {
-                    let is_end = *c == '"' && !is_escaped;
-                    is_escaped = *c == '\\' && !is_escaped;
-                    is_end
-                });
-                let end = end.map_or(rest.len(), |(at, _)| at + 1);
-                plain.push_str(&rest[..end]);
-                end
-            }
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
-            ']' | '}' => {
-                let comma = plain.trim_end().strip_suffix(',').map(str::len);
-                plain.truncate(comma.unwrap_or(plain.len()));
-                plain.push(c);
-                1
-            }
-            c => {
-                plain.push(c);
-                c.len_utf8()
-            }
-        };
-        rest = &rest[taken..];
-    }
-    plain
+/// The value of a text with comments and trailing commas.
+pub fn loose_value(text: &str) -> Result<Value, String> {
+    Ok(read(text, true)?.1)
 }
 
 #[cfg(test)]
@@ -458,7 +426,7 @@ mod tests {
     #[test]
     fn comments_and_trailing_commas_are_left_out() {
         let text = "{ // one\n \"a\": \"b // \\\" c\", /* two */ \"d\": [1, 2,\n], }";
-        let value: serde_json::Value = serde_json::from_str(&strict(text)).unwrap();
+        let value = loose_value(text).unwrap();
         assert_eq!(value, serde_json::json!({ "a": "b // \" c", "d": [1, 2] }));
     }
 }

@@ -30,16 +30,13 @@ pub enum Language {
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
-    /// The file cannot be read.
     #[error("could not read `{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The file cannot be edited as it is.
     #[error("could not change `{}`: {reason}", path.display())]
     Unusual { path: PathBuf, reason: String },
     /// Another program changed it in the meantime.
     #[error("`{}` was changed by another program at the same time", .0.display())]
     Raced(PathBuf),
-    /// The file cannot be written.
     #[error("could not write `{}`: {source}", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
 }
@@ -68,9 +65,6 @@ pub struct ForeignFile {
 
 impl ForeignFile {
     /// Reads the file, which may be missing.
-    ///
-    /// # Errors
-    /// [`ForeignError::Unreadable`].
     pub fn read(path: &Path, language: Language) -> Result<Self, ForeignError> {
         let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let before = current(&real)
@@ -84,9 +78,6 @@ impl ForeignFile {
     }
 
     /// Returns the text with the entry `section`.`name`, an object of strings and lists of strings.
-    ///
-    /// # Errors
-    /// [`ForeignError::Unusual`].
     pub fn with(&self, section: &str, name: &str, entry: &Value) -> Result<String, ForeignError> {
         let before = self.before.as_deref().unwrap_or_default();
         let (mark, body) = match before.strip_prefix('\u{feff}') {
@@ -104,18 +95,12 @@ impl ForeignFile {
     }
 
     /// Returns the text of a TOML file without the section `section`.`name`.
-    ///
-    /// # Errors
-    /// [`ForeignError::Unusual`].
     pub fn without(&self, section: &str, name: &str) -> Result<String, ForeignError> {
         let edited = toml::without(self.before.as_deref().unwrap_or_default(), section, name);
         edited.map_err(|reason| ForeignError::Unusual { path: self.path.clone(), reason })
     }
 
     /// Replaces the file with `text` atomically.
-    ///
-    /// # Errors
-    /// [`ForeignError::Raced`], [`ForeignError::Unwritable`].
     pub fn save(&self, text: &str) -> Result<(), ForeignError> {
         let unwritable = |source| ForeignError::Unwritable { path: self.path.clone(), source };
         if let Some(folder) = self.real.parent() {
@@ -130,9 +115,6 @@ impl ForeignFile {
 }
 
 /// The content of a settings file as a value.
-///
-/// # Errors
-/// It is missing, or cannot be read or parsed.
 pub fn value(path: &Path, language: Language) -> Result<Value, ForeignError> {
     let unreadable = |source| ForeignError::Unreadable { path: path.to_path_buf(), source };
     let text = current(path).map_err(unreadable)?;
@@ -140,9 +122,7 @@ pub fn value(path: &Path, language: Language) -> Result<Value, ForeignError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let value = match language {
         Language::Json => serde_json::from_str(text).map_err(|error| error.to_string()),
-        Language::LooseJson => {
-            serde_json::from_str(&json::strict(text)).map_err(|error| error.to_string())
-        }
+        Language::LooseJson => json::loose_value(text),
         Language::Toml => ::toml::from_str(text).map_err(|error| error.message().to_owned()),
     };
     value.map_err(|reason| unreadable(io::Error::other(reason)))

@@ -4,9 +4,6 @@ use serde_json::Value;
 use toml_edit::Document;
 
 /// Returns `text` with the table `section`.`name`.
-///
-/// # Errors
-/// Why the text cannot be edited.
 pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<String, String> {
     let unusual =
         || format!("`{section}.{name}` is written in a way that cannot be changed safely");
@@ -40,9 +37,6 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
 }
 
 /// Returns `text` without the table `section`.`name` and those below it, which have headers of their own.
-///
-/// # Errors
-/// Why the text cannot be edited.
 pub fn without(text: &str, section: &str, name: &str) -> Result<String, String> {
     let mut meant: toml::Table = text.parse().map_err(not_toml)?;
     if let Some(all) = meant.get_mut(section).and_then(toml::Value::as_table_mut) {

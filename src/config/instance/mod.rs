@@ -31,9 +31,6 @@ pub struct InstanceLock {
 const HOLDER: &str = "holder";
 
 /// Locks the vault at `root`; `None` if another process holds the lock for longer than `patience`.
-///
-/// # Errors
-/// The system's error if locking is impossible.
 pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<InstanceLock>> {
     let until = Instant::now() + patience;
     loop {

@@ -21,7 +21,6 @@ const CHUNKS: usize = 3;
 
 /// What counts beside the words.
 pub(super) struct Means<'a> {
-    /// The notes that are near in meaning.
     pub near: Vec<Near>,
     /// The weight of meaning in a score, from 0 to 1.
     pub weight: f64,

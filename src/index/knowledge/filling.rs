@@ -28,9 +28,6 @@ impl Shared {
     }
 
     /// Adds the texts of PDFs that are extracted by now. Returns whether all are; with a daemon the rest goes on in the background.
-    ///
-    /// # Errors
-    /// [`Cancelled`]: the caller cancelled.
     pub(super) fn update_pdfs(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
         if !self.has_pdfs.load(Ordering::Relaxed) {
             return Ok(self.fill_or_strip(cancel));

@@ -101,7 +101,6 @@ pub enum Meaning {
 /// Whether meaning counted in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Meant {
-    /// It did.
     Used,
     /// It is switched off, or the search does not rank.
     #[default]
@@ -143,7 +142,6 @@ pub struct Asking<'a> {
 pub struct Found {
     /// The requested page, best first.
     pub notes: Vec<FoundNote>,
-    /// The number of matching notes.
     pub total: usize,
     /// Visible notes that are not indexed yet, and PDFs whose text is not.
     pub unread: usize,
@@ -184,9 +182,7 @@ pub struct Summary {
     pub model: Option<&'static str>,
     /// Whether vectors are still to be made, at the first search.
     pub is_pending: bool,
-    /// Chunks with a vector.
     pub vectors: usize,
-    /// Memory of the vectors in bytes.
     pub vector_bytes: usize,
     /// PDFs whose text is found; `None` if the settings do not allow it.
     pub pdfs: Option<usize>,

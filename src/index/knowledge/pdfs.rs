@@ -22,7 +22,6 @@ const MOST: usize = 64 << 20;
 /// How much a text is compressed: fast.
 const LEVEL: i32 = 3;
 
-/// The text of a PDF.
 pub(super) struct Pdf {
     source: Source,
     /// Compressed; empty without text.
@@ -34,7 +33,6 @@ pub(super) struct Pdf {
 pub(super) struct Pdfs {
     files: HashMap<VaultPath, Pdf>,
     unsure: BTreeSet<VaultPath>,
-    /// Bytes of all texts.
     bytes: usize,
 }
 

@@ -68,7 +68,6 @@ pub(super) struct Term {
     pub like: Vec<(u32, f64)>,
 }
 
-/// A matching note.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scored {
     pub note: u32,
@@ -80,7 +79,6 @@ pub(super) struct Scored {
 }
 
 impl Scored {
-    /// A note of a search without words.
     pub fn without_words(note: u32) -> Self {
         Self { note, score: 0.0, is_called: false, is_in_text: false }
     }
@@ -127,7 +125,6 @@ impl<'t> Ranking<'t> {
         Self { table, seen, notes, chunks, words, weights, hits: RefCell::default(), of_chunks }
     }
 
-    /// The visible notes.
     pub fn seen(&self) -> impl Iterator<Item = (u32, &'t Note)> {
         let notes = (0..).zip(&self.table.notes).zip(&self.seen);
         notes.filter_map(|((number, note), seen)| Some((number, note.as_ref().filter(|_| *seen)?)))
@@ -200,7 +197,6 @@ impl<'t> Ranking<'t> {
         scored.map(score).collect()
     }
 
-    /// The best chunks of a note, best first.
     pub fn best_chunks(&self, note: &Note, most: usize) -> Vec<usize> {
         let scores = self.chunk_scores(note);
         let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();

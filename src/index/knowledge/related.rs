@@ -40,7 +40,6 @@ pub struct RelatedNote {
 pub struct Related {
     /// The requested page, best first.
     pub notes: Vec<RelatedNote>,
-    /// The number of related notes.
     pub total: usize,
     /// Whether meaning counted.
     pub meant: Meant,
@@ -50,9 +49,6 @@ pub struct Related {
 
 impl Knowledge {
     /// The notes in scope that are related to the note at `path` with this text. `links` has for each note how much its links have in common.
-    ///
-    /// # Errors
-    /// [`Cancelled`]: the caller cancelled.
     pub fn related(
         &self,
         path: &VaultPath,
@@ -118,7 +114,6 @@ impl Knowledge {
         Ok(Related { notes, total, meant, is_part })
     }
 
-    /// The notes that are near in meaning to a note.
     fn near_note(
         &self,
         path: &VaultPath,

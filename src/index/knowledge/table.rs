@@ -70,7 +70,6 @@ impl Note {
     }
 }
 
-/// The indexed content of a note.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub stamp: Stamp,
@@ -101,7 +100,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The number of a note.
     pub fn number(&self, path: &VaultPath) -> Option<u32> {
         self.numbers.get(path).copied()
     }
@@ -133,7 +131,6 @@ impl Table {
         }
     }
 
-    /// Appends a note.
     pub fn add(&mut self, path: VaultPath, read: Read) {
         let number = self.notes.len() as u32;
         for (word, places) in &read.words {
@@ -314,7 +311,6 @@ impl Counting {
     }
 }
 
-/// The words of a file.
 pub(super) fn of(path: &VaultPath, content: &Content<'_>) -> Read {
     let (text, document) = (&*content.text, &content.document);
     let mut counting = Counting::default();

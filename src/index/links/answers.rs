@@ -34,7 +34,6 @@ pub struct Lead {
 pub struct Backlinks {
     /// The file that contains them.
     pub source: VaultPath,
-    /// In the order of the text.
     pub links: Vec<StoredLink>,
 }
 
@@ -95,18 +94,12 @@ impl Links {
     }
 
     /// Updates the graph; the first time this reads every note. Queries do not update it themselves.
-    ///
-    /// # Errors
-    /// [`Cancelled`]; what was read by then stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         self.0.refresh(cancel)
     }
 
     /// The graph as [`Self::seen_through`] gives it, brought up to date; while all notes are read for the first
     /// time, as far as that has come.
-    ///
-    /// # Errors
-    /// [`Cancelled`]; what was read by then stays.
     pub fn look<'a>(&'a self, view: &'a View, cancel: &Cancel) -> Result<Seen<'a>, Cancelled> {
         self.look_within(PATIENCE, view, cancel)
     }

@@ -75,11 +75,9 @@ pub struct StoredTag {
 /// Why a file's links are not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gap {
-    /// It exceeds the maximum size.
     TooLarge,
     NotText,
     NotCanvas,
-    /// It could not be read.
     Unreadable,
     /// A folder that could not be listed.
     Unlisted,

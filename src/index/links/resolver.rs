@@ -42,7 +42,6 @@ impl Files for Catalogue {
     }
 }
 
-/// The files of the vault in a view.
 pub(super) struct VisibleFiles<'f> {
     pub catalogue: &'f Catalogue,
     pub view: &'f View,
@@ -123,7 +122,6 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
 pub(super) struct Repeated(HashMap<Box<str>, Choices>);
 
 impl Repeated {
-    /// As [`resolve_among`].
     pub fn resolve(&mut self, files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
         if link.is_empty() || link.starts_with('.') {
             return resolve_among(files, source, link);
@@ -200,7 +198,6 @@ impl<'f> Named<'f> {
     }
 }
 
-/// The files with the name of a linkpath.
 fn named<'f>(files: &'f dyn Files, link: &str) -> Named<'f> {
     let name = last(link);
     let exact = if name.contains('.') { called(files, name) } else { Vec::new() };

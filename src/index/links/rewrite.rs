@@ -49,7 +49,6 @@ pub struct Rewrite {
     /// The required revision; `None` for a text that the change writes itself.
     pub revision: Option<Revision>,
     pub content: Vec<u8>,
-    /// The number of changed links.
     pub links: usize,
     /// The first lines with changed links; empty for canvases.
     pub lines: Vec<ChangedLine>,

@@ -38,7 +38,6 @@ pub struct Unknown {
     pub gap: Gap,
 }
 
-/// A possible link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Candidate {
     path: String,

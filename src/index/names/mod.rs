@@ -142,9 +142,6 @@ impl Names {
     }
 
     /// Resolves a path or name to a file, and reads it.
-    ///
-    /// # Errors
-    /// As [`Self::resolve`], and [`Reader::read`](crate::vault::Reader::read).
     pub fn read(
         &self,
         asking: Asking<'_>,
@@ -269,7 +266,6 @@ impl Answer {
     }
 }
 
-/// The first distinct paths.
 fn first(mut near: Vec<VaultPath>) -> Vec<VaultPath> {
     let mut seen = HashSet::new();
     near.retain(|path| seen.insert(path.clone()));
@@ -299,7 +295,6 @@ fn daily_notes(asking: Asking<'_>, asked: &Asked, want: Want) -> Vec<VaultPath> 
     found.collect()
 }
 
-/// A request in progress.
 struct Search<'a> {
     asking: Asking<'a>,
     asked: &'a Asked,
@@ -465,7 +460,6 @@ impl Search<'_> {
     }
 }
 
-/// The keys of the folders of a path, from the root.
 fn keys_of_folders(path: PathRef<'_>) -> Vec<String> {
     let folders = path.parent().into_iter().flat_map(|parent| parent.components());
     folders.map(|name| spoken::key(&spoken::words(name))).collect()

@@ -19,7 +19,6 @@ const MAX_ALIASES: usize = 64;
 /// The most headings per note, used for suggestions.
 const MAX_HEADINGS: usize = 8;
 
-/// The source of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Name,
@@ -82,7 +81,6 @@ pub(super) struct Known {
     pub labels: Labels,
 }
 
-/// The content of a file for the table.
 pub(super) struct Read {
     stamp: Stamp,
     identity: u64,
@@ -145,12 +143,10 @@ impl Words {
         number
     }
 
-    /// The set of letters in a label.
     pub fn letters(&self, label: Label<'_>) -> u64 {
         label.words.iter().fold(0, |all, word| all | self.get(*word).letters)
     }
 
-    /// Replaces `key` by the key of a label.
     pub fn write_key(&self, label: Label<'_>, key: &mut String) {
         key.clear();
         spoken::write_key(label.words.iter().map(|word| &*self.get(*word).text), key);
@@ -192,7 +188,6 @@ impl Table {
         self.files.len()
     }
 
-    /// The number of entries.
     pub fn count(&self) -> usize {
         self.files.len() - self.free.len()
     }
@@ -211,7 +206,6 @@ impl Table {
         self.by_path.find(self.hasher.hash_one(path.as_str()), is_it).copied()
     }
 
-    /// The keys of all names and aliases.
     pub fn name_keys(&self) -> impl Iterator<Item = &NameKey> {
         self.name_keys.iter()
     }
@@ -272,7 +266,6 @@ impl Table {
         }
     }
 
-    /// Inserts or replaces an entry.
     pub fn set(&mut self, known: Known) -> u32 {
         match known.unsure {
             true => self.unsure.insert(known.path.clone()),

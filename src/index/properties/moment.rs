@@ -83,7 +83,6 @@ impl<'a> Moment<'a> {
 
     /// The same with dates in a time zone: `instant` says when a local time, in milliseconds as though it were UTC,
     /// was, in milliseconds since 1970. Without it the zone is UTC.
-    #[must_use]
     pub fn in_zone(self, instant: &'a dyn Fn(i64) -> i64) -> Self {
         Self { instant, ..self }
     }

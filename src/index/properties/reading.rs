@@ -12,7 +12,6 @@ use crate::vault::{Meta, Vault, VaultError};
 /// The most tags of a note.
 const MAX_TAGS: usize = 2_000;
 
-/// The indexed content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     /// Size and modification time at the time of reading.

@@ -57,7 +57,6 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The row of an existing file.
     pub fn row(&self, number: u32) -> &Row {
         &self.rows[number as usize]
     }
@@ -218,7 +217,6 @@ impl Rows {
     }
 }
 
-/// The writer of the rows.
 #[derive(Default)]
 pub(super) struct Table(Arc<Rows>);
 

@@ -39,7 +39,6 @@ pub struct Excerpt {
     pub lines: Vec<Line>,
 }
 
-/// The outcome of searching a file.
 pub(in crate::index) enum Outcome {
     Searched(Found),
     /// The file was deleted.
@@ -88,7 +87,6 @@ impl Search<'_> {
             .build()
     }
 
-    /// Searches the file at `path` as it is on disk.
     pub fn file(&self, vault: &Vault, path: &VaultPath, scratch: &mut Scratch) -> Outcome {
         match vault.open_file(path) {
             Ok((file, meta)) => self.opened(file, meta.size, scratch),

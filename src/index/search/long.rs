@@ -152,7 +152,6 @@ fn walk(dfa: &DFA, line: &[u8], limit: &Limit) -> Option<Result<bool, TimeOver>>
     (!end.is_quit()).then(|| Ok(end.is_match()))
 }
 
-/// Simulates the NFA.
 fn simulate(nfa: &NFA, line: &[u8], limit: &Limit) -> Result<bool, TimeOver> {
     let mut seen = vec![usize::MAX; nfa.states().len()];
     let (mut now, mut next): (Vec<StateID>, Vec<StateID>) = (Vec::new(), Vec::new());

@@ -38,7 +38,6 @@ pub enum PatternError {
     TooLong { length: usize },
     #[error("the pattern is too large once its repetitions are written out")]
     TooLarge,
-    /// It is not a regular expression.
     #[error("the pattern is not a valid regular expression: {reason} (column {column})")]
     Syntax {
         reason: String,
@@ -73,9 +72,6 @@ pub struct Pattern {
 
 impl Pattern {
     /// Compiles a pattern. `ignore_case`: whether case is ignored; `None`: unless it has a capital.
-    ///
-    /// # Errors
-    /// [`PatternError`]: an invalid pattern.
     pub fn compile(pattern: &str, ignore_case: Option<bool>) -> Result<Self, PatternError> {
         let length = pattern.chars().count();
         if length == 0 {

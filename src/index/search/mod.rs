@@ -60,7 +60,6 @@ const MAX_LINE_BYTES: usize = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Content,
-    /// Only the files.
     FilesWithMatches,
     /// The number of matching lines in each file.
     Count,
@@ -69,7 +68,6 @@ pub enum Mode {
 /// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// A regular expression.
     pub pattern: String,
     /// Whether case is ignored; `None`: unless the pattern has a capital.
     pub ignore_case: Option<bool>,
@@ -88,7 +86,6 @@ pub struct Query {
 
 impl Query {
     /// The same query without excerpts.
-    #[must_use]
     pub(in crate::index) fn counting(&self) -> Self {
         let mode = match self.mode {
             Mode::FilesWithMatches => Mode::FilesWithMatches,
@@ -173,9 +170,6 @@ impl Limit {
 }
 
 /// Searches the vault by reading every file of the query. The text index must give the same results.
-///
-/// # Errors
-/// [`PatternError`]: an invalid pattern. A cancelled search ends early with partial results.
 pub fn search(
     vault: &Vault,
     query: &Query,
@@ -236,7 +230,6 @@ impl<'q> Answer<'q> {
         Self { query, results, room: query.max_matches }
     }
 
-    /// Whether the results are full.
     pub fn is_full(&self) -> bool {
         self.results.files.len() >= self.query.max_files || self.room == 0
     }
@@ -248,13 +241,11 @@ impl<'q> Answer<'q> {
         late
     }
 
-    /// Counts files without a match.
     pub fn without_match(&mut self, files: usize) {
         self.results.not_searched -= files;
         self.results.searched += files;
     }
 
-    /// Adds the outcome of a file.
     pub fn take(&mut self, path: &VaultPath, outcome: Outcome) {
         let results = &mut self.results;
         results.not_searched -= 1;

@@ -70,7 +70,6 @@ impl Patterns {
         drop(gone);
     }
 
-    /// Number of patterns.
     pub fn len(&self) -> usize {
         self.lock().len()
     }

@@ -198,7 +198,6 @@ impl Columns {
         self.owners.resize(self.blocks.len() * WIDTH, UNOWNED);
     }
 
-    /// Removes columns.
     pub fn remove(&mut self, first: u32, count: u32) {
         for column in first..first + count {
             self.owners[column as usize] = UNOWNED;
@@ -271,7 +270,6 @@ impl Columns {
         }
     }
 
-    /// Memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.blocks.len() * ROWS * size_of::<Mask>()
             + self.blocks.capacity() * size_of::<Block>()

@@ -25,7 +25,6 @@ pub(super) enum State {
     Odd,
 }
 
-/// A note of the index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Note<'t> {
     pub path: PathRef<'t>,
@@ -201,7 +200,6 @@ impl Notes {
         }
     }
 
-    /// Caches a text.
     pub fn keep_text(&mut self, id: u32, text: Arc<[u8]>) {
         self.drop_text(id);
         let Some(row) = self.rows.get_mut(id as usize) else { return };
@@ -213,7 +211,6 @@ impl Notes {
         self.texts[row.text as usize] = Some(text);
     }
 
-    /// Drops a cached text.
     pub fn drop_text(&mut self, id: u32) {
         let Some(row) = self.rows.get_mut(id as usize) else { return };
         let at = std::mem::replace(&mut row.text, NO_TEXT);
@@ -223,7 +220,6 @@ impl Notes {
         }
     }
 
-    /// Bytes of cached texts.
     pub fn text_bytes(&self) -> usize {
         self.text_bytes
     }

@@ -18,7 +18,6 @@ const MAX_SIGNED: u64 = 4 << 20;
 /// first three bytes, which are read separately for the byte order mark.
 const SEEN_FIRST: usize = 60_000;
 
-/// The result of reading a note.
 pub(super) enum Reading {
     Content(Content),
     /// The file differs from its entry in the catalogue, or is gone: the vault was asked to check it.

@@ -145,9 +145,6 @@ fn note<'a>(fields: &mut Fields<'a>) -> Option<(&'a str, SavedNote)> {
 
 /// Writes the index to `folder`: all indexed notes, newest first, and the blocks that differ from their slots. `kept`
 /// are the slots that the table on disk refers to, which are not overwritten. Returns the slot of each block.
-///
-/// # Errors
-/// As the system says; what is on disk is still valid.
 pub(super) fn save(
     folder: &Path,
     notes: &SavedNotes,

@@ -55,13 +55,11 @@ fn end_of(slot: u32) -> u64 {
 /// Blocks that a thread reads at a time.
 const CHUNK: usize = 16;
 
-/// Reads `bytes` at `start`.
 #[cfg(unix)]
 fn read_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
 }
 
-/// Reads `bytes` at `start`.
 #[cfg(windows)]
 fn read_at(file: &File, mut bytes: &mut [u8], mut start: u64) -> io::Result<()> {
     while !bytes.is_empty() {

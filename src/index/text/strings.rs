@@ -42,9 +42,7 @@ type Letters = Vec<signature::Letter>;
 /// How bytes of a text are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alphabet {
-    /// By the letters of characters.
     Letters,
-    /// By the five kinds.
     Kinds,
 }
 

@@ -19,7 +19,6 @@ use crate::note::path::{PathRef, VaultPath};
 /// Up to this many changes are sorted in one by one; for more, everything is sorted again.
 const FEW: usize = 64;
 
-/// The result of reading a note.
 pub(super) struct Content {
     pub stamp: Stamp,
     pub identity: u64,
@@ -251,7 +250,6 @@ impl Table {
         next
     }
 
-    /// Reads a note later.
     pub fn read_later(&mut self, id: u32) {
         self.unread.push(id);
     }
@@ -303,7 +301,6 @@ impl Table {
         true
     }
 
-    /// Bytes of cached texts.
     pub fn text_bytes(&self) -> usize {
         self.notes.text_bytes()
     }

@@ -337,7 +337,6 @@ impl Bench {
     }
 }
 
-/// Every match of a pattern.
 fn all(pattern: &str) -> Query {
     Query {
         pattern: pattern.to_owned(),

@@ -50,7 +50,6 @@ pub(super) struct Exchange {
     pub retry: Option<TurnEvent>,
     pub sent: Option<SentRequest>,
     pub answered: Option<ResponseHead>,
-    /// The body of the response.
     pub pieces: Vec<Piece>,
     pub end: End,
     #[serde(skip)]
@@ -67,7 +66,6 @@ pub(super) struct SentRequest {
     pub body: Bytes,
 }
 
-/// The head of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ResponseHead {
     /// Milliseconds since the request.
@@ -77,7 +75,6 @@ pub(super) struct ResponseHead {
     pub headers: Vec<(String, String)>,
 }
 
-/// A piece of a response body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Piece {
     /// Milliseconds since the request.
@@ -96,7 +93,6 @@ enum Encoded {
     Digits { hex: String },
 }
 
-/// How an exchange ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum End {
@@ -105,7 +101,6 @@ pub(super) enum End {
     Dropped,
     /// The answer was complete.
     Whole,
-    /// It failed.
     Broke(Box<LlmError>),
 }
 

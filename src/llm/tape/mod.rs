@@ -50,11 +50,7 @@ pub enum TapeError {
     },
     /// A file does not belong to a recording.
     #[error("`{}` is not part of a recording: {reason}", path.display())]
-    Foreign {
-        path: PathBuf,
-        /// Why it is not valid.
-        reason: String,
-    },
+    Foreign { path: PathBuf, reason: String },
     /// The folder for a new recording is not empty.
     #[error("`{}` is not empty", .0.display())]
     Taken(PathBuf),

@@ -95,7 +95,6 @@ impl Recording {
     }
 }
 
-/// Wraps `provider` in a recorder.
 pub(super) fn recorder(
     recording: Arc<Recording>,
     provider: Arc<dyn Provider>,

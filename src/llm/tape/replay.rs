@@ -72,7 +72,6 @@ pub(super) fn player(replay: Arc<Replay>) -> Arc<dyn Provider> {
 }
 
 impl Replay {
-    /// Opens the recording in `folder`.
     pub(super) fn open(folder: &Path) -> Result<Self, TapeError> {
         let failed = |source| TapeError::Io { doing: "read", path: folder.to_owned(), source };
         let mut remaining = Vec::new();

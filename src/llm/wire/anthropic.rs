@@ -209,7 +209,6 @@ fn tool_result(target: &Target, result: &ToolResult) -> Encoded<Value> {
     Ok(value)
 }
 
-/// Decodes a response.
 #[derive(Default)]
 pub(super) struct AnthropicDecoder {
     blocks: Blocks,

@@ -3,7 +3,6 @@
 use crate::llm::message::{Block, BlockKind, ToolArgs, ToolCall};
 use crate::llm::turn::{StartKind, TurnEvent};
 
-/// A block in progress.
 #[derive(Debug)]
 pub(super) enum Draft {
     Text(String),

@@ -178,7 +178,6 @@ fn tool_results(target: &Target, results: &[ToolResult], messages: &mut Vec<Valu
     }
 }
 
-/// Decodes a response.
 #[derive(Default)]
 pub(super) struct ChatDecoder {
     blocks: Blocks,

@@ -188,7 +188,6 @@ fn gave_id(target: &Target, history: &[Message], id: &str) -> bool {
     part.is_some_and(|part| part["functionCall"]["id"] == id)
 }
 
-/// Decodes a response.
 #[derive(Default)]
 pub(super) struct GeminiDecoder {
     blocks: Blocks,

@@ -25,7 +25,6 @@ use super::turn::{Stop, TurnEvent};
 pub struct Target {
     /// API format, address and model.
     pub origin: Origin,
-    /// The model's capabilities.
     pub facts: Facts,
 }
 
@@ -62,7 +61,6 @@ pub trait Decoder: Send {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<Block>,
-    /// Why the model stopped.
     pub stop: Stop,
     pub usage: Option<Usage>,
 }
@@ -138,7 +136,6 @@ fn raw(value: &impl Serialize) -> Encoded<Box<RawValue>> {
     serde_json::value::to_raw_value(value)
 }
 
-/// A raw_native native item, unchanged.
 fn raw_native(native: &str) -> Encoded<Box<RawValue>> {
     RawValue::from_string(native.to_owned())
 }

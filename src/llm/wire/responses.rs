@@ -181,7 +181,6 @@ fn tool_result(target: &Target, result: &ToolResult) -> Value {
     })
 }
 
-/// Decodes a response.
 #[derive(Default)]
 pub(super) struct ResponsesDecoder {
     blocks: Blocks,

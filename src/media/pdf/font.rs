@@ -7,7 +7,6 @@ use lopdf::{Dictionary, Document, Encoding, Object};
 /// The most bytes of a font's table of characters.
 const MAX_CHARACTERS: usize = 512 << 10;
 
-/// A font.
 pub(super) struct Font<'a> {
     encoding: Option<Encoding<'a>>,
     /// Bytes of a character's code.
@@ -68,7 +67,6 @@ impl<'a> Font<'a> {
         Self { encoding, code: 2, widths, other }
     }
 
-    /// The text of a string.
     pub fn text(&self, bytes: &[u8]) -> String {
         let text = self.encoding.as_ref().and_then(|it| it.bytes_to_string(bytes).ok());
         text.unwrap_or_default()

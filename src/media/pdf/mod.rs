@@ -77,16 +77,12 @@ pub enum BadPdf {
 }
 
 /// Whether a file is a PDF, by its first bytes.
-#[must_use]
 pub fn is_pdf(bytes: &[u8]) -> bool {
     // Readers accept a little of anything before it.
     memchr::memmem::find(&bytes[..bytes.len().min(1_024)], b"%PDF-").is_some()
 }
 
 /// The text from the page `first`, counted from 1, within `bounds`.
-///
-/// # Errors
-/// [`BadPdf`].
 pub fn read(bytes: &[u8], first: usize, bounds: &Bounds<'_>) -> Result<PdfText, BadPdf> {
     let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {

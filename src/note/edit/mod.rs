@@ -30,21 +30,18 @@ pub enum Edit {
         /// Replaces every occurrence, left to right.
         replace_all: bool,
     },
-    /// Inserts lines after a line.
     InsertAfter {
         /// 1-based; 0 is the start of the file, -1 its end.
         line: i64,
         /// The lines. A final newline ends the last line and adds no empty one.
         content: String,
     },
-    /// Inserts lines before a line.
     InsertBefore {
         /// 1-based.
         line: i64,
         /// As in [`Edit::InsertAfter`].
         content: String,
     },
-    /// Deletes a range of lines, endings included.
     DeleteLines {
         /// The first line, 1-based.
         start: i64,
@@ -85,10 +82,8 @@ pub enum EditError {
     /// The file is UTF-16, which is read but never written.
     #[error("the file is UTF-16 text, which can be read but not edited")]
     Wide,
-    /// `old_text` is empty and would match everywhere.
     #[error("the text to replace is empty")]
     EmptyOldText,
-    /// There is nothing to insert.
     #[error("there is nothing to insert")]
     EmptyContent,
     /// The new text would make the file binary.
@@ -96,11 +91,7 @@ pub enum EditError {
     Nul,
     /// Replacing all occurrences would make the file too large for memory.
     #[error("replacing {count} times would make the file {bytes} bytes long")]
-    TooLarge {
-        count: usize,
-        /// The resulting size.
-        bytes: usize,
-    },
+    TooLarge { count: usize, bytes: usize },
     /// Old and new text are equal.
     #[error("the new text is the same as the old, so nothing would change")]
     Unchanged,
@@ -119,7 +110,6 @@ pub enum EditError {
     },
     #[error("there is no line {line}: the file has {lines} lines")]
     NoSuchLine { line: i64, lines: usize },
-    /// The range ends before it starts.
     #[error("line {end} comes before line {start}: the range is empty")]
     EmptyRange {
         /// The first requested line.
@@ -175,9 +165,6 @@ fn line_list(lines: &[usize], count: usize) -> String {
 }
 
 /// Applies one edit to `bytes` and returns the result.
-///
-/// # Errors
-/// [`EditError`]; this function never touches a file.
 pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {

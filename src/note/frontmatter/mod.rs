@@ -28,7 +28,6 @@ pub const MAX_BYTES: usize = 64 << 10;
 /// One property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
-    /// Its key, unquoted.
     pub name: String,
     /// Dates are strings; so are numbers that JSON cannot hold.
     pub value: Value,
@@ -48,7 +47,6 @@ pub enum FrontmatterError {
     Syntax {
         /// 1-based line of the note.
         line: usize,
-        /// The parser's message.
         reason: String,
     },
     /// YAML, but not a mapping.
@@ -75,7 +73,6 @@ pub struct Frontmatter {
     /// The whole block with both `---` lines and the newline after the second.
     pub range: Range<usize>,
     pub yaml: Range<usize>,
-    /// The properties in their order.
     pub properties: Result<Vec<Property>, FrontmatterError>,
     /// Links that are a whole value, in lists and mappings at any depth, quoted or in a block
     /// scalar. Keys do not count.

@@ -9,7 +9,6 @@ use saphyr_parser::{Event, Parser};
 pub struct Scalar {
     /// The keys above it, joined by dots; empty without any.
     pub key: String,
-    /// The unquoted value.
     pub value: String,
     /// The 1-based first line.
     pub line: usize,

@@ -32,7 +32,6 @@ struct Reader<'t> {
     anchors: HashMap<usize, Value>,
     values: usize,
     properties: Vec<Property>,
-    /// The key of the property being parsed.
     key: Option<(String, Range<usize>)>,
     /// The positions of the items of its list value.
     items: Vec<Range<usize>>,

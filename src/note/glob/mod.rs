@@ -50,27 +50,16 @@ pub struct Glob {
 /// Why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
-    /// The pattern has nothing to match.
     #[error("the pattern is empty")]
     Empty,
     /// Longer than [`MAX_PATTERN_BYTES`].
     #[error("the pattern has {bytes} bytes; it can have {MAX_PATTERN_BYTES}")]
-    TooLong {
-        /// Its length in bytes.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// The braces expand to more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
     #[error("the braces in `{pattern}` make more than {MAX_ALTERNATIVES} patterns")]
-    TooManyAlternatives {
-        /// The pattern as given.
-        pattern: String,
-    },
-    /// A `..` segment.
+    TooManyAlternatives { pattern: String },
     #[error("the pattern `{pattern}` climbs with `..`")]
-    Climbs {
-        /// The pattern as given.
-        pattern: String,
-    },
+    Climbs { pattern: String },
 }
 
 impl GlobError {
@@ -91,7 +80,6 @@ impl GlobError {
     }
 }
 
-/// One component of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     /// `**`: any number of components.
@@ -114,9 +102,6 @@ impl Glob {
 
     /// Like [`Glob::parse`], but braces around a single choice are literal (`{draft}.md`, `{{date}}`), and
     /// so is a sign after `\` (`\{draft\}.md`, `\[x\]`, `5 \* 5`). `None` if that makes no difference.
-    ///
-    /// # Errors
-    /// As [`Glob::parse`].
     pub fn literal(pattern: &str) -> Result<Option<Self>, GlobError> {
         let literal = Self::read(pattern, Signs::Literal)?;
         Ok(Some(literal).filter(|literal| Self::parse(pattern).as_ref() != Ok(literal)))

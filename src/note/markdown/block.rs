@@ -339,7 +339,6 @@ fn fence(text: &str) -> Option<(u8, usize)> {
     (length >= 3 && (mark == b'~' || !text[length..].contains('`'))).then_some((mark, length))
 }
 
-/// The level and text of an ATX heading.
 fn atx(text: &str) -> Option<(u8, Range<usize>)> {
     let level = text.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &text[level..];
@@ -354,7 +353,6 @@ fn atx(text: &str) -> Option<(u8, Range<usize>)> {
     Some((level as u8, start..start + inside.len()))
 }
 
-/// The level of a setext underline.
 fn setext(text: &str) -> Option<u8> {
     let line = text.trim_end();
     match line.as_bytes().first() {

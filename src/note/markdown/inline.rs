@@ -52,7 +52,6 @@ struct Reader<'t, 'f> {
     last_comment: usize,
 }
 
-/// Parses `range` of `text`.
 pub(super) fn read(text: &str, range: Range<usize>, place: Place, found: &mut Found) {
     let mut reader = Reader {
         ticks: tick_pairs(text, &range),

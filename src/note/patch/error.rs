@@ -41,66 +41,39 @@ pub enum PatchError {
     #[error("the patch renames or copies `{from}` to `{to}`")]
     Renames { from: String, to: String },
     #[error("the patch changes the binary file `{path}`")]
-    Binary {
-        /// The file, as the header names it.
-        path: String,
-    },
+    Binary { path: String },
     /// Two headers for one file: the result would depend on their order.
     #[error("the patch names `{path}` twice")]
-    Twice {
-        /// The file, as the header names it.
-        path: String,
-    },
+    Twice { path: String },
     /// A new file with old lines, or a deleted one with new lines.
     #[error("hunk {hunk} for `{path}` has {lines} lines, but the file {action}")]
     WrongSide {
-        /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
         lines: &'static str,
-        /// The action on the file.
         action: &'static str,
     },
     /// A file to create that is there.
     #[error("the patch creates `{path}`, which exists")]
-    Exists {
-        /// The file, as the header names it.
-        path: String,
-    },
+    Exists { path: String },
     /// A file to change or delete that is not there.
     #[error("the patch changes `{path}`, which does not exist")]
-    Missing {
-        /// The file, as the header names it.
-        path: String,
-    },
+    Missing { path: String },
     /// A deletion that does not name all lines of the file.
     #[error("the patch deletes `{path}` but leaves {lines} of its lines")]
-    LeavesLines {
-        /// The file, as the header names it.
-        path: String,
-        lines: usize,
-    },
-    /// The file is not text.
+    LeavesLines { path: String, lines: usize },
     #[error("`{path}` is {fault}")]
-    NotText {
-        /// The file, as the header names it.
-        path: String,
-        fault: NotText,
-    },
+    NotText { path: String, fault: NotText },
     /// The file is UTF-16, which is read and not written.
     #[error("`{path}` is UTF-16 text, which can be read but not edited")]
-    Wide {
-        /// The file, as the header names it.
-        path: String,
-    },
+    Wide { path: String },
     /// The old lines are not in the file near enough. `line` is where it comes closest.
     #[error(
         "hunk {hunk} for `{path}` does not fit: line {line} should be `{expected}` and is \
          `{found}`{}", too_far(.elsewhere)
     )]
     DoesNotFit {
-        /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -116,7 +89,6 @@ pub enum PatchError {
          `{expected}` is not there"
     )]
     BeyondEnd {
-        /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -126,7 +98,6 @@ pub enum PatchError {
     /// The old lines are in the file at several places, none of which is the line that the header names.
     #[error("hunk {hunk} for `{path}` fits equally well at {}", lines(.places))]
     Ambiguous {
-        /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -136,7 +107,6 @@ pub enum PatchError {
     /// The hunk has no old line and no number to say where it belongs.
     #[error("hunk {hunk} for `{path}` says neither by number nor by context where it belongs")]
     Nowhere {
-        /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -144,7 +114,6 @@ pub enum PatchError {
     /// The hunk overlaps the one before, or precedes it.
     #[error("hunk {hunk} for `{path}` overlaps the hunk before it or comes before it")]
     Overlaps {
-        /// The file, as the header names it.
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,

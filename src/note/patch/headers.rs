@@ -117,7 +117,6 @@ pub(super) fn write_path(prefix: &str, path: &str) -> String {
     format!("{prefix}{path}{tab}")
 }
 
-/// The numbers of a hunk's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Numbers {
     pub old_start: Option<usize>,

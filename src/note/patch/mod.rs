@@ -60,7 +60,6 @@ pub struct Hunk {
     pub old_start: Option<usize>,
     /// The same for the new file.
     pub new_start: Option<usize>,
-    /// The lines in order.
     pub lines: Vec<HunkLine>,
 }
 

@@ -39,7 +39,6 @@ enum Part<'a> {
 }
 
 impl Filter {
-    /// Whether a file meets the filter.
     pub fn holds(&self, file: &SearchedFile<'_>) -> bool {
         self.holds_in(file, Part::File)
     }

@@ -42,7 +42,6 @@ pub enum Filter {
     Not(Box<Filter>),
     /// A word or phrase.
     Text(Text),
-    /// A match of a regular expression.
     Pattern(Pattern),
     /// A property's value below or above a bound.
     Compared(Comparison),

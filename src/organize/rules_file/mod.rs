@@ -44,7 +44,6 @@ const RULE_KEYS: [&str; 11] = [
 /// The rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct RuleFile {
-    /// The rules in the order of the file.
     pub rules: Vec<Rule>,
     /// Warnings from the text alone; [`check`](super::check) adds those that need the vault.
     pub warnings: Vec<Diagnostic>,
@@ -105,9 +104,6 @@ pub fn read(text: &str, find_base: &FindBase<'_>) -> Result<RuleFile, Vec<Diagno
 }
 
 /// Reads the fenced blocks `rules` of a note. Places are those in the note.
-///
-/// # Errors
-/// As [`read`], and the note has no such block.
 pub fn read_note(note: &str, find_base: &FindBase<'_>) -> Result<RuleFile, Vec<Diagnostic>> {
     let blocks = blocks(note, "rules");
     if blocks.is_empty() {

@@ -52,7 +52,6 @@ impl<'t> Reader<'t> {
         self.fault(Kind::InvalidRule, key, format!("`{name}` is not a key here"), &hint);
     }
 
-    /// The keys of a mapping.
     pub fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [(Node, Node)]> {
         if let Content::Mapping(pairs) = &node.content {
             return Some(pairs);
@@ -87,7 +86,6 @@ impl<'t> Reader<'t> {
         items
     }
 
-    /// The text of a scalar.
     pub fn scalar(&mut self, node: &Node, what: &str) -> Option<String> {
         if let Some(tag) = &node.tag {
             let message = format!("YAML takes `{tag}` for a type");
@@ -116,7 +114,6 @@ impl<'t> Reader<'t> {
         flag
     }
 
-    /// One of some words.
     pub fn word<T: Clone>(&mut self, node: &Node, what: &str, words: &[(&str, T)]) -> Option<T> {
         let text = self.scalar(node, what)?;
         let found = words.iter().find(|(word, _)| *word == text);
@@ -155,7 +152,6 @@ impl<'t> Reader<'t> {
         Some(template)
     }
 
-    /// A path in the vault that is a plain text.
     pub fn path(&mut self, node: &Node, text: &str) -> Option<VaultPath> {
         let hint = "write the path from the vault's top";
         let fault = match VaultPath::parse(text, None) {

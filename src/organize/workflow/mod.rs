@@ -29,7 +29,6 @@ use crate::bases::template::Template;
 pub struct Workflow {
     pub id: String,
     pub inputs: Vec<Input>,
-    /// The steps in the order of the file.
     pub steps: Vec<Step>,
     /// Probable mistakes, which do not prevent running.
     pub warnings: Vec<Diagnostic>,

@@ -22,11 +22,9 @@ const ROW: FileId = FileId(0);
 
 /// The names that expressions can read.
 pub struct Values<'a> {
-    /// The inputs of the run.
     pub inputs: Value,
     /// By step: `data`, `text`, `state`, `error`.
     pub steps: Value,
-    /// The element of `for_each`.
     pub item: Value,
     /// The value of `now()`: milliseconds since 1970.
     pub now: i64,
@@ -41,9 +39,6 @@ impl std::fmt::Debug for Values<'_> {
 
 impl Values<'_> {
     /// Whether a condition holds.
-    ///
-    /// # Errors
-    /// It has no value.
     pub fn holds(&self, condition: &Arc<Expression>) -> Result<bool, String> {
         match self.evaluator().value(&Prepared::new(condition, self)) {
             Value::Error(error) => Err(format!("`{}`: {}", condition.source, error.message)),
@@ -53,9 +48,6 @@ impl Values<'_> {
 
     /// Fills in the templates of a value. A text that consists of one expression keeps the type of its value; where
     /// that is null the key is omitted, so that an argument gets its default.
-    ///
-    /// # Errors
-    /// An expression without a value, or one that gives null within a text.
     pub fn fill(&self, slot: &Slot) -> Result<Json, String> {
         match slot {
             Slot::Value(value) => Ok(value.clone()),
@@ -94,9 +86,6 @@ impl Values<'_> {
     }
 
     /// A template as a text.
-    ///
-    /// # Errors
-    /// An expression that gives null, a list or an error.
     pub fn text(&self, template: &Template) -> Result<String, String> {
         template.prepare(self).text(&mut self.evaluator()).map_err(|error| error.to_string())
     }

@@ -28,7 +28,6 @@ pub(super) fn canvas(text: &str) -> Vec<Found> {
     found
 }
 
-/// The active content of a note.
 pub(super) fn note(text: &str) -> Vec<Found> {
     // Frontmatter, too: a renderer without it shows it as prose.
     let mut found = markdown::prose(text);

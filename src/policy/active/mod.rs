@@ -20,7 +20,6 @@ use crate::note::path::VaultPath;
 /// Active content in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Find {
-    /// Line number, from 1.
     pub line: usize,
     /// Its full description: ``the image `https://example.com/a.png` ``.
     pub text: String,

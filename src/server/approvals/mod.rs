@@ -36,7 +36,6 @@ const MAX_PENDING: (usize, usize) = (32, 16 << 20);
 /// Maximum characters of a person's comment.
 const MAX_COMMENT: usize = 1_000;
 
-/// The decision on a call, and who made it.
 type Answer = (Decision, Answerer);
 
 /// How long a call waits for an answer.
@@ -93,7 +92,6 @@ struct PendingRequest {
     /// Size of its message and of the changed texts.
     bytes: usize,
     expiry: Duration,
-    /// The calls that wait for its answer.
     calls: Vec<(u64, oneshot::Sender<Answer>)>,
     /// Work that is left for the call that made the request, once the request is over.
     left: Option<Left>,
@@ -324,7 +322,6 @@ impl Approvals {
         Some(delivered)
     }
     /// The pending requests, oldest first, or only this one.
-    #[must_use]
     pub fn pending(&self, only: Option<i64>) -> Vec<Pending> {
         let state = lock(&self.0);
         let pending = |(number, request): (&i64, &PendingRequest)| Pending {
@@ -339,7 +336,6 @@ impl Approvals {
     }
 
     /// The title of a pending request, and all its changes.
-    #[must_use]
     pub fn changes(&self, number: i64) -> Option<(String, Arc<[ShownChange]>)> {
         let state = lock(&self.0);
         let request = state.pending.get(&number)?;

@@ -32,7 +32,6 @@ fn request(number: i64, call: &str) -> NewRequest {
     }
 }
 
-/// The last message to a client.
 async fn last(outbox: &Outbox) -> Value {
     let Next::Send { text, .. } = outbox.next().await else {
         panic!("no message");

@@ -66,7 +66,6 @@ pub enum BlobError {
     /// The stored bytes do not match their hash.
     #[error("the text `{hash}` is damaged: {reason}")]
     Damaged { hash: BlobHash, reason: String },
-    /// The operating system failed.
     #[error("could not {action} `{}`: {source}", path.display())]
     Io {
         /// A verb.
@@ -80,7 +79,6 @@ pub enum BlobError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     pub hash: BlobHash,
-    /// Size of its file.
     pub bytes: u64,
     pub modified: std::time::SystemTime,
 }
@@ -229,9 +227,6 @@ impl Blobs {
     }
 
     /// The length of a blob, by its header.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
     pub fn length(&self, hash: BlobHash) -> Result<u64, BlobError> {
         self.open(hash).map(|(_, _, length)| length)
     }
@@ -253,9 +248,6 @@ impl Blobs {
     }
 
     /// Writes a blob to `to`. The bytes are verified only when this returns `Ok`.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
     pub fn copy(&self, hash: BlobHash, to: &mut impl Write) -> Result<(), BlobError> {
         let damaged = |reason: String| BlobError::Damaged { hash, reason };
         let (file, compression, length) = self.open(hash)?;
@@ -284,9 +276,6 @@ impl Blobs {
     }
 
     /// Reads a blob and compares it with its hash.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
     pub fn verify(&self, hash: BlobHash) -> Result<(), BlobError> {
         self.copy(hash, &mut io::sink())
     }

@@ -35,9 +35,6 @@ pub struct Branches(pub(super) Database);
 
 impl Branches {
     /// The items of a branch and its ancestors, in order; of the live branch by default.
-    ///
-    /// # Errors
-    /// [`StoreError::Row`]: one of them is damaged.
     pub fn history(
         &self,
         conversation: ConversationId,
@@ -123,9 +120,6 @@ impl Branches {
     }
 
     /// Makes another branch the live one.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such branch; [`StoreError::Conflict`]: a turn is running.
     pub fn switch(
         &self,
         conversation: ConversationId,

@@ -192,9 +192,6 @@ impl Conversations {
 
     /// Stores the context that the model is given at the beginning of a conversation, unless one is stored.
     /// Returns the stored one.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`].
     pub fn store_context(
         &self,
         conversation: ConversationId,
@@ -213,9 +210,6 @@ impl Conversations {
 
     /// Makes a conversation the last active one, and opens it if it had ended. Its title stays until it
     /// ends again.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`].
     pub fn resume(&self, conversation: ConversationId, time: i64) -> Result<(), StoreError> {
         self.database.change("resume a conversation", |change| {
             reopen(change, conversation)?;
@@ -224,9 +218,6 @@ impl Conversations {
     }
 
     /// Stores the mode and model that the client chose. The folder is not changed.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`].
     pub fn choose(&self, conversation: ConversationId, chosen: &Chosen) -> Result<(), StoreError> {
         let update = "UPDATE conversation SET mode = ?2, model = ?3, agent = ?4 WHERE id = ?1";
         let values = params![conversation.0, chosen.mode, chosen.model, chosen.agent];
@@ -243,9 +234,6 @@ impl Conversations {
     }
 
     /// Stores a title that a person gave, which neither the end nor a model replaces.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`].
     pub fn rename(&self, conversation: ConversationId, title: &str) -> Result<(), StoreError> {
         let update = "UPDATE conversation SET title = ?2, titled_by = ?3 WHERE id = ?1";
         let values = params![conversation.0, title, TitleOrigin::Person.word()];

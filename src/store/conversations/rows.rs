@@ -24,7 +24,6 @@ pub struct NewConversation<'a> {
 #[derive(Debug, Clone)]
 pub struct NewItem {
     pub kind: ItemKind,
-    /// The plain text.
     pub text: String,
     /// Structured content, as JSON.
     pub body: Option<String>,
@@ -49,7 +48,6 @@ pub enum Delivery {
     Duplicate(TurnId),
 }
 
-/// The columns that [`conversation`] reads.
 pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      conversation.last_active, conversation.ended, conversation.end_kind, \
      conversation.end_reason, conversation.title, conversation.summary, conversation.titled_by, \
@@ -58,11 +56,9 @@ pub(super) const CONVERSATION: &str = "conversation.id, conversation.began, \
      AND turn.state = 'running'), conversation.cwd, conversation.mode, conversation.model, \
      conversation.agent";
 
-/// The columns that [`turn`] reads.
 pub(super) const TURN: &str = "turn.id, turn.conversation, turn.began, turn.ended, turn.state, \
      turn.reason";
 
-/// The columns that [`item`] reads.
 pub(super) const ITEM: &str = "item.id, item.conversation, item.number, item.branch, item.turn, \
      item.time, item.kind, item.text, item.body, item.checksum";
 

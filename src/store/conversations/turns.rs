@@ -14,7 +14,6 @@ use crate::store::inbox;
 #[derive(Debug, Clone, Copy)]
 pub struct TurnEnd<'a> {
     pub state: TurnState,
-    /// Why, for people.
     pub reason: &'a str,
     /// Milliseconds since the Unix epoch.
     pub time: i64,
@@ -88,9 +87,6 @@ impl Turns {
 
     /// Appends a message that arrived while a turn was running, and marks it as delivered in the inbox.
     /// Returns `false` if it was delivered before, with nothing changed.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such conversation or message.
     pub fn append_message(
         &self,
         conversation: ConversationId,
@@ -111,9 +107,6 @@ impl Turns {
 
     /// Appends items to the live branch of a conversation, in order, even if it has ended: a turn that
     /// ends its conversation is still recorded in it. Returns the number of the last.
-    ///
-    /// # Errors
-    /// [`StoreError::Unknown`]: there is no such conversation.
     pub fn append_items(
         &self,
         conversation: ConversationId,

@@ -65,9 +65,6 @@ impl Operations {
     }
 
     /// Records the results of steps of an operation that has already ended.
-    ///
-    /// # Errors
-    /// [`StoreError`]: nothing is recorded.
     pub fn record_late(&self, results: &[StepResult]) -> Result<(), StoreError> {
         self.0.change("record late results", |change| set_results(change, results))
     }

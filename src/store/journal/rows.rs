@@ -13,7 +13,6 @@ pub struct NewSet<'a> {
     pub kind: &'a str,
     /// For people.
     pub title: &'a str,
-    /// The program that requests it.
     pub caller: &'a str,
     pub conversation: Option<&'a str>,
     /// The turn it belongs to: a second set of the same turn continues the first.
@@ -42,7 +41,6 @@ pub struct Intent {
     pub operation: i64,
     /// The number of its first change in the set.
     pub first: u32,
-    /// Its steps, in order.
     pub steps: Vec<i64>,
 }
 
@@ -60,7 +58,6 @@ pub struct StepResult {
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     pub step: i64,
-    /// The change set that undid it.
     pub undone_by: Option<i64>,
 }
 
@@ -72,7 +69,6 @@ pub struct SetRow {
     pub kind: String,
     /// For people.
     pub title: String,
-    /// The program that requested it.
     pub caller: String,
     pub conversation: Option<String>,
     pub turn: Option<String>,
@@ -100,10 +96,8 @@ pub struct StepRow {
     pub after: Option<BlobHash>,
     /// Number of notes that it moves or deletes.
     pub notes: usize,
-    /// Details of the kind, as JSON.
     pub detail: String,
     pub undoes: Option<i64>,
-    /// The change set that undid it.
     pub undone_by: Option<i64>,
     pub texts_kept: bool,
     /// When its operation ended, in milliseconds since the Unix epoch.

@@ -11,18 +11,14 @@ use crate::note::prompt::{Given, Missing, Prompt, name_of};
 use crate::note::template::Variables;
 use crate::vault::{DailyNotes, Want};
 
-/// A note as a prompt.
 pub(super) struct OwnPrompt {
     name: String,
     path: VaultPath,
     prompt: Prompt,
 }
 
-/// What a prompt is asked for with.
 pub(super) struct Asked<'a> {
-    /// The note that is meant.
     pub(super) note: Option<String>,
-    /// What is selected in it.
     pub(super) selection: Option<String>,
     pub(super) arguments: String,
     pub(super) time: DateTime<FixedOffset>,
@@ -51,7 +47,6 @@ pub(super) fn all(context: &Context) -> Result<Vec<OwnPrompt>, ToolError> {
     Ok(notes.filter_map(read).collect())
 }
 
-/// The prompt of this name.
 pub(super) fn find(context: &Context, name: &str) -> Result<Option<OwnPrompt>, ToolError> {
     let Some((name, path)) = notes(context)?.into_iter().find(|(known, _)| known == name) else {
         return Ok(None);
@@ -72,7 +67,6 @@ impl OwnPrompt {
         own.unwrap_or_else(|| format!("Your prompt `{}`", self.path))
     }
 
-    /// The prompt in a list.
     pub(super) fn listed(self) -> Listed {
         let uses = |name: &str| self.prompt.uses(name);
         let argument = |name, description, required| PromptArgument { name, description, required };
@@ -101,9 +95,6 @@ impl OwnPrompt {
     }
 
     /// What is sent, and the selected text that it speaks of.
-    ///
-    /// # Errors
-    /// The named note is not there; what the prompt uses is not given.
     pub(super) fn fill(
         &self,
         context: &Context,

@@ -96,9 +96,6 @@ pub(super) fn named(
 }
 
 /// The text of a note that becomes a prompt.
-///
-/// # Errors
-/// It cannot be read, or is too large.
 pub(super) fn text(context: &Context, path: &VaultPath) -> Result<String, ToolError> {
     let file = TextFile { content: context.vault.read(path)?, path: path.clone() };
     let text = file.text()?;

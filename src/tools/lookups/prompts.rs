@@ -88,7 +88,6 @@ fn folder_of(context: &Context, settings: &DailyNotes) -> Option<VaultPath> {
 }
 
 /// The folders of notes that are prompts: of templates, and of the person's own. May block.
-#[must_use]
 pub fn prompt_folders(context: &Context, own: &str) -> Vec<VaultPath> {
     let settings = context.vault.daily_notes().ok();
     let templates = settings.and_then(|settings| folder_of(context, &settings));

@@ -28,7 +28,6 @@ use crate::vault::Want;
 pub(super) struct Asked {
     pub query: Query,
     pub view: Option<Text>,
-    /// The file that contains the base.
     pub base: Option<VaultPath>,
     file: Option<base_file::BaseFile>,
     expressions: Vec<Arc<Expression>>,
@@ -238,7 +237,6 @@ fn refused(diagnostic: &Diagnostic, source: &str) -> ToolError {
     }
 }
 
-/// The column of an expression that is a mere key.
 fn key(expression: &Expression) -> Option<ColumnKey> {
     match &expression.root.node {
         Node::Property(name) => Some(ColumnKey::Note(Arc::clone(&expression.properties[*name]))),

@@ -62,7 +62,6 @@ impl Catalogue {
         }
     }
 
-    /// Appends the texts and the row of an entry.
     pub(super) fn append(&mut self, entry: &NewEntry) -> u32 {
         let number = as_u32(self.rows.len());
         let key_at = as_u32(self.keys.len());

@@ -32,7 +32,6 @@ impl Difference {
     }
 }
 
-/// One change of the catalogue.
 #[derive(Debug)]
 pub(in crate::vault) enum Edit {
     /// Adds or replaces the entry at its path.

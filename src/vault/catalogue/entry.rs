@@ -26,7 +26,6 @@ pub struct Entry<'c> {
     /// [`Meta::change_mark`] when it was found.
     pub change_mark: u32,
     pub id: FileId,
-    /// Set for links alone.
     pub target: Option<&'c LinkTarget>,
     /// Whether its name on disk is not UTF-8: `path` then has the name escaped, and no tool can
     /// open it.

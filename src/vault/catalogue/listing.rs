@@ -1,7 +1,7 @@
 //! Listing what a glob matches, with as few rows examined as possible.
 //!
 //! Literal leading components select a range of the tree; a fixed number of components selects a
-//! depth; a literal ending compares eight bytes a row; a literal name is looked up, a literal
+//! depth; a literal ending is compared alone; a literal name is looked up, a literal
 //! prefix compares four bytes; a literal substring is searched in all keys at once. Other globs are
 //! matched row by row, in order of time. All matches are counted and the first are returned. Where
 //! the number is known (all below a folder, all notes), the search stops after those.
@@ -310,7 +310,7 @@ struct Test<'t> {
     /// Offset in a key of the part below the folder.
     base: usize,
     prefix: Option<NamePrefix>,
-    ending: Option<Ending<'t>>,
+    ending: Option<&'t str>,
 }
 
 impl<'t> Test<'t> {
@@ -326,7 +326,7 @@ impl<'t> Test<'t> {
             depth: wanted.glob.depth().map(|depth| above + depth),
             base: folder.fold_key().len() + usize::from(!folder.is_root()),
             prefix: NamePrefix::new(wanted.glob.name_beginning()),
-            ending: wanted.glob.ending().map(Ending::new),
+            ending: wanted.glob.ending(),
         }
     }
 
@@ -344,51 +344,13 @@ impl<'t> Test<'t> {
         let row = self.catalogue.row(number);
         let fits = self.kind.is_none_or(|kind| row.kind() == kind)
             && self.depth.is_none_or(|depth| usize::from(row.depth) == depth)
-            && match &self.ending {
-                Some(ending) => {
-                    let Catalogue { rows, keys, .. } = self.catalogue;
-                    ending.is_at(keys.as_bytes(), key_range(rows, keys, number))
-                }
+            && match self.ending {
+                Some(ending) => self.catalogue.key(number).ends_with(ending),
                 None => {
                     let below = self.catalogue.key(number).get(self.base..);
                     below.is_some_and(|below| self.glob.matches(below))
                 }
             };
         fits && (self.view.is_all() || self.view.shows(self.catalogue.entry_path(number)))
-    }
-}
-
-/// A literal ending, compared as one integer if it has at most eight bytes.
-struct Ending<'t> {
-    text: &'t [u8],
-    /// The text as an integer, and the shift that removes the bytes before it.
-    number: Option<(u64, u32)>,
-}
-
-impl<'t> Ending<'t> {
-    fn new(text: &'t str) -> Self {
-        let text = text.as_bytes();
-        let number = (1..=8).contains(&text.len()).then(|| {
-            let mut bytes = [0; 8];
-            bytes[8 - text.len()..].copy_from_slice(text);
-            let shift = 8 * (8 - text.len() as u32);
-            (u64::from_le_bytes(bytes) >> shift, shift)
-        });
-        Self { text, number }
-    }
-
-    /// Whether the range `key` of `keys` has this ending.
-    fn is_at(&self, keys: &[u8], key: Range<usize>) -> bool {
-        if key.len() < self.text.len() {
-            return false;
-        }
-        match self.number {
-            // The shift removes the bytes of the previous key.
-            Some((wanted, shift)) if key.end >= 8 => {
-                let last: [u8; 8] = keys[key.end - 8..key.end].try_into().expect("eight bytes");
-                u64::from_le_bytes(last) >> shift == wanted
-            }
-            _ => self.text.is_empty() || keys[key].ends_with(self.text),
-        }
     }
 }

@@ -45,11 +45,9 @@ use crate::note::path::{PathRef, VaultPath};
 pub struct Counts {
     /// Files ending in `.md`.
     pub notes: usize,
-    /// All files, notes included.
     pub files: usize,
     /// Folders, the root not counted.
     pub folders: usize,
-    /// Symbolic links.
     pub links: usize,
     /// Entries that no tool can open: pipes, devices, names that are not UTF-8.
     pub unusable: usize,

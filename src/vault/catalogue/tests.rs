@@ -161,7 +161,6 @@ fn a_prefix_allows_matching_names_alone() {
     assert!(NamePrefix::new("").is_none());
 }
 
-/// One change of a vault.
 #[derive(Debug, Clone)]
 enum Step {
     Put(String, i64, u64),

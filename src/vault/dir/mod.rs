@@ -45,7 +45,6 @@ pub enum Kind {
     /// Regular.
     File,
     Folder,
-    /// A symbolic link, not followed.
     Link,
     /// A pipe, socket or device: never opened.
     Other,

@@ -33,7 +33,6 @@ const STAT: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW)
 #[cfg(not(target_os = "linux"))]
 const STAT: OFlags = READ;
 
-/// An open directory.
 #[derive(Debug)]
 pub(in crate::vault) struct Folder(OwnedFd);
 
@@ -172,18 +171,15 @@ impl Folder {
         }
     }
 
-    /// The text of the link `name`.
     pub fn read_link(&self, name: Name) -> io::Result<PathBuf> {
         let target = fs::readlinkat(&self.0, name.as_str(), Vec::new())?;
         Ok(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
     }
 
-    /// Opens the regular file `name` for reading.
     pub fn open_file(&self, name: Name) -> io::Result<(File, Meta)> {
         regular(fs::openat(&self.0, name.as_str(), READ, Mode::empty())?)
     }
 
-    /// Opens the folder `name`.
     pub fn open_folder(&self, name: Name) -> io::Result<Self> {
         Ok(Self(fs::openat(&self.0, name.as_str(), FOLDER, Mode::empty())?))
     }
@@ -258,13 +254,11 @@ impl Folder {
         Ok(chaos::step("replace", call)?)
     }
 
-    /// Removes a file or link.
     pub fn remove_file(&self, name: Name) -> io::Result<()> {
         let call = || fs::unlinkat(&self.0, name.as_str(), AtFlags::empty());
         Ok(chaos::step("remove file", call)?)
     }
 
-    /// Removes an empty folder.
     pub fn remove_folder(&self, name: Name) -> io::Result<()> {
         let call = || fs::unlinkat(&self.0, name.as_str(), AtFlags::REMOVEDIR);
         Ok(chaos::step("remove folder", call)?)

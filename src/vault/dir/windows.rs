@@ -105,7 +105,6 @@ impl Folder {
         Ok(listed)
     }
 
-    /// The text of the link `name`.
     pub fn read_link(&self, name: Name) -> io::Result<PathBuf> {
         self.dir.read_link_contents(name.as_str())
     }
@@ -117,7 +116,6 @@ impl Folder {
         self.open_regular(name, options)
     }
 
-    /// Opens the folder `name`.
     pub fn open_folder(&self, name: Name) -> io::Result<Self> {
         let dir = self.dir.open_dir_nofollow(name.as_str())?;
         Ok(Self { dir, place: self.place.join(name.as_str()) })
@@ -201,12 +199,10 @@ impl Folder {
         self.dir.rename(name.as_str(), &to.dir, to_name.as_str())
     }
 
-    /// Removes a file or link.
     pub fn remove_file(&self, name: Name) -> io::Result<()> {
         self.dir.remove_file_or_symlink(name.as_str())
     }
 
-    /// Removes an empty folder.
     pub fn remove_folder(&self, name: Name) -> io::Result<()> {
         self.dir.remove_dir(name.as_str())
     }

@@ -1,6 +1,5 @@
 //! Resolving and reading files within a caller's view.
 
-mod batch_stat;
 pub(super) mod pick;
 pub(super) mod resolve;
 pub(super) mod symlinks;
@@ -10,8 +9,6 @@ use std::io::{self, Read};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-pub use batch_stat::BatchStat;
 
 use super::content::FileContent;
 use super::dir::{Meta, read_cached};
@@ -94,16 +91,8 @@ impl Reader {
         symlinks::redirected_links(self, from, to)
     }
 
-    /// Stats many files with their folders held open.
-    pub fn batch_stat(&self) -> BatchStat<'_> {
-        BatchStat::new(self)
-    }
-
     /// [`Resolver::resolve`] and [`Self::read`] in one, without a stat if the catalogue knows the
     /// file.
-    ///
-    /// # Errors
-    /// Theirs.
     pub fn read_asked(&self, asked: &str) -> Result<(VaultPath, FileContent), VaultError> {
         let path = self.parse(asked)?;
         self.find_root()?;
@@ -161,9 +150,6 @@ impl Reader {
     }
 
     /// The same with a limit in bytes.
-    ///
-    /// # Errors
-    /// As [`Self::open_file`]; [`VaultError::TooLarge`] above `limit`.
     pub fn read_within(&self, path: &VaultPath, limit: u64) -> Result<FileContent, VaultError> {
         let patience = Instant::now() + Duration::from_secs(1);
         loop {

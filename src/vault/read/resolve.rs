@@ -343,9 +343,6 @@ impl Resolver {
 
     /// The path of a new entry at `asked`, whether or not one exists: folders as spelt on disk, the
     /// last name as given and checked.
-    ///
-    /// # Errors
-    /// As [`Self::resolve_new`].
     pub fn new_path(&self, asked: &str) -> Result<VaultPath, VaultError> {
         let path = self.parse(asked)?;
         let Some(mut parent) = path.parent() else { return Ok(path) };

@@ -11,7 +11,6 @@ use crate::vault::root::{Last, Root, realpath};
 /// A symbolic link whose target a move would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedirectedLink {
-    /// Its path before the move.
     pub path: VaultPath,
     pub now: VaultPath,
     /// The link's text.

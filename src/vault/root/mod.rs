@@ -94,9 +94,6 @@ fn below(root: &Path, real: &Path) -> Option<VaultPath> {
 impl Root {
     /// Opens the folder at `place`; `state`, the steward's own folder, is protected if it lies
     /// inside.
-    ///
-    /// # Errors
-    /// [`VaultError::Io`] if the folder cannot be opened.
     pub(super) fn open(place: &Path, state: &Path) -> Result<Self, VaultError> {
         let place = dunce::canonicalize(place).map_err(not_opened(place))?;
         let protection = Protection::new(&obsidian::config_folders(&place), inside(&place, state));
@@ -200,9 +197,6 @@ impl Root {
 
     /// As [`Self::check_root`], and checks that a replacement folder is writable: a confined
     /// process may write only to the folder that it started with.
-    ///
-    /// # Errors
-    /// [`VaultError::Gone`], [`VaultError::Replaced`].
     pub(super) fn check_writable_root(&self) -> Result<(), VaultError> {
         self.check_root()?;
         match self.folder().is_replacement && !self.abilities().writable {
@@ -213,9 +207,6 @@ impl Root {
 
     /// Checks that the vault's disk still answers: if it is gone, failing stats must not be taken
     /// for missing files.
-    ///
-    /// # Errors
-    /// [`VaultError::Gone`], or as the system says.
     pub fn check_disk(&self) -> Result<(), VaultError> {
         self.check_root()?;
         let root = VaultPath::root();
@@ -265,7 +256,6 @@ impl Root {
         }
     }
 
-    /// Refuses a hard link to a protected file.
     pub(super) fn refuse_protected_hard_link(
         &self,
         path: &VaultPath,

@@ -98,9 +98,6 @@ impl Writer {
     }
 
     /// Opens the file that a write would replace; `None` if there is none. Changes nothing.
-    ///
-    /// # Errors
-    /// As [`Self::stage`].
     pub fn inspect(
         &self,
         path: &VaultPath,

@@ -136,11 +136,6 @@ impl Staged {
         Ok(staged)
     }
 
-    /// The target that the commit will replace or create.
-    pub fn path(&self) -> &VaultPath {
-        &self.path
-    }
-
     /// Removes the temporary file. Before the commit it is the new text, after it a version that
     /// equals what the caller had read; in between it may be another program's and stays.
     fn discard(&mut self) {

@@ -26,7 +26,6 @@ enum Check {
     Complex,
 }
 
-/// Rechecks paths that the system reported.
 pub(in crate::vault) fn recheck_batch(tracker: &Tracker, paths: &[VaultPath]) {
     if paths.len() < FEW {
         paths.iter().for_each(|path| {

@@ -25,7 +25,6 @@ use scan::{Scan, Walk};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     Created,
-    /// Content or kind changed.
     Modified,
     Removed,
     /// The content of a renamed folder is not reported one by one.
@@ -187,7 +186,6 @@ impl Tracker {
         *write(&self.unreadable) = unreadable;
     }
 
-    /// The changes to report for a difference.
     fn changes(&self, difference: &Difference) -> Vec<VaultChange> {
         let catalogue = self.known();
         let gone = difference.gone.iter().map(|entry| change(ChangeKind::Removed, entry));
@@ -336,7 +334,6 @@ impl Tracker {
         self.emit(&changes);
     }
 
-    /// The catalogue entry for `path`.
     fn entry(&self, path: &VaultPath, meta: &Meta) -> Option<NewEntry> {
         let parent = path.parent()?;
         if meta.kind != Kind::Link {

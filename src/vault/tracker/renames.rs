@@ -6,7 +6,6 @@ use crate::note::path::VaultPath;
 
 const REMEMBERED: usize = 1_000;
 
-/// The last renames, oldest first.
 #[derive(Default)]
 pub(in crate::vault) struct Renames {
     last: VecDeque<(VaultPath, VaultPath)>,

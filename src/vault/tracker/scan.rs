@@ -17,7 +17,6 @@ use crate::vault::root::{Opened, link_target};
 use crate::vault::temp::is_temp_name;
 use crate::vault::threads::on_own_threads;
 
-/// The result of a walk.
 #[derive(Default)]
 pub(in crate::vault) struct Scan {
     /// New or changed entries; all of them if nothing was known.

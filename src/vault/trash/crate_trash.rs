@@ -9,9 +9,6 @@ use crate::vault::dir::{Folder, Name};
 use crate::vault::durable::Durable;
 
 /// Moves `name` from `folder` to the trash; `place` is its absolute path.
-///
-/// # Errors
-/// Why it was not moved, to follow "because".
 pub(super) fn put(
     _: &Durable,
     folder: &Folder,

@@ -16,9 +16,6 @@ use crate::vault::dir::{Folder, Name};
 use crate::vault::durable::{Durable, rename_durably};
 
 /// Moves `name` from `folder` to the trash, with `place` as its original path.
-///
-/// # Errors
-/// Why it was not moved, to follow "because".
 pub(super) fn put(
     durable: &Durable,
     folder: &Folder,

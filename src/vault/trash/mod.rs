@@ -344,9 +344,6 @@ impl Trash {
     }
 
     /// Undoes a [`Self::restore`].
-    ///
-    /// # Errors
-    /// From the system; the entry stays in the vault then.
     pub fn undo_restore(&self, path: &VaultPath, trashed: &Trashed) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("put back", path, error);
         if self.stat_trashed(trashed).is_some() && !self.remove_restored_copy(path, trashed)? {

@@ -96,9 +96,6 @@ struct MovedFrom {
 
 impl Events {
     /// Without watches: the walk adds them.
-    ///
-    /// # Errors
-    /// Why there are no events, for the user.
     pub fn start(_root: &Root) -> Result<Self, String> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|error| format!("the system gave no watcher: {error}"))?;
@@ -114,7 +111,6 @@ impl Events {
         }
     }
 
-    /// The number of watched folders.
     pub fn folders(&self) -> usize {
         lock(&self.folders).by_watch.len()
     }

@@ -90,7 +90,6 @@ impl Watch {
         }
     }
 
-    /// Changes the polling interval.
     pub fn poll_every(&mut self, poll_seconds: u32) {
         self.poll_seconds = poll_seconds;
         if let Watching::Polling { seconds, .. } = &mut self.state {
@@ -123,7 +122,6 @@ pub struct VaultStatus {
     pub watching: Watching,
     /// Duration of the last full scan.
     pub scan_milliseconds: u64,
-    pub catalogue_bytes: usize,
     /// Folders that could not be listed, with the reason.
     pub unreadable: Vec<(VaultPath, String)>,
     /// Background problems, oldest first, at most fifty.
@@ -223,13 +221,8 @@ impl Watcher {
     /// The facts for `status` and `doctor`.
     pub fn status(&self) -> VaultStatus {
         let watching = self.watching();
-        let (counts, catalogue_bytes) = {
-            let catalogue = self.known();
-            (catalogue.counts(), catalogue.memory())
-        };
         VaultStatus {
-            counts,
-            catalogue_bytes,
+            counts: self.known().counts(),
             watching,
             scan_milliseconds: self.scanned.load(Ordering::Relaxed),
             unreadable: read(&self.unreadable).clone(),
@@ -262,9 +255,6 @@ impl Watcher {
     }
 
     /// As [`Root::check_root`](super::Root::check_root), but accepts a replacement folder.
-    ///
-    /// # Errors
-    /// [`VaultError::Gone`].
     pub(super) fn find_root(&self) -> Result<(), VaultError> {
         match self.check_root() {
             Err(_) if !nonblocking::would_block() => self.rescan(),

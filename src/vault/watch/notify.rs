@@ -27,9 +27,6 @@ pub(in crate::vault) struct Events {
 
 impl Events {
     /// Watches the vault's root and all below it.
-    ///
-    /// # Errors
-    /// Why there are no events, for the user.
     pub fn start(root: &Root) -> Result<Self, String> {
         let refused = |error: notify::Error| format!("the system gave no watcher: {error}");
         let (sender, receiver) = mpsc::channel();
@@ -70,7 +67,6 @@ impl Events {
         false
     }
 
-    /// The queued events.
     pub fn drain(&self, root: &Root) -> Vec<FsEvent> {
         let mut events = Vec::new();
         for event in lock(&self.receiver).try_iter() {

@@ -58,9 +58,6 @@ pub struct Editor {
 
 impl Editor {
     /// Starts the editor with the history file `history`.
-    ///
-    /// # Errors
-    /// The terminal cannot be used.
     pub fn start(history: PathBuf, names: Names, own: Names, styled: bool) -> io::Result<Self> {
         let (wanted, prompts) = mpsc::channel();
         let (told, lines) = unbounded_channel();

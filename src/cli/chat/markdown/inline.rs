@@ -22,7 +22,6 @@ pub enum Step {
     Shown(usize, Vec<(String, Style)>),
 }
 
-/// A text that may be incomplete.
 #[derive(Debug, Clone, Copy)]
 struct Text<'a> {
     /// The examined part.
@@ -48,7 +47,6 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The length of the run of `mark` at `at`.
     fn run(self, at: usize, mark: char) -> Result<usize, ()> {
         let length = self.known[at..].chars().take_while(|c| *c == mark).count();
         self.at(at + length).map(|_| length)

@@ -7,15 +7,10 @@ use std::fmt::Write as _;
 pub struct Style(u16);
 
 impl Style {
-    /// No style.
     pub const PLAIN: Self = Self(0);
-    /// Strong text.
     pub const BOLD: Self = Self(1);
-    /// Secondary text.
     pub const DIM: Self = Self(2);
-    /// Emphasised text.
     pub const ITALIC: Self = Self(4);
-    /// Addresses and the like.
     pub const UNDERLINE: Self = Self(8);
     /// Struck-through text.
     pub const STRIKE: Self = Self(16);
@@ -42,7 +37,6 @@ impl Style {
     ];
 
     /// The union.
-    #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

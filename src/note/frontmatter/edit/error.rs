@@ -9,7 +9,6 @@ pub enum PropertyError {
     /// The block cannot be read, so that its other properties could be lost.
     #[error("its properties cannot be read: {0}")]
     Unreadable(FrontmatterError),
-    /// The block is not closed.
     #[error("its properties begin with `---` and no second `---` ends them")]
     Unclosed,
     /// The name is not allowed for a property.
@@ -23,11 +22,7 @@ pub enum PropertyError {
     Value { name: String, reason: String },
     /// The layout is such that a change of this property would change something else.
     #[error("`{name}` cannot be changed by itself: {reason}")]
-    Unsafe {
-        name: String,
-        /// The consequence.
-        reason: String,
-    },
+    Unsafe { name: String, reason: String },
 }
 
 impl PropertyError {

@@ -37,7 +37,6 @@ pub struct PropertyChange {
 /// The result of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edited {
-    /// The whole new text.
     pub text: String,
     /// The changed properties, as they are spelt.
     pub set: Vec<String>,
@@ -61,9 +60,6 @@ pub fn apply(text: &str, changes: &[PropertyChange]) -> Result<Edited, PropertyE
 }
 
 /// Makes one change with the exact value: checks no tags, turns nothing into a list.
-///
-/// # Errors
-/// [`PropertyError`]
 pub(in crate::note) fn apply_exactly(
     text: &str,
     change: &PropertyChange,

@@ -41,9 +41,6 @@ const STEP_KEYS: [&str; 11] = [
 const KINDS: [&str; 4] = ["tool", "model", "ask", "rules"];
 
 /// Reads and checks a definition.
-///
-/// # Errors
-/// Everything that is wrong in it, by place.
 pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let at = MAX_BYTES as u32..MAX_BYTES as u32;
@@ -79,7 +76,6 @@ struct Reader<'t> {
     places: Vec<Place>,
 }
 
-/// The entries of a step, by key.
 struct Entries<'n>(&'n [(Node, Node)]);
 
 impl<'n> Entries<'n> {
