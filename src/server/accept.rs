@@ -24,6 +24,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Admitted, Peer};
 use super::http::{self, LetIn, LongLived, Unread};
+use super::repoll::Repoll;
 use super::{Shared, challenge, connection, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
@@ -67,7 +68,7 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
                         pending.push_back(Arc::downgrade(&ends));
                         let place = Pending { _place: place, ends };
                         let served = handshake(stream, peer, router.clone(), place);
-                        tokio::spawn(served);
+                        tokio::spawn(Repoll::new(served));
                     }
                     None => turn_away(&stream),
                 }

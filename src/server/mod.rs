@@ -13,8 +13,8 @@
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
 //! [`events`], [`acp`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
-//! `reply`, [`meter`] and [`close`] are its
-//! parts.
+//! `reply`, `repoll`, [`meter`] and
+//! [`close`] are its parts.
 
 pub mod accept;
 pub mod acp;
@@ -43,6 +43,7 @@ pub mod page_keys;
 pub mod permission;
 pub mod private;
 mod reply;
+mod repoll;
 pub mod session;
 mod session_told;
 pub mod settings;
