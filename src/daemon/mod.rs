@@ -93,6 +93,9 @@ const WHOLE_END: Duration = Duration::from_millis(9_600);
 /// answers. A change starts it at once.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// The delay of preallocation after the start, so that it does not slow the first calls.
+const ROOM: Duration = Duration::from_secs(5);
+
 /// The delay of the journal's first maintenance after the start, and its interval.
 const FIRST_CARE: Duration = Duration::from_secs(300);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -548,6 +551,10 @@ async fn look_after(journal: Journal, conversations: Conversations) {
     let store = conversations.store().clone();
     tokio::time::sleep(LOOK).await;
     store.database.start_check();
+    tokio::time::sleep(ROOM - LOOK).await;
+    if tokio::task::spawn_blocking(move || store.database.preallocate_log()).await.is_err() {
+        return;
+    }
     let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
     // After the computer slept, run once.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

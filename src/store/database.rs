@@ -192,6 +192,16 @@ impl Database {
         lock(&self.0.health.warnings).clone()
     }
 
+    /// Preallocates the write-ahead log, which makes each commit faster. Takes a few milliseconds; nothing
+    /// depends on it.
+    pub fn preallocate_log(&self) {
+        let lengthened = self.with_own(DatabaseFile::lengthen_log);
+        let synced = lengthened.map(|log| log.sync_all());
+        if !matches!(synced, Ok(Ok(()))) {
+            tracing::debug!(?synced, "the write-ahead log was not preallocated");
+        }
+    }
+
     /// Starts the integrity check that [`Self::prepare`] postponed, in the background, unless a write has
     /// started it.
     pub fn start_check(&self) {

@@ -1,7 +1,7 @@
 //! `state.db`: opened with every SQLite safety option, its schema created or migrated here.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,8 +21,10 @@ const APPLICATION: i32 = 0x5653_4a31;
 /// The first version without SQLite's bug that could corrupt a WAL database at a checkpoint.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
-/// Pages of the write-ahead log (WAL) at which it is checkpointed.
+/// Pages of the write-ahead log (WAL) at which it is checkpointed, and the size in bytes of a log of so
+/// many pages with their frame headers.
 const LOG_PAGES: u32 = 1_000;
+const LOG_BYTES: u64 = 32 + LOG_PAGES as u64 * (24 + 4_096);
 
 /// How long a connection waits for another process's write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -159,6 +161,27 @@ impl DatabaseFile {
     /// As SQLite says; the connection is closed all the same.
     pub fn close(self) -> Result<(), StoreError> {
         self.connection.close().map_err(|(_, error)| error.into())
+    }
+
+    /// Extends the log to its full size, and returns it for the caller to sync without blocking writers.
+    ///
+    /// A commit that extends a file also waits for the file system's journal; one that overwrites does
+    /// not. The added zeros follow the last frame: SQLite reads a log up to the first frame without a
+    /// valid checksum.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; the log is intact all the same.
+    pub fn lengthen_log(&mut self) -> Result<File, StoreError> {
+        let path = log_of(&self.path);
+        // Blocks all other writers, in this process and in others.
+        let alone = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let failed = |source| StoreError::Io { action: "lengthen", path: path.clone(), source };
+        let mut log = File::options().write(true).open(&path).map_err(failed)?;
+        let length = log.seek(SeekFrom::End(0)).map_err(failed)?;
+        let zeros = vec![0; usize::try_from(LOG_BYTES.saturating_sub(length)).unwrap_or(0)];
+        log.write_all(&zeros).map_err(failed)?;
+        alone.rollback()?;
+        Ok(log)
     }
 
     /// Runs SQLite's integrity check. Returns the fault, if there is one.
@@ -358,6 +381,16 @@ mod tests {
         }
     }
 
+    /// A copy of the files as a crash at this moment would leave them.
+    fn after_a_crash(folder: &Path) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        for suffix in ["", "-wal"] {
+            let from = with_suffix(&folder.join(DATABASE), suffix);
+            std::fs::copy(&from, with_suffix(&copy.path().join(DATABASE), suffix)).unwrap();
+        }
+        copy
+    }
+
     /// Counts this process's locks on a file by `/proc/self/fdinfo`. `/proc/locks` would not do: it can change
     /// while it is read.
     #[cfg(target_os = "linux")]
@@ -391,5 +424,39 @@ mod tests {
         assert!(locks(&path) >= before, "{} of {before} are left", locks(&path));
         drop(first);
         assert_eq!(locks(&path), 0);
+    }
+
+    fn count_settings(database: &DatabaseFile) -> i64 {
+        let count = "SELECT count(*) FROM setting";
+        database.read().query_row(count, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_preallocated_log_loses_nothing_in_a_crash() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut database = DatabaseFile::open(folder.path()).unwrap();
+        let log = log_of(&folder.path().join(DATABASE));
+        let mut written = 0;
+        // When the log is empty, while it fills, and after a checkpoint.
+        for more in [0, 1, 3, 1_200, 2] {
+            for _ in 0..more {
+                let done = database.change("a test", |change| {
+                    let insert = "INSERT INTO setting VALUES (?1, ?2)";
+                    Ok(change.execute(insert, (written, "v".repeat(900)))?)
+                });
+                assert_eq!(done.unwrap(), 1);
+                written += 1;
+            }
+            database.lengthen_log().unwrap().sync_all().unwrap();
+            assert!(std::fs::metadata(&log).unwrap().len() >= LOG_BYTES);
+            let copy = after_a_crash(folder.path());
+            let found = DatabaseFile::open(copy.path()).unwrap();
+            assert_eq!((count_settings(&found), found.fault().unwrap()), (written, None));
+            assert_eq!(count_settings(&database), written);
+        }
+        database.close().unwrap();
+        assert!(!log.exists(), "a clean shutdown removes it");
+        let again = DatabaseFile::open(folder.path()).unwrap();
+        assert_eq!((count_settings(&again), again.fault().unwrap()), (written, None));
     }
 }

@@ -58,10 +58,10 @@ pub use error::VaultError;
 pub use obsidian::{
     ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, PropertyTypes, TrashOption,
 };
-pub use read::Reader;
 pub use read::pick::Want;
 pub use read::resolve::{Found, WriteTarget};
 pub use read::symlinks::RedirectedLink;
+pub use read::{BatchStat, Reader};
 pub use revision::{NoRevision, Revision};
 pub use root::Abilities;
 pub use save::{OldText, Saved, Staged, Writer};

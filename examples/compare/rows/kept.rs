@@ -72,6 +72,8 @@ pub fn append(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
 /// The disk failed.
 pub fn appending(state: &Path) -> Result<impl FnMut() -> Result<Duration> + use<>> {
     let kept = kept(state);
+    // As a daemon does that has been up for some seconds.
+    kept.store().database.preallocate_log();
     let open = kept.open_new("bench")?.id;
     let said = [item("one more line of an answer".into())];
     Ok(move || {

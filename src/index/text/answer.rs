@@ -16,7 +16,7 @@ use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Cancel, ObsidianSettings, Vault, nonblocking};
+use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault, nonblocking};
 
 /// Number of newest files whose columns are checked first: most searches have enough results then.
 const NEWEST: usize = 256;
@@ -133,7 +133,7 @@ fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
     };
     let mut answer = Answer::new(search.query, list.order.len());
     let verify = Verify { inner, vault, search };
-    let mut scratch = verify.search.scratch();
+    let mut tools = verify.tools();
     // Without excerpts so many files are needed in any case.
     let mut batch = match search.query.mode {
         Mode::Content => FEW,
@@ -154,7 +154,7 @@ fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
             return answer.results;
         }
         let before = answer.results.files.len();
-        let taken = verify.all(&candidates, &mut answer, &mut scratch);
+        let taken = verify.all(&candidates, &mut answer, &mut tools);
         left = candidates.split_off(taken);
         let found = answer.results.files.len();
         let missing = search.query.max_files.saturating_sub(found);
@@ -177,8 +177,8 @@ fn count(
 ) -> Option<More> {
     let query = search.query.counting();
     let verify = Verify { inner, vault, search: &Search { query: &query, ..*search } };
-    let mut scratch = verify.search.scratch();
-    More::of(candidates.iter().map(|candidate| verify.one(candidate, &mut scratch)))
+    let mut tools = verify.tools();
+    More::of(candidates.iter().map(|candidate| verify.one(candidate, &mut tools)))
 }
 
 /// Size of the next batch after one with `found` files that matched: about as many candidates as give the
@@ -323,13 +323,23 @@ struct Verify<'a> {
     search: &'a Search<'a>,
 }
 
-impl Verify<'_> {
+/// Per-thread state of the verification.
+struct Tools<'a> {
+    scratch: Scratch,
+    stats: BatchStat<'a>,
+}
+
+impl<'a> Verify<'a> {
+    fn tools(&self) -> Tools<'a> {
+        Tools { scratch: self.search.scratch(), stats: self.vault.batch_stat() }
+    }
+
     /// Returns how many candidates were handled before there were enough results or the time was over.
     fn all(
         &self,
         candidates: &[Candidate],
         answer: &mut Answer<'_>,
-        scratch: &mut Scratch,
+        tools: &mut Tools<'_>,
     ) -> usize {
         // Concurrent searches share the cores.
         let searches = self.inner.searches.load(Ordering::Relaxed).max(1);
@@ -343,7 +353,7 @@ impl Verify<'_> {
                 if answer.is_late(self.search.limit) {
                     return at;
                 }
-                answer.take(&candidate.path, self.one(candidate, scratch));
+                answer.take(&candidate.path, self.one(candidate, tools));
             }
             return candidates.len();
         }
@@ -362,14 +372,14 @@ impl Verify<'_> {
     fn together(&self, candidates: &[Candidate], threads: usize) -> Vec<Outcome> {
         let taken = AtomicUsize::new(0);
         let work = || {
-            let mut scratch = self.search.scratch();
+            let mut tools = self.tools();
             let mut outcomes = Vec::new();
             while let Some(rest) = candidates.get(taken.fetch_add(FEW, Ordering::Relaxed)..)
                 && !rest.is_empty()
             {
                 let first = candidates.len() - rest.len();
                 for (at, candidate) in (first..).zip(rest.iter().take(FEW)) {
-                    outcomes.push((at, self.one(candidate, &mut scratch)));
+                    outcomes.push((at, self.one(candidate, &mut tools)));
                 }
             }
             outcomes
@@ -380,7 +390,7 @@ impl Verify<'_> {
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    fn one(&self, candidate: &Candidate, scratch: &mut Scratch) -> Outcome {
+    fn one(&self, candidate: &Candidate, tools: &mut Tools<'_>) -> Outcome {
         let Self { vault, search, .. } = self;
         let path = &candidate.path;
         if path.is_root() {
@@ -392,15 +402,14 @@ impl Verify<'_> {
         let known = match &candidate.known {
             Known::Nothing => None,
             Known::Binary(stamp) => Some((Outcome::Binary, *stamp)),
-            Known::Text(text, stamp) => match search.text(text, scratch) {
+            Known::Text(text, stamp) => match search.text(text, &mut tools.scratch) {
                 // As for a note that the signatures exclude.
                 Outcome::Searched(found) if found.matches == 0 => return Outcome::Searched(found),
                 outcome => Some((outcome, *stamp)),
             },
         };
         if let Some((outcome, stamp)) = known {
-            let now = vault.open_file(path);
-            let same = now.is_ok_and(|(_, meta)| changes::stamp(&meta) == stamp);
+            let same = tools.stats.stat(path).is_ok_and(|meta| changes::stamp(&meta) == stamp);
             if same {
                 return outcome;
             }
@@ -411,7 +420,7 @@ impl Verify<'_> {
         if candidate.is_known() {
             self.inner.vault.recheck(path);
         }
-        search.file(vault, path, scratch)
+        search.file(vault, path, &mut tools.scratch)
     }
 }
 

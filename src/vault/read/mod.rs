@@ -1,5 +1,6 @@
 //! Resolving and reading files within a caller's view.
 
+mod batch_stat;
 pub(super) mod pick;
 pub(super) mod resolve;
 pub(super) mod symlinks;
@@ -9,6 +10,8 @@ use std::io::{self, Read};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+pub use batch_stat::BatchStat;
 
 use super::content::FileContent;
 use super::dir::{Meta, read_cached};
@@ -89,6 +92,11 @@ impl Reader {
     /// by path. Links that are already broken are left out.
     pub fn redirected_links(&self, from: &VaultPath, to: &VaultPath) -> Vec<RedirectedLink> {
         symlinks::redirected_links(self, from, to)
+    }
+
+    /// Stats many files with their folders held open.
+    pub fn batch_stat(&self) -> BatchStat<'_> {
+        BatchStat::new(self)
     }
 
     /// [`Resolver::resolve`] and [`Self::read`] in one, without a stat if the catalogue knows the
