@@ -8,13 +8,14 @@
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
 //! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
-//! `prompt`, [`prompts`], [`proposals`] with `proposed`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
+//! `prompt`, [`prompts`], [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
 pub mod as_of;
 pub mod complete;
 pub mod conversations;
+mod deciding;
 pub mod diff;
 pub mod drafts;
 pub mod events;
@@ -203,7 +204,7 @@ pub fn table() -> Table<Services> {
         })
         .on::<ProposalsApplyParams>(Person, Change, |it, params, by| {
             let conversations = it.talk.conversations();
-            proposals::apply(&it.calls, conversations, &params, &by.client, &by.cancel)
+            proposals::apply(&it.calls, conversations, &params, &by.client, None, &by.cancel)
         })
         .on::<HostRequestParams>(Person, Read, |it, params, by| {
             host::request(&it.calls, by.hosts(), params, &by.cancel)
