@@ -1,4 +1,5 @@
 // All end-to-end tests, by name.
+import * as attached from "./attached.mjs";
 import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
 import * as elsewhere from "./elsewhere.mjs";
@@ -20,4 +21,4 @@ import * as turns from "./turns.mjs";
 /** Tests that measure time: they run alone on the machine. */
 export const timed = new Set(Object.keys({ ...large, ...turns }));
 
-export const tests = { ...talking, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...proposing, ...prompts, ...readme, ...journey, ...large, ...turns };
+export const tests = { ...talking, ...attached, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...proposing, ...prompts, ...readme, ...journey, ...large, ...turns };

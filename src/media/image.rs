@@ -110,6 +110,14 @@ impl Format {
 /// # Errors
 /// [`BadImage`].
 pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
+    scaled_to(format, bytes, MAX_SIDE)
+}
+
+/// As [`scaled`], with at most `side` pixels on its longer side.
+///
+/// # Errors
+/// [`BadImage`].
+pub fn scaled_to(format: Format, bytes: &[u8], side: u32) -> Result<Scaled, BadImage> {
     if format == Format::Jpeg && !has_end(bytes) {
         return Err(BadImage::Damaged("its end is missing".to_owned()));
     }
@@ -117,8 +125,8 @@ pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
     let work = AssertUnwindSafe(|| {
         let image = decoded(format, bytes)?;
         let original = (image.width(), image.height());
-        let image = match original.0.max(original.1) > MAX_SIDE {
-            true => image.thumbnail(MAX_SIDE, MAX_SIDE),
+        let image = match original.0.max(original.1) > side {
+            true => image.thumbnail(side, side),
             false => image,
         };
         encoded(image, format, original)
