@@ -205,6 +205,13 @@ export async function suggested_names_become_a_plan(set) {
   await done(tab);
   const card = tab.getByRole("group", { name: "Suggested names" });
   await picture(tab, "names-dark");
+  // The model is asked after a yes, and its names come first.
+  stage.model.next((turn) => turn.text(JSON.stringify({ 1: "oak jar shelf zero", 2: "oak jar shelf one" })));
+  await card.getByRole("button", { name: "Suggest with the model" }).click();
+  const dialog = tab.getByRole("dialog", { name: "Suggest" });
+  await dialog.getByText("The model gets the beginning of 2 files, to suggest names.").waitFor();
+  await dialog.getByRole("button", { name: "Suggest" }).click();
+  await until("names", () => card.getByLabel("New name of untitled 3").locator("option").first().innerText(), (text) => text === "Oak Jar Shelf One.md");
   const chosen = await card.getByLabel("New name of untitled 3").locator("option").first().innerText();
   assert.match(chosen, /\.md$/);
   await card.getByRole("checkbox", { name: "Rename draft one" }).uncheck();

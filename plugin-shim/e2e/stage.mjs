@@ -7,7 +7,8 @@ import { Door, doorPort } from "./door.mjs";
 import { Model } from "./model.mjs";
 
 const HERE = import.meta.dirname;
-const SCREENSHOTS = path.join(HERE, "screenshots");
+/** Where screenshots of the main states are left. */
+export const SCREENSHOTS = path.join(HERE, "screenshots");
 /** The timeout in milliseconds for anything to become visible. */
 export const PATIENCE = 15_000;
 
@@ -92,9 +93,10 @@ export class Stage {
   }
 
   /** Opens a tab with the page, connected. */
-  async open({ width = 420, height = 760, dark = false, at = null } = {}) {
+  async open({ width = 420, height = 760, scale = 1, dark = false, at = null } = {}) {
     const context = await this.browser.newContext({
       viewport: { width, height },
+      deviceScaleFactor: scale,
       colorScheme: dark ? "dark" : "light",
       locale: "en-GB",
       permissions: ["clipboard-read", "clipboard-write"],

@@ -60,6 +60,10 @@ export interface Host {
    * shows the TeX then.
    */
   math?(tex: string, block: boolean): Promise<HTMLElement>;
+  /**
+   * Draws a Mermaid diagram, as an image. Undefined if the host cannot draw diagrams: the view shows the source then.
+   */
+  diagram?(source: string): Promise<HTMLImageElement>;
   /** A shell command for this vault, which the person runs in a terminal. */
   command(name: "serve" | "pair"): string;
 }

@@ -5,6 +5,7 @@ import {
   FileSystemAdapter,
   finishRenderMath,
   loadMathJax,
+  loadMermaid,
   Notice,
   parseLinktext,
   Platform,
@@ -19,6 +20,9 @@ import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
 import { openTimeMachine } from "./time-machine-view";
 import { setWords } from "./view/part";
+
+/** The number of drawn diagrams: each needs a name of its own. */
+let diagrams = 0;
 
 const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
 
@@ -103,6 +107,17 @@ export class ObsidianHost implements Host {
     const drawn = renderMath(tex, block);
     await finishRenderMath();
     return drawn;
+  }
+
+  async diagram(source: string): Promise<HTMLImageElement> {
+    const mermaid = (await loadMermaid()) as { render(id: string, source: string): Promise<{ svg: string }> };
+    const theme = activeDocument.body.hasClass("theme-dark") ? "dark" : "default";
+    // At the end: a diagram may begin with properties.
+    const { svg } = await mermaid.render(`vs-diagram-${++diagrams}`, `${source}\n%%{init: {"theme": "${theme}"}}%%`);
+    const [, width, height] = /viewBox="\S+ \S+ ([\d.]+) ([\d.]+)"/.exec(svg) ?? [];
+    if (width === undefined || height === undefined) throw new Error("the diagram has no size");
+    // In an image nothing of it acts or loads anything.
+    return createEl("img", { cls: "vs-diagram", attr: { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: source, width, height } });
   }
 
   command(name: string): string {

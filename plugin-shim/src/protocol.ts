@@ -165,6 +165,32 @@ export type At = {
   before?: boolean,
 };
 
+/** An image. */
+export type AttachedImage = {
+  /** The media type. Empty, as is `data`, for a thumbnail of an image that cannot be decoded. */
+  mimeType: string,
+  /** In base64. */
+  data: string,
+};
+
+/** A part of a note, or another text. */
+export type AttachedText = {
+  /** The path of the note. Left out: the text is from no note. */
+  path?: string, text: string,
+};
+
+/** The message. */
+export type AttachmentsParams = { sessionId: string,
+/** Its id in events and in `_vault/conversation` with `updates`. */
+messageId: string,
+/** Scale the images down to thumbnails, and leave out the texts. */
+thumbnails?: boolean,
+};
+
+/** What went with the message, in its order. */
+export type AttachmentsResult = { images: Array<AttachedImage>, texts?: Array<AttachedText>,
+};
+
 /** A filter of audited calls; all conditions must hold. */
 export type AuditParams = { tool?: string, caller?: string,
 /** `allowed`, `refused`, `dry_run` or `asked`. */
@@ -2734,6 +2760,8 @@ export interface Methods {
   "_vault/rename_conversation": { params: RenameConversationParams; result: RenameConversationResult };
   /** Writes a conversation to a note. */
   "_vault/export_conversation": { params: ExportConversationParams; result: ExportConversationResult };
+  /** The images and texts that went with a message. */
+  "_vault/attachments": { params: AttachmentsParams; result: AttachmentsResult };
   /** Diffs of a change set. */
   "_vault/diff": { params: DiffParams; result: DiffResult };
   /** The changes of the vault, turn by turn, with their authors. */

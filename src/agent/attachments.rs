@@ -102,6 +102,16 @@ impl Image {
         }
         Ok(Self { mime: mime.to_owned(), base64: base64.to_owned() })
     }
+
+    /// The media type.
+    pub fn mime(&self) -> &str {
+        &self.mime
+    }
+
+    /// The bytes in base64.
+    pub fn base64(&self) -> &str {
+        &self.base64
+    }
 }
 
 impl Attachments {

@@ -152,6 +152,7 @@ impl Toolbox for VaultToolbox {
                     confirmed: false,
                     agreed: None,
                     dry_run: false,
+                    applies_proposal: false,
                     room: Some(room),
                     rules: Vec::new(),
                     mode: agent.and_then(|agent| agent.settings.mode),

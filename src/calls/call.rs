@@ -26,6 +26,8 @@ pub struct Request {
     pub agreed: Option<String>,
     /// Whether the call only reports what it would do.
     pub dry_run: bool,
+    /// Whether the call makes what was proposed in the mode `plan`: it is judged as in the mode `ask`.
+    pub applies_proposal: bool,
     /// Characters of text that the caller accepts. A longer answer is cut, so tools that can answer
     /// in pages stop before. `None`: no limit beyond the tool's own.
     pub room: Option<usize>,

@@ -446,7 +446,10 @@ impl Calls {
             Permission::None | Permission::Read => Ok(settings.mode),
             _ => self.mode_in(request.conversation.as_deref()),
         };
-        let mode = mode.map(|mode| request.mode.map_or(mode, |own| mode.stricter(own)));
+        let mode = mode.map(|mode| match request.mode.map_or(mode, |own| mode.stricter(own)) {
+            Mode::Plan if request.applies_proposal => Mode::Ask,
+            mode => mode,
+        });
         let mode = mode.map_err(|error| {
             let text = format!("it cannot be told what may be changed: {error}");
             let code = if error.is_full() { ErrorCode::StorageFull } else { ErrorCode::IoError };

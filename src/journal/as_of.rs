@@ -5,7 +5,7 @@
 //! sides, by the last change before the moment and by the first one after it; where they disagree,
 //! the answer says between which times somebody else changed the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
@@ -361,11 +361,11 @@ impl Journal {
             tree.0.insert(entry.path().as_str().to_owned(), entry_then);
         }
         if !moment.is_now() {
-            for step in readable(rows.between(moment.last, i64::MAX)?).into_iter().rev() {
+            for step in readable(rows.tree_steps(moment.last, i64::MAX, true)?) {
                 tree.take_back(rows, &step)?;
             }
             let mut recorded = Tree::default();
-            for step in readable(rows.between(0, moment.last)?) {
+            for step in readable(rows.tree_steps(0, moment.last, false)?) {
                 recorded.apply(rows, &step)?;
             }
             for (path, entry) in recorded.0 {
@@ -373,9 +373,11 @@ impl Journal {
                 tree.0.entry(path).or_insert(gone);
             }
         }
-        let folders: Vec<String> = tree.0.keys().flat_map(|path| parents(path)).collect();
+        let is_missing = |folder: &&str| !tree.0.contains_key(*folder);
+        let missing = tree.0.keys().flat_map(|path| parents(path).filter(is_missing));
+        let folders: BTreeSet<String> = missing.map(str::to_owned).collect();
         for folder in folders {
-            tree.0.entry(folder).or_insert(TreeEntry { kind: Kind::Folder, is_unsure: false });
+            tree.0.insert(folder, TreeEntry { kind: Kind::Folder, is_unsure: false });
         }
         tree.0
             .retain(|path, _| VaultPath::from_disk(path).is_some_and(|path| !is_temp_path(&path)));
@@ -484,7 +486,8 @@ impl Tree {
         for (path, _) in rows.files(step)? {
             let path = format!("{folder}/{path}");
             for parent in parents(&path) {
-                self.0.entry(parent).or_insert(TreeEntry { kind: Kind::Folder, is_unsure: false });
+                let folder = TreeEntry { kind: Kind::Folder, is_unsure: false };
+                self.0.entry(parent.to_owned()).or_insert(folder);
             }
             self.put(&path, Kind::File);
         }
@@ -542,8 +545,8 @@ fn lineage(path: &VaultPath) -> Vec<&str> {
 }
 
 /// The folders above a path.
-fn parents(path: &str) -> impl Iterator<Item = String> {
-    path.match_indices('/').map(|(at, _)| path[..at].to_owned())
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
 /// The path `rest` below `above`; `above` itself if `rest` is empty.

@@ -104,6 +104,14 @@ impl Format {
 
 /// The image for a model; of an animation, its first frame. The same bytes always give the same image.
 pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
+    scaled_to(format, bytes, MAX_SIDE)
+}
+
+/// As [`scaled`], with at most `side` pixels on its longer side.
+///
+/// # Errors
+/// [`BadImage`].
+pub fn scaled_to(format: Format, bytes: &[u8], side: u32) -> Result<Scaled, BadImage> {
     if format == Format::Jpeg && !has_end(bytes) {
         return Err(BadImage::Damaged("its end is missing".to_owned()));
     }
@@ -111,8 +119,8 @@ pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
     let work = AssertUnwindSafe(|| {
         let image = decoded(format, bytes)?;
         let original = (image.width(), image.height());
-        let image = match original.0.max(original.1) > MAX_SIDE {
-            true => image.thumbnail(MAX_SIDE, MAX_SIDE),
+        let image = match original.0.max(original.1) > side {
+            true => image.thumbnail(side, side),
             false => image,
         };
         encoded(image, format, original)

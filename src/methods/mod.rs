@@ -6,15 +6,17 @@
 //! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
-//! [`policy`], [`keeping`], [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
+//! [`policy`], [`keeping`], [`attached`] (of messages), [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
-//! `prompt`, [`prompts`], [`proposals`] with `proposed`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
+//! `prompt`, [`prompts`], [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
 //! themselves), [`told`] (agent events in the protocol's words).
 
 pub mod as_of;
+pub mod attached;
 pub mod complete;
 pub mod conversations;
+mod deciding;
 pub mod diff;
 pub mod drafts;
 pub mod events;
@@ -62,6 +64,7 @@ use crate::protocol::acp::{
     SetConfigOptionParams, SetModeParams,
 };
 use crate::protocol::as_of::AsOfParams;
+use crate::protocol::attachments::AttachmentsParams;
 use crate::protocol::complete::CompleteParams;
 use crate::protocol::conversations::{
     ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
@@ -201,7 +204,7 @@ pub fn table() -> Table<Services> {
         })
         .on::<ProposalsApplyParams>(Person, Change, |it, params, by| {
             let conversations = it.talk.conversations();
-            proposals::apply(&it.calls, conversations, &params, &by.client, &by.cancel)
+            proposals::apply(&it.calls, conversations, &params, &by.client, None, &by.cancel)
         })
         .on::<HostRequestParams>(Person, Read, |it, params, by| {
             host::request(&it.calls, by.hosts(), params, &by.cancel)
@@ -244,6 +247,9 @@ pub fn table() -> Table<Services> {
         // Leaves room for the escapes that JSON adds to texts.
         .on::<ConversationParams>(Person, Read, |it, params, by| {
             it.conversations.show(params, by.max_bytes / 2)
+        })
+        .on::<AttachmentsParams>(Person, Search, |it, params, _| {
+            attached::attachments(it.talk.conversations(), &params)
         })
         .on::<EndParams>(Person, Setting, |it, params, _| it.conversations.end(params))
         .on::<ForkParams>(Person, Setting, |it, params, _| it.conversations.fork(params))

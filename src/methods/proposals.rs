@@ -7,7 +7,7 @@ use super::proposed::{self, Change, Hunk, Proposal, ProposedTurn, Verdict, decis
 use crate::agent::entry::Entry;
 use crate::agent::toolbox::turn_name;
 use crate::agent::{Conversations, memory};
-use crate::calls::{Calls, Outcome, Request};
+use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::conversation::{Conversation, ConversationId, EndKind, Item, TurnId};
 use crate::note::code::ErrorCode;
 use crate::protocol::error::{ErrorObject, Kind};
@@ -106,10 +106,39 @@ impl Step<'_> {
     }
 }
 
-/// How the calls of one turn's proposals are made, by the person.
+/// Asks a person about a change; blocks.
+pub(super) type Ask<'a> = dyn Fn(&Question) -> (Decision, Answerer) + 'a;
+
+/// Makes a call of a tool, after a person has agreed where that is needed.
+pub(super) fn call(
+    calls: &Calls,
+    request: Request,
+    ask: Option<&Ask<'_>>,
+    cancel: &Cancel,
+) -> Result<Value, ToolError> {
+    let mut outcome = calls.call(request, cancel);
+    loop {
+        match (outcome, ask) {
+            (Outcome::Answered(answer), _) => {
+                return answer.map(|answer| answer.data.value().clone());
+            }
+            (Outcome::Ask(question), Some(ask)) => {
+                let (decision, by) = ask(&question);
+                outcome = question.answer(decision, by, cancel);
+            }
+            (Outcome::Ask(question), None) => {
+                return Err(ToolError::plain(ErrorCode::ApprovalNeeded, question.title()));
+            }
+        }
+    }
+}
+
+/// How the calls of one turn's proposals are made.
 struct Applying<'a> {
     calls: &'a Calls,
     by: &'a Client,
+    /// For a client that speaks for no person.
+    ask: Option<&'a Ask<'a>>,
     cancel: &'a Cancel,
     conversation: ConversationId,
     turn: TurnId,
@@ -123,16 +152,12 @@ impl Applying<'_> {
             caller: self.by.caller(),
             conversation: Some(self.conversation.to_string()),
             turn: Some(turn_name(self.conversation, self.turn)),
-            confirmed: !dry_run,
+            confirmed: !dry_run && self.by.scope.is_person(),
             dry_run,
+            applies_proposal: true,
             ..Request::default()
         };
-        match self.calls.call(request, self.cancel) {
-            Outcome::Answered(answer) => answer.map(|answer| answer.data.value().clone()),
-            Outcome::Ask(question) => {
-                Err(ToolError::plain(ErrorCode::ApprovalNeeded, question.title()))
-            }
-        }
+        call(self.calls, request, self.ask, self.cancel)
     }
 
     /// Whether a proposal would do now what was shown.
@@ -206,10 +231,11 @@ pub fn apply(
     conversations: &Conversations,
     params: &ProposalsApplyParams,
     by: &Client,
+    ask: Option<&Ask<'_>>,
     cancel: &Cancel,
 ) -> Result<ProposalsApplyResult, ErrorObject> {
     let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
-    let applying = Applying { calls, by, cancel, conversation: id, turn: turn.turn };
+    let applying = Applying { calls, by, ask, cancel, conversation: id, turn: turn.turn };
     let mut steps = Vec::new();
     for (proposal, hunk) in wanted(&turn, &params.only)? {
         let has_more = proposal.changes.iter().flat_map(|change| &change.hunks).nth(1).is_some();
@@ -240,6 +266,10 @@ pub fn apply(
     }
     let ProposalsApplyResult { applied, total, failed: why, .. } = &result;
     let is_all = params.only.is_empty() && !turn.was_touched;
+    // Nothing was decided.
+    if why.is_some() && parts.is_empty() {
+        return Ok(result);
+    }
     let words = match why {
         None if is_all => {
             format!("{} All {total} of them.", decision(Verdict::Applied, turn.turn, &[]))
@@ -248,8 +278,6 @@ pub fn apply(
             "{} {applied} of {total}; then it failed: {why}",
             decision(Verdict::Applied, turn.turn, &[])
         ),
-        // Nothing was decided.
-        Some(_) if parts.is_empty() => return Ok(result),
         _ => decision(Verdict::Applied, turn.turn, &parts),
     };
     decided(conversations, id, turn.turn, words)?;
@@ -271,6 +299,20 @@ pub fn reject(
     let words = decision(Verdict::Rejected, turn.turn, if is_all { &[] } else { &parts });
     decided(conversations, id, turn.turn, words)?;
     Ok(ProposalsRejectResult { rejected: rejected.len() as u64 })
+}
+
+/// Rejects a plan that waits, so that it no longer does.
+///
+/// # Errors
+/// Kinds `unknown_session` and `failed`.
+pub(super) fn reject_plan(
+    conversations: &Conversations,
+    session: &str,
+    plan: u64,
+) -> Result<(), ErrorObject> {
+    let id = numbered(session)?;
+    let Some((turn, ..)) = proposed::plan(&history(conversations, id)?) else { return Ok(()) };
+    decided(conversations, id, turn, proposed::plan_rejected(plan))
 }
 
 /// Stores a decision as a notice to the model, and tells every client.

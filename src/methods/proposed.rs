@@ -225,12 +225,15 @@ impl ProposedTurn {
 
 /// The plan of `plan_changes` that was made last, if the person has said nothing since, with its turn and its time.
 pub(super) fn plan(items: &[Item]) -> Option<(TurnId, i64, WaitingPlan)> {
-    let mut found = None;
+    let mut found: Option<(TurnId, i64, WaitingPlan)> = None;
     for item in items {
         let Ok(Some(entry)) = memory::entry(item) else { continue };
         match (entry, item.turn) {
             (Entry::Message { message: Message::User { .. }, .. }, turn) => {
                 found = found.take_if(|(of, _, _)| Some(*of) == turn);
+            }
+            (Entry::Message { message: Message::Notice { text }, .. }, _) => {
+                found = found.take_if(|(.., plan)| text != plan_rejected(plan.number));
             }
             (Entry::Result { result, .. }, Some(turn))
                 if result.name == PlanChanges::NAME && !result.is_error =>
@@ -246,6 +249,11 @@ pub(super) fn plan(items: &[Item]) -> Option<(TurnId, i64, WaitingPlan)> {
         }
     }
     found
+}
+
+/// The notice to the model that a plan was rejected.
+pub(super) fn plan_rejected(plan: u64) -> String {
+    format!("The user has rejected plan {plan}.")
 }
 
 /// The notice to the model of a decision; on all of the turn where no parts are named.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::deciding;
 use super::info::{failed, numbered};
 use super::prompt::{COMMANDS, TEMPLATE};
 use super::prompts::is_own;
@@ -356,6 +357,9 @@ impl Sessions {
     fn greet(&self, session: &str, cwd: Option<&str>, servers: &[Value], context: &Context) {
         let command = |(name, description, hint, _): &(&str, &str, &str, &str)| json!({ "name": name, "description": description, "input": { "hint": hint } });
         let mut commands: Vec<Value> = COMMANDS.iter().map(command).collect();
+        commands.extend(deciding::COMMANDS.iter().map(|(name, description, hint)| {
+            json!({ "name": name, "description": description, "input": { "hint": hint } })
+        }));
         commands.extend(self.prompts(context));
         let update = json!({
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
@@ -407,7 +411,11 @@ impl Sessions {
                     (format!("make a note from the template {title}").into(), hint)
                 }
                 // A command of ours has the name.
-                _ if COMMANDS.iter().any(|(known, ..)| *known == name) => return None,
+                _ if COMMANDS.iter().any(|(known, ..)| *known == name)
+                    || deciding::COMMANDS.iter().any(|(known, ..)| *known == name) =>
+                {
+                    return None;
+                }
                 own if is_own(prompt) => match &own["hint"] {
                     Value::Null => (prompt["description"].clone(), "what to add".into()),
                     hint => (prompt["description"].clone(), hint.clone()),

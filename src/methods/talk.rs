@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
+use super::deciding::{Command, Deciding};
 use super::info::failed;
 use super::prompt::{is_known, said};
 use super::prompts::expand;
@@ -13,15 +15,16 @@ use super::told::stop_reason;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
 use crate::agent::{Agent, Conversations, MessageOutcome, PromptError, foreign_source};
-use crate::calls::Calls;
+use crate::calls::{Calls, Question};
 use crate::config::models::ChosenModels;
 use crate::policy::Scope;
 use crate::protocol::acp::{SessionCloseParams, SessionCloseResult};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::session::{
     PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
-    SessionNewResult, SessionPromptParams, SessionPromptResult,
+    SessionNewResult, SessionPromptParams, SessionPromptResult, StopReason,
 };
+use crate::server::approvals::Patience;
 use crate::server::table::{Context, Later};
 
 /// Refuses a working folder other than the vault at `root`, and requests to run programs for a
@@ -141,6 +144,54 @@ impl Talk {
         Ok(SessionCloseResult {})
     }
 
+    /// Carries out a command of an ACP client's user, without the agent.
+    fn decide(
+        &self,
+        session: String,
+        command: Result<Command, ErrorObject>,
+        context: &Context,
+    ) -> Later<SessionPromptResult> {
+        let (calls, conversations) = (self.sessions.calls().clone(), self.conversations.clone());
+        let (by, approvals) = (context.client.clone(), context.approvals().clone());
+        let (tell, cancel) = (context.teller(), context.cancel.clone());
+        Box::pin(async move {
+            let (command, runtime) = (command?, Handle::current());
+            let work = move || {
+                let ask = |question: &Question| {
+                    let asked = approvals.ask_about(question, None, Patience::default());
+                    runtime.block_on(asked)
+                };
+                let (calls, conversations) = (&calls, &conversations);
+                let (session, by, ask, cancel) = (&session, &by, &ask, &cancel);
+                let deciding = Deciding { calls, conversations, session, by, ask, cancel };
+                let text = deciding.run(command)?;
+                tell(
+                    session,
+                    &json!({
+                        "sessionUpdate": "agent_message_chunk",
+                        "content": { "type": "text", "text": text },
+                    }),
+                );
+                Ok(SessionPromptResult {
+                    stop_reason: StopReason::EndTurn,
+                    meta: PromptResultMeta {
+                        vault: PromptResultVaultMeta {
+                            session_id: session.clone(),
+                            turn: String::new(),
+                            answer: text,
+                            waiting: false,
+                            no_model: false,
+                        },
+                    },
+                })
+            };
+            tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+                tracing::error!(%error, "a decision on proposals broke off");
+                Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+            })
+        })
+    }
+
     /// Sends a message to the agent; resolves when the turn has ended. The message is queued at
     /// once, whether or not the future is awaited.
     pub fn prompt(
@@ -154,6 +205,11 @@ impl Talk {
             Ok(()) => to.transpose(),
             Err(error) => Err(error),
         };
+        if let Some(session) = params.session_id.as_ref().filter(|_| context.is_acp())
+            && let Some(command) = decision(&params)
+        {
+            return self.decide(session.clone(), to.and(command), context);
+        }
         let may_be_command = context.is_acp() && is_command(&params);
         let agent = self.agent.clone();
         let (client, root) = (context.client.clone(), self.root.clone());
@@ -176,6 +232,14 @@ impl Talk {
             let answering = agent.say(said).await.map_err(refused)?;
             result(answering.await.map_err(refused)?)
         })
+    }
+}
+
+/// A message that decides on what the agent proposed.
+fn decision(params: &SessionPromptParams) -> Option<Result<Command, ErrorObject>> {
+    match params.prompt.as_slice() {
+        [PromptContent::Text { text }] => Command::read(text),
+        _ => None,
     }
 }
 

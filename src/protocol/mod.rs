@@ -14,6 +14,7 @@
 
 pub mod acp;
 pub mod as_of;
+pub mod attachments;
 pub mod cancel;
 pub mod complete;
 pub mod conversations;
@@ -52,6 +53,7 @@ use acp::{
     SetConfigOptionResult, SetModeParams, SetModeResult,
 };
 use as_of::{AsOfParams, AsOfResult};
+use attachments::{AttachmentsParams, AttachmentsResult};
 use cancel::CancelParams;
 use complete::{CompleteParams, CompleteResult};
 use conversations::{
@@ -199,6 +201,8 @@ methods! {
     "_vault/export_conversation" {
         ExportConversationParams => ExportConversationResult
     },
+    /// The images and texts that went with a message.
+    "_vault/attachments" { AttachmentsParams => AttachmentsResult },
     /// Diffs of a change set.
     "_vault/diff" { DiffParams => DiffResult },
     /// The changes of the vault, turn by turn, with their authors.

@@ -103,6 +103,21 @@ pub struct ProposalPart {
     pub hunk: Option<u64>,
 }
 
+impl ProposalPart {
+    /// The parts that a person names: `2` is a proposal, `2.1` a hunk of it. `None` if it is neither.
+    pub fn read_all(typed: &str) -> Option<Vec<Self>> {
+        let part = |word: &str| {
+            let (proposal, hunk) = match word.split_once('.') {
+                Some((proposal, hunk)) => (proposal, Some(hunk.parse().ok()?)),
+                None => (word, None),
+            };
+            Some(Self { proposal: proposal.parse().ok()?, hunk })
+        };
+        let words = typed.split([' ', ',', '\t']).filter(|word| !word.is_empty());
+        words.map(part).collect()
+    }
+}
+
 /// The proposals to apply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -157,4 +172,20 @@ pub struct ProposalsRejectParams {
 pub struct ProposalsRejectResult {
     /// How many were rejected.
     pub rejected: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_numbers_and_hunks() {
+        let part = |proposal, hunk| ProposalPart { proposal, hunk };
+        let parts = vec![part(1, None), part(2, Some(3))];
+        assert_eq!(ProposalPart::read_all("1, 2.3"), Some(parts));
+        assert_eq!(ProposalPart::read_all(""), Some(Vec::new()));
+        for wrong in ["all", "1.", "1-2"] {
+            assert_eq!(ProposalPart::read_all(wrong), None, "{wrong}");
+        }
+    }
 }

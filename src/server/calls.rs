@@ -126,6 +126,7 @@ impl Calls {
             confirmed: ours.confirmed,
             agreed: ours.agreed,
             dry_run: ours.dry_run,
+            applies_proposal: false,
             turn: ours.turn.map(turn),
             conversation: ours.conversation.as_deref().map(named),
             room: None,

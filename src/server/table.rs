@@ -182,6 +182,16 @@ impl Context {
         }
     }
 
+    /// Sends an ACP client updates of its conversations before the answer, from wherever that is made.
+    pub fn teller(&self) -> impl Fn(&str, &Value) + Send + use<> {
+        let outbox = self.outbox.clone().filter(|_| self.is_acp());
+        move |session, update| {
+            if let Some(outbox) = &outbox {
+                outbox.push(acp::update_of(session, update));
+            }
+        }
+    }
+
     /// Sends the history of a conversation before the answer, and ends the hold.
     pub fn replay(&self, session: &str, updates: &[SessionUpdateParams]) {
         let Some(outbox) = &self.outbox else { return };

@@ -111,6 +111,9 @@ pub struct FoundThing {
     title: String,
     /// When the conversation was last active or the change was made, local time; none for notes.
     time: Option<String>,
+    /// For a note what was found: `title`, `words`, `meaning`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    why: Vec<&'static str>,
     /// The text around the words.
     snippet: String,
     /// How to open it: a link to the note, or a tool with its arguments.
@@ -196,6 +199,7 @@ fn notes(context: &Context, query: &str, unread: &mut usize) -> Result<Vec<Found
             source: Source::Notes,
             title: note.path,
             time: None,
+            why: note.why,
             snippet,
             open,
             score: 0.0,
@@ -228,6 +232,7 @@ fn conversations(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>,
                     source: Source::Conversations,
                     title,
                     time: Some(local(conversation.last_active.saturating_mul(1_000_000))),
+                    why: Vec::new(),
                     snippet: text.unwrap_or_default().chars().take(SNIPPET).collect(),
                     open,
                     score: 0.0,
@@ -281,6 +286,7 @@ fn changes(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>, ToolE
             source: Source::Changes,
             title: set.title.clone(),
             time: Some(local(set.time.timestamp_nanos_opt().unwrap_or_default())),
+            why: Vec::new(),
             snippet: paths.join(", "),
             open: format!("list_changes change_set: {}", set.id),
             score: 0.0,

@@ -114,6 +114,13 @@ async def main():
         assert done[0].content[0].type == "diff" and done[0].locations[0].line == 2, done
         listed = await agent.list_sessions(cwd=VAULT)
         assert [one.session_id for one in listed.sessions] == [begun.session_id], listed
+        await agent.set_session_mode(session_id=begun.session_id, mode_id="plan")
+        await agent.prompt(session_id=begun.session_id, prompt=[acp.text_block("propose it")])
+        assert len(client.asked) == 1, client.asked
+        await agent.prompt(session_id=begun.session_id, prompt=[acp.text_block("/apply")])
+        assert client.asked[1].content[0].type == "diff", client.asked
+        told = [one for one in client.updates if one.session_update == "agent_message_chunk"]
+        assert told[-1].content.text.startswith("Applied 1 of 1."), told
         await agent.set_session_mode(session_id=begun.session_id, mode_id="read-only")
         client.updates.clear()
         loaded = await agent.load_session(cwd=VAULT, mcp_servers=[], session_id=begun.session_id)

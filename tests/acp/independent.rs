@@ -17,6 +17,8 @@ fn an_independent_client_validates_all_messages() {
     };
     let ground = Ground::new("[policy]\nmode = \"ask\"\n");
     ground.calls("edit_file", json!({"path": "a", "old_text": "two", "new_text": "three"}));
+    ground.says(crate::script::says(vault_steward::llm::Wire::Chat, "done"));
+    ground.calls("edit_file", json!({"path": "a", "old_text": "three", "new_text": "four"}));
     let plain = ground.home.steward(&[] as &[&str]);
     let mut command = Command::new(python);
     command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -26,5 +28,5 @@ fn an_independent_client_validates_all_messages() {
     let (said, wrong) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.contains("all went well"), "{said}{wrong}");
-    assert_eq!(ground.read("a.md"), "one\nthree\n");
+    assert_eq!(ground.read("a.md"), "one\nfour\n");
 }

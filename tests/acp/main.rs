@@ -19,6 +19,7 @@ mod script;
 mod acpx;
 mod editor;
 mod independent;
+mod proposals;
 mod rights;
 mod round;
 mod sessions;

@@ -67,6 +67,20 @@ fn a_model_that_sees_is_given_pictures_and_every_model_the_selection_as_data() {
                 "{text}"
             );
             assert!(!text.contains("obey") && !text.contains(PICTURE), "{text}");
+            let mut went = |params: Value| {
+                let answer = client.client.call("_vault/attachments", params);
+                assert!(answer["error"].is_null(), "{answer}");
+                answer["result"].clone()
+            };
+            let of = json!({"sessionId": vault["sessionId"], "messageId": "m1"});
+            let whole = went(of.clone());
+            assert_eq!(whole["images"], json!([{"mimeType": "image/png", "data": PICTURE}]));
+            assert_eq!(whole["texts"][0]["path"], "Recipes/Bread.md", "{whole}");
+            let mut small = of;
+            small["thumbnails"] = json!(true);
+            let small = went(small);
+            assert_eq!(small["images"].as_array().map(Vec::len), Some(1), "{small}");
+            assert!(small["texts"].is_null(), "{small}");
         }
     }
 }

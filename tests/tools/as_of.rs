@@ -108,6 +108,31 @@ fn at_every_change_the_vault_is_as_it_was_then() {
     }
 }
 
+/// Most steps of a journal write a file anew, and are not read where they do not matter.
+#[test]
+fn files_that_are_written_again_and_again_are_listed_at_every_moment() {
+    let vault = vault(&[("old.md", "o\n")]);
+    let mut states = Vec::new();
+    for round in 0..12 {
+        let text = format!("{round}\n");
+        let mut steps = vec![write("log.md", &text), write("old.md", &text)];
+        match round {
+            2 => steps.push(mv("log.md", "Logs/log.md")),
+            4 => steps.push(delete("old.md")),
+            6 => steps.push(mv("Logs", "Kept")),
+            8 => steps.push(delete("log.md")),
+            9 => steps = vec![folder("log.md"), write("log.md/in a folder.md", &text)],
+            10 => steps = vec![delete("log.md")],
+            _ => {}
+        }
+        let set = vault.apply(steps);
+        states.push((set, whole(&vault, &At::default())));
+    }
+    for (set, state) in &states {
+        assert_eq!(&whole(&vault, &after(*set)), state, "after {set}");
+    }
+}
+
 #[test]
 fn a_note_is_found_by_the_name_it_had_and_by_the_one_it_has() {
     let vault = vault(&[("Plan.md", "first\n"), ("Other.md", "o\n")]);

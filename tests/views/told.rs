@@ -36,6 +36,7 @@ fn params(method: &str) -> Value {
         "_vault/rename_conversation" => json!({"sessionId": "1", "title": "mine"}),
         "_vault/export_conversation" => json!({"sessionId": "1", "path": "Open/said.md"}),
         "_vault/conversation" => json!({"sessionId": "1"}),
+        "_vault/attachments" => json!({"sessionId": "1", "messageId": "m1"}),
         "_vault/diff" => json!({"changeSet": 1}),
         "_vault/models/key" => json!({"provider": "nobody", "key": "k"}),
         "_vault/complete" => json!({"text": "Zz"}),

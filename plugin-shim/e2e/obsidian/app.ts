@@ -12,6 +12,7 @@ import { augment, waitsForMove } from "./dom";
 import { FileManager, FileSystemAdapter, MetadataCache, normalizePath, TAbstractFile, TFile, TFolder, Vault } from "./files";
 import { setIcon, unknownIcons } from "./icons";
 import { ask, boot, type Boot, watch } from "./machine";
+import { renderDiagram } from "./mermaid";
 import { renderMath } from "./math";
 import { Menu } from "./menus";
 import { Plugin, Plugins, PluginSettingTab, registered, type Command } from "./plugins";
@@ -213,6 +214,7 @@ export const parts = {
   finishRenderMath: () => Promise.resolve(),
   ItemView,
   loadMathJax: () => Promise.resolve(),
+  loadMermaid: () => Promise.resolve({ render: renderDiagram }),
   MarkdownView,
   Menu,
   MetadataCache,

@@ -51,8 +51,8 @@ let time: Time;
 beforeEach(() => (time = new Time()));
 afterEach(() => time.scope.end());
 
-function answer(math?: Host["math"]): { answer: Answer; painter: Painter } {
-  const painter = new Painter(time.scope, time.now, math);
+function answer(math?: Host["math"], diagram?: Host["diagram"]): { answer: Answer; painter: Painter } {
+  const painter = new Painter(time.scope, time.now, math, undefined, undefined, diagram);
   const made = new Answer(document, painter);
   document.body.appendChild(made.root);
   return { answer: made, painter };
@@ -282,5 +282,33 @@ describe("formulas", () => {
     for (const each of [one, two]) each.set("$x$", true);
     await time.all();
     for (const each of [one, two]) expect(each.root.querySelector(".vs-math")?.textContent).toBe("x");
+  });
+});
+
+describe("Mermaid diagrams", () => {
+  const fenced = (source: string): string => `\`\`\`mermaid\n${source}\n\`\`\`\n`;
+
+  it("stand in the place of their source, which stays for the button that copies it", async () => {
+    const asked: string[] = [];
+    const { answer: one } = answer(undefined, (source) => {
+      asked.push(source);
+      return source.startsWith("graph") ? Promise.resolve(document.createElement("img")) : Promise.reject(new Error("no diagram"));
+    });
+    one.set(`${fenced("graph TD\n  a --> b")}\n${fenced("nonsense")}\n\`\`\`sh\nls\n\`\`\`\n`, true);
+    await time.all();
+    expect(asked.map((source) => source.trim()).sort()).toEqual(["graph TD\n  a --> b", "nonsense"]);
+    expect(one.root.querySelectorAll("img")).toHaveLength(1);
+    expect([...one.root.querySelectorAll("pre")].map((pre) => pre.hidden)).toEqual([true, false, false]);
+  });
+
+  it("are not drawn of a piece of a longer one", async () => {
+    let asked = 0;
+    const { answer: one } = answer(undefined, () => {
+      asked += 1;
+      return Promise.resolve(document.createElement("img"));
+    });
+    one.set(fenced(`graph TD\n${"  a --> b\n".repeat(150)}`), true);
+    await time.all();
+    expect(asked).toBe(0);
   });
 });

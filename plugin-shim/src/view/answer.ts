@@ -7,7 +7,7 @@ import { isHarmless, mayDraw } from "./formula";
 import type { Host } from "../host";
 import { warmUp } from "./markdown";
 import type { Scope } from "./scope";
-import { type Segment, Segments } from "./segments";
+import { CODE_LINES, type Segment, Segments } from "./segments";
 
 /** Milliseconds of a frame for drawing visible text, */
 const BUDGET = 4;
@@ -46,6 +46,7 @@ export class Painter {
   readonly #icon: Host["icon"] | undefined;
   /** Checks a link to a note. */
   readonly #link: ((link: HTMLElement) => void) | undefined;
+  readonly #diagram: Host["diagram"];
 
   constructor(
     scope: Scope,
@@ -53,12 +54,14 @@ export class Painter {
     math: Host["math"],
     icon?: Host["icon"],
     link?: (link: HTMLElement) => void,
+    diagram?: Host["diagram"],
   ) {
     this.#scope = scope;
     this.#now = now;
     this.#math = math;
     this.#icon = icon;
     this.#link = link;
+    this.#diagram = diagram;
   }
 
   /** Prepares, before any text arrives, what the first drawing needs. */
@@ -133,6 +136,7 @@ export class Painter {
     if (later?.isConnected) {
       if (later.classList.contains("vs-math")) void this.#drawMath(later);
       else if (later.dataset["linkpath"] !== undefined) this.#link?.(later);
+      else if (this.#diagram && later.dataset["language"] === "mermaid") void this.#drawDiagram(later);
       // Code without colours is still readable.
       else void loadCards().then(({ highlight }) => highlight(later), () => undefined);
     }
@@ -152,6 +156,18 @@ export class Painter {
     } catch {
       // A failed formula is shown as TeX.
     }
+  }
+
+  /** Shows a diagram in the place of its source, which can still be copied. */
+  async #drawDiagram(code: HTMLElement): Promise<void> {
+    const source = code.textContent ?? "";
+    // A piece of a longer one may be a diagram, too, but not the one that is meant.
+    if (source.split("\n").length >= CODE_LINES || code.closest(".vs-segment.is-continued")) return;
+    const drawn = await this.#diagram?.(source).catch(() => undefined);
+    const pre = code.parentElement;
+    if (!drawn || !pre) return;
+    pre.before(drawn);
+    pre.hidden = true;
   }
 
   #within(milliseconds: number, lines = Infinity): InTime {

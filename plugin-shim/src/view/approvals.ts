@@ -85,7 +85,7 @@ function drawApproval(parts: Parts, approval: Approval, open: (sessionId: string
   const whys = element(card, "ul", { class: "vs-approval-why" });
   for (const why of reasons) {
     const line = element(whys, "li", { attributes: { dir: "auto" } });
-    setWords(line, sentence(why));
+    setWords(line, why === "the mode is `ask`" ? "You asked to confirm every change" : sentence(why));
     whys.appendChild(line);
   }
   append(card, where, whys);

@@ -1,9 +1,9 @@
 /** The conversation that the view shows: its loaded part, its events, and the person's requests. */
 
 import type { Activity, Approval } from "../activity";
-import type { BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallParams, ToolsCallResult } from "../protocol";
+import type { AttachmentsResult, BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallParams, ToolsCallResult } from "../protocol";
 import { CallError, said } from "../call-error";
-import { type Changed, entriesOf, Timeline } from "./timeline";
+import { type Changed, entriesOf, Timeline, type UserEntry } from "./timeline";
 import type { CallOptions, Connection, Unsubscribe } from "../connection";
 import type { Draft } from "./draft";
 import { Outbox } from "./outbox";
@@ -316,6 +316,13 @@ export class Chat {
   }
 
   /** Sends a message. Without a connection it is sent after the reconnection. */
+  /** What went with a message of the person; null if it cannot be had. */
+  attached({ key }: UserEntry, thumbnails = false): Promise<AttachmentsResult | null> {
+    const { sessionId } = this;
+    const messageId = key.replace(/^message:/, "");
+    return sessionId === null ? Promise.resolve(null) : this.#connection.call("_vault/attachments", { sessionId, messageId, thumbnails }).catch(() => null);
+  }
+
   send(draft: Draft, sessionId = this.sessionId): void {
     this.outbox.send(draft, sessionId);
   }

@@ -27,17 +27,19 @@ export function promptOf(draft: Draft): PromptContent[] {
 /** What stands behind a message's text for what went with it. */
 const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is (meant|open))\)$/;
 
-/** An earlier message as a draft; `lacks` if one of its attachments is known only by name. */
-export function draftOf(said: string): { draft: Draft; lacks: boolean } {
+/** An earlier message as a draft; `lacks` if attachments are known only by name, of which `pictures` are images. */
+export function draftOf(said: string): { draft: Draft; lacks: boolean; pictures: number } {
   const draft: Draft = { text: said, attachments: [], images: [] };
   let lacks = false;
+  let pictures = 0;
   for (let found; (found = WENT_ALONG.exec(draft.text)); ) {
     const [, which, path, how] = found;
     draft.text = draft.text.slice(0, found.index);
     if (which === "the" && path !== undefined) draft.attachments.unshift(how === "open" ? { path, isOpen: true } : { path });
     else lacks = true;
+    if (which === undefined) pictures += 1;
   }
-  return { draft, lacks };
+  return { draft, lacks, pictures };
 }
 
 /** The text of a message before the daemon reports it. */

@@ -3,6 +3,7 @@
 import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { Answer } from "./answer";
 import { sentence, sourceName, when } from "./format";
+import { draftOf } from "./draft";
 import { drawWords } from "./named";
 import { iconButton, iconOf, type Parts, setWords, textButton } from "./part";
 import { type Card, lazyCard } from "./lazy";
@@ -34,7 +35,8 @@ export function userView(parts: Parts, actions: EntryActions): EntryView<UserEnt
   const bubble = element(root, "div", { class: "vs-bubble", attributes: { dir: "auto" } });
   const text = box(root, "vs-user-text");
   const more = textButton(root, "Show all", "vs-more");
-  bubble.append(text, more);
+  const pictures = box(root, "vs-pictures");
+  bubble.append(text, more, pictures);
   const foot = box(root, "vs-foot");
   const source = element(root, "span", { class: "vs-source" });
   const state = element(root, "span", { class: "vs-pending" });
@@ -54,6 +56,33 @@ export function userView(parts: Parts, actions: EntryActions): EntryView<UserEnt
   copy.addEventListener("click", () => shown && void copied(parts, shown.text));
   edit.addEventListener("click", () => shown && actions.edit(shown));
   again.addEventListener("click", () => shown && actions.again(shown));
+  /** Draws the images in the place of their words, and puts the words back for those that cannot be had. */
+  const drawPictures = (images: { data: string; mimeType: string }[], count: number): void => {
+    clear(pictures);
+    images.forEach(({ data, mimeType }, at) => {
+      const alt = images.length > 1 ? `Picture ${at + 1} of ${images.length}` : "Picture";
+      if (data !== "") pictures.append(element(root, "img", { class: "vs-picture", attributes: { src: `data:${mimeType};base64,${data}`, alt } }));
+    });
+    if (pictures.childElementCount < count) text.append("\n(with a picture)".repeat(count - pictures.childElementCount));
+    show(pictures, pictures.hasChildNodes());
+  };
+  const drawText = (entry: UserEntry): void => {
+    const { pictures: count } = draftOf(entry.text);
+    const mine = parts.chat.outbox.images(entry);
+    clear(text);
+    show(pictures, count > 0);
+    toggle(pictures, "is-loading", count > 0);
+    // Until the daemon has it, the images have names.
+    const named = mine.length > 0 ? "|image: .*" : "";
+    drawWords(text, entry.text.replace(new RegExp(`\\n?\\((?:with a picture${named})\\)(?=\\n\\(|$)`, "g"), "").trim());
+    if (mine.length > 0) drawPictures(mine, mine.length);
+    else if (count > 0) {
+      void parts.chat.attached(entry, true).then((answer) => {
+        toggle(pictures, "is-loading", false);
+        drawPictures(answer?.images ?? [], count);
+      });
+    }
+  };
   return {
     root,
     update(entry) {
@@ -62,8 +91,7 @@ export function userView(parts: Parts, actions: EntryActions): EntryView<UserEnt
       root.setAttribute("aria-label", from ? `You, ${from}` : "You");
       if (drawn !== entry.text) {
         drawn = entry.text;
-        clear(text);
-        drawWords(text, entry.text);
+        drawText(entry);
         const long = entry.text.length > LONG_TEXT || entry.text.split("\n").length > LONG_LINES;
         toggle(text, "is-folded", long);
         show(more, long);
@@ -209,12 +237,13 @@ export function callView(parts: Parts): EntryView<CallEntry> {
   };
 }
 
-function cardFor(parts: Parts, { card, output }: CallEntry): Card {
+function cardFor(parts: Parts, { card, input, output }: CallEntry): Card {
   return lazyCard(parts.root, ({ drawFound, drawTable, jobCard, namesCard, planCard }) => {
     if (card) return card.kind === "plan" ? planCard(parts, card.plan) : jobCard(parts, card.job);
     if (isTable(output)) return { root: drawTable(parts.root, output), end: () => undefined };
     if (isFound(output)) return { root: drawFound(parts.root, output), end: () => undefined };
-    return namesCard(parts, output as Names);
+    const { convention } = (input ?? {}) as { convention?: unknown };
+    return namesCard(parts, output as Names, typeof convention === "string" ? convention : undefined);
   });
 }
 

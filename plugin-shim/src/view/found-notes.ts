@@ -38,11 +38,16 @@ export function drawFound(near: Node, { notes, total }: FoundNotes): HTMLElement
   return box(near, "vs-found-notes", list, more);
 }
 
+/** The reasons of a match. */
+function drawWhy(into: HTMLElement, why: string[]): void {
+  for (const one of why) append(into, element(into, "span", { class: "vs-why", text: WHY[one] ?? visible(one), attributes: { title: "Why it is found" } }));
+}
+
 function drawNote(near: Node, { path, title, why, chunks }: FoundNote): HTMLElement {
   const name = noteLink(near, path, visible(title));
   name.title = visible(path);
   const row = element(near, "li", { class: "vs-found-note" }, name);
-  for (const one of why) append(row, element(near, "span", { class: "vs-why", text: WHY[one] ?? visible(one), attributes: { title: "Why it is found" } }));
+  drawWhy(row, why);
   const best = chunks[0];
   if (!best) return row;
   const below = element(near, "div", { class: "vs-found-at", attributes: { dir: "auto" } });
@@ -63,6 +68,8 @@ interface Result {
   source: "notes" | "conversations" | "changes";
   title: string;
   time: string | null;
+  /** As of a found note. */
+  why?: string[];
   snippet: string;
   open: string;
 }
@@ -79,11 +86,12 @@ export async function foundBeside(parts: Parts, text: string, chosen: () => void
   });
 }
 
-function besideRow(parts: Parts, { source, title, time, snippet, open }: Result, searched: string, chosen: () => void): HTMLElement {
+function besideRow(parts: Parts, { source, title, time, why = [], snippet, open }: Result, searched: string, chosen: () => void): HTMLElement {
   const isNote = source === "notes";
   const name = element(parts.root, "span", { class: "vs-session-title", attributes: { dir: "auto" } });
   withMarks(name, visible(isNote ? noteName(title) : title), searched);
   const line = element(parts.root, "span", { class: "vs-session-line" }, name);
+  drawWhy(line, why);
   if (time !== null) line.append(element(parts.root, "time", { class: "vs-session-time", text: when(time, parts.now()) }));
   const about = element(parts.root, "span", { class: "vs-session-about", attributes: { dir: "auto" } });
   withMarks(about, visible(plainText(snippet)), searched);

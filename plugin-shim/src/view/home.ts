@@ -6,9 +6,11 @@ import { counted, dollars, noteName, sentence, visible, when } from "./format";
 import { iconOf, type Parts, textButton } from "./part";
 import { mostLike, relinked } from "./repair";
 import type { CallGiven } from "./chat";
+import type { FoundNote } from "./outputs";
 import type { Card } from "./lazy";
 import { dayOf } from "./calendar";
 import { dayWords } from "./density";
+import { drawFound } from "./found-notes";
 import { noteLink } from "./named";
 import { said } from "../call-error";
 
@@ -64,6 +66,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
     return { all, rows };
   };
   const waiting = group("Waiting for you");
+  const related = group("Related notes");
   const vault = group("Your vault");
   const asks = group("Ask");
 
@@ -144,6 +147,23 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   const soon = (): void => {
     wait?.();
     wait = scope.after(PAUSE, () => void drawWaiting());
+  };
+
+  // --- the open note
+
+  let active: string | undefined;
+  /** The notes that belong to the open one and are not linked with it. */
+  const drawRelated = async (): Promise<void> => {
+    const path = (active = host.activeNote()?.path);
+    const found = path === undefined ? null : await read<{ notes: FoundNote[] }>("related_notes", { path, limit: NAMED });
+    if (path !== active || scope.ended) return;
+    const notes = found?.notes ?? [];
+    clear(related.rows);
+    if (path !== undefined) {
+      setText(related.all.firstElementChild as Node, `Related to ${noteName(path)}`);
+      related.rows.append(drawFound(root, { notes: notes.map((note) => ({ ...note, chunks: [] })), total: notes.length }));
+    }
+    show(related.all, notes.length > 0);
   };
 
   // --- the vault
@@ -250,7 +270,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
       const label = count === 0 ? "" : String(count);
       bars.append(box(root, "vs-week-day", element(root, "span", { text: label }), box(root, "vs-week-room", bar), element(root, "span", { text: dayWords(day, { weekday: "narrow" }) })));
     }
-    const made = row("rotate-ccw", [element(root, "div", { text: `${counted(total, "change")} this week` }), bars], button("Time machine", actions.timeMachine));
+    const made = row("rotate-ccw", [element(root, "div", { text: total === 0 ? "No changes this week" : `${counted(total, "change")} this week` }), ...(total === 0 ? [] : [bars])], button("Time machine", actions.timeMachine));
     return { made, total };
   };
 
@@ -265,6 +285,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
 
   const draw = async (): Promise<void> => {
     void drawWaiting();
+    void drawRelated();
     const [links, lonely, deleted, changes, spent, outline] = await Promise.all([brokenLinks(), orphans(), trash(), week(), cost(), read<Outline>("vault_outline", { budget: 200 })]);
     if (scope.ended) return;
     clear(vault.rows);
@@ -283,6 +304,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   scope.add(activity.onChange(soon));
   scope.add(jobs.on(soon));
   scope.add(connection.on("_vault/inbox", soon));
+  scope.add(host.onActiveNote(() => void (host.activeNote()?.path === active || drawRelated())));
   scope.add(connection.onSnapshot(() => void draw()));
   if (connection.state.kind === "connected") void draw();
   return {

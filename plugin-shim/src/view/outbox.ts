@@ -128,6 +128,11 @@ export class Outbox {
     void this.#deliver(id);
   }
 
+  /** The images of a message that the daemon may not have. */
+  images({ clientMessageId: id = "" }: UserEntry): Draft["images"] {
+    return this.#pending.get(id)?.draft.images ?? [];
+  }
+
   /** Removes a rejected message, to edit it. */
   takeBack({ clientMessageId: id = "", pending: how }: UserEntry): Draft | null {
     const pending = this.#pending.get(id);

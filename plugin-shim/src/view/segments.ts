@@ -28,7 +28,7 @@ const CHARACTERS = 3_000;
 /** The characters from which it is cut anywhere. */
 const MOST = 12_000;
 /** The lines of code in one piece. */
-const CODE_LINES = 100;
+export const CODE_LINES = 100;
 
 const FENCE = /^([ \t]*)(`{3,}|~{3,})[ \t]*(.*)$/;
 const MARKER = /^([ \t]*)(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)/;

@@ -77,11 +77,11 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
       const taken = entry.pending === "failed" ? chat.outbox.takeBack(entry) : null;
       const { sessionId } = chat;
       if (taken) field.edit(taken, null);
-      else void numbered(entry).then((item) => {
+      else void Promise.all([numbered(entry), asBefore(entry)]).then(([item, draft]) => {
         // The person has opened another conversation, so nothing is edited here.
         if (sessionId === null || sessionId !== chat.sessionId) return;
         if (item === null) host.notice("This message cannot be edited yet; wait for the answer");
-        else field.edit(asBefore(entry), { sessionId, item });
+        else field.edit(draft, { sessionId, item });
       });
     },
     again: (entry: UserEntry) => chat.outbox.again(entry),
@@ -92,20 +92,23 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
         host.notice("Stop the answer first");
         return;
       }
-      const draft = asBefore(asked);
-      if (draft.text === "" && draft.attachments.length === 0) return;
       const { sessionId } = chat;
-      void numbered(asked).then((item) => {
+      void Promise.all([numbered(asked), asBefore(asked)]).then(([item, draft]) => {
+        if (draft.text === "" && draft.attachments.length + draft.images.length === 0) return;
         if (item === null || sessionId === null) chat.send(draft, sessionId);
         else void attempt(() => chat.fork({ sessionId, item }, draft));
       });
     },
   };
 
-  /** An earlier message as a draft; missing attachments are reported. */
-  const asBefore = (entry: UserEntry): Draft => {
+  /** An earlier message as a draft, with what went with it; missing attachments are reported. */
+  const asBefore = async (entry: UserEntry): Promise<Draft> => {
     const { draft, lacks } = draftOf(entry.text);
-    if (lacks) host.notice("The images and selections of the earlier message are not included; attach them again");
+    if (!lacks) return draft;
+    const { images = [], texts = [] } = (await chat.attached(entry)) ?? {};
+    draft.images = images.map((image, at) => ({ ...image, name: `Picture ${at + 1}` }));
+    for (const { path, text } of texts) if (path !== undefined) draft.attachments.push({ path, selection: text });
+    if (images.length + texts.length === 0) host.notice("The images and selections of the earlier message are not included; attach them again");
     return draft;
   };
 

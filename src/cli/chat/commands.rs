@@ -112,7 +112,7 @@ fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> 
     };
     let parts = || {
         let wrong = CommandError::Wrong { name, takes: "takes numbers, such as `1` or `2.3`" };
-        parts(argument.unwrap_or_default()).ok_or(wrong)
+        ProposalPart::read_all(argument.unwrap_or_default()).ok_or(wrong)
     };
     Ok(match *name {
         "new" => Command::New,
@@ -165,32 +165,9 @@ pub fn help() -> String {
     )
 }
 
-/// The parts that a person names: `2` is a proposal, `2.1` a hunk of it. `None` if it is neither.
-fn parts(typed: &str) -> Option<Vec<ProposalPart>> {
-    let part = |word: &str| {
-        let (proposal, hunk) = match word.split_once('.') {
-            Some((proposal, hunk)) => (proposal, Some(hunk.parse().ok()?)),
-            None => (word, None),
-        };
-        Some(ProposalPart { proposal: proposal.parse().ok()?, hunk })
-    };
-    let words = typed.split([' ', ',', '\t']).filter(|word| !word.is_empty());
-    words.map(part).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_are_numbers_and_hunks() {
-        let part = |proposal, hunk| ProposalPart { proposal, hunk };
-        assert_eq!(parts("1, 2.3"), Some(vec![part(1, None), part(2, Some(3))]));
-        assert_eq!(parts(""), Some(Vec::new()));
-        for wrong in ["all", "1.", "1-2"] {
-            assert_eq!(parts(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn commands_are_distinguished_from_messages() {

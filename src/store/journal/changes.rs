@@ -1,8 +1,10 @@
 //! Reading the change sets and steps that were applied.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepRow, read_set};
+use super::rows::{SET, STEP, SetRow, StepGlance, StepRow, read_set};
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
 use crate::store::error::{Each, StoreError};
@@ -190,9 +192,56 @@ impl Changes {
         self.0.first(&query, rusqlite::params_from_iter(values), StepRow::read)
     }
 
-    /// All applied steps after `first` up to `last`, in order, each with its own error.
-    pub fn between(&self, first: i64, last: i64) -> Result<Each<StepRow>, StoreError> {
-        self.each_where("step.id > ?1 AND step.id <= ?2", &[&first, &last])
+    /// The applied steps after `first` up to `last` that can change which files there are, each with its own error: in
+    /// order, or with `is_back` from the last one, to be taken back. Most steps write a file that is known to be there
+    /// by the one before; those are left out without being read and checked, which would take most of the time.
+    pub fn tree_steps(
+        &self,
+        first: i64,
+        last: i64,
+        is_back: bool,
+    ) -> Result<Each<StepRow>, StoreError> {
+        let order = if is_back { "DESC" } else { "ASC" };
+        let query = format!(
+            "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+             WHERE operation.state = 'applied' AND step.id > ?1 AND step.id <= ?2
+             ORDER BY step.id {order}"
+        );
+        self.0.read(|connection| {
+            let mut statement = connection.prepare_cached(&query)?;
+            let mut rows = statement.query([first, last])?;
+            let mut found = Vec::new();
+            let mut there = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                match StepGlance::of(row).filter(|step| step.kind == "write") {
+                    None => there.clear(),
+                    Some(step) if !is_back || step.has_before => {
+                        if there.contains(step.path) {
+                            continue;
+                        }
+                        let path = step.path.to_owned();
+                        let read = StepRow::read(row);
+                        // A damaged row says nothing of its file, and the next one of the same file is needed.
+                        if read.is_ok() {
+                            there.insert(path);
+                        }
+                        found.push(read);
+                        continue;
+                    }
+                    // A file that begins here was not there before, and nothing was below it.
+                    Some(StepGlance { path, .. }) => {
+                        there.remove(path);
+                        let below = format!("{path}/")..format!("{path}0");
+                        let below: Vec<String> = there.range(below).cloned().collect();
+                        for path in below {
+                            there.remove(&path);
+                        }
+                    }
+                }
+                found.push(StepRow::read(row));
+            }
+            Ok(found)
+        })
     }
 
     /// The applied moves after the step `after`, in order.

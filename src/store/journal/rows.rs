@@ -112,6 +112,23 @@ pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.nu
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
                     step.undoes, step.undone_by, step.texts_kept, operation.ended, step.checksum";
 
+/// What a step is about, by its row as it lies there, unchecked.
+pub(super) struct StepGlance<'a> {
+    pub kind: &'a str,
+    pub path: &'a str,
+    /// Whether it replaces a text.
+    pub has_before: bool,
+}
+
+impl<'a> StepGlance<'a> {
+    /// `None` if the row is not of this form.
+    pub fn of(row: &'a Row) -> Option<Self> {
+        let text = |index| row.get_ref(index).ok()?.as_str().ok();
+        let has_before = row.get_ref(7).ok()? != rusqlite::types::ValueRef::Null;
+        Some(Self { kind: text(4)?, path: text(5)?, has_before })
+    }
+}
+
 impl StepRow {
     /// The checksum of a step with this number in its set.
     pub(super) fn checksum(&self, number: u32) -> String {

@@ -122,7 +122,7 @@ pub struct NoteFound {
     /// How well it answers, from 0 to 1; 1 is the best for this question.
     score: f64,
     /// Where the words occur: `title` (the name or an alias), `words` (the text); `meaning`.
-    why: Vec<&'static str>,
+    pub(super) why: Vec<&'static str>,
     /// Whether Obsidian excludes it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     excluded: bool,

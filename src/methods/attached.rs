@@ -1,0 +1,82 @@
+//! The images and texts that went with a message, for clients that show it or have it edited.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::info::{failed, numbered};
+use crate::agent::attachments::{Attachments, Image};
+use crate::agent::entry::Entry;
+use crate::agent::{Conversations, memory};
+use crate::conversation::{ConversationId, Item};
+use crate::llm::Message;
+use crate::media::image::{Format, scaled_to};
+use crate::protocol::attachments::{
+    AttachedImage, AttachedText, AttachmentsParams, AttachmentsResult,
+};
+use crate::protocol::error::{ErrorObject, Kind};
+
+/// The longer side of a thumbnail in pixels: twice of what a view shows, for dense screens.
+const THUMBNAIL: u32 = 320;
+
+/// What went with a message, on whichever branch it is.
+///
+/// # Errors
+/// Kinds `unknown_session` and `failed`; `not_found` if there is no such message of a person.
+pub fn attachments(
+    conversations: &Conversations,
+    params: &AttachmentsParams,
+) -> Result<AttachmentsResult, ErrorObject> {
+    let id = numbered(&params.session_id)?;
+    let Some(attached) = find(conversations, id, &params.message_id)? else {
+        let error =
+            ErrorObject::new(Kind::NotFound, "there is no such message in the conversation");
+        return Err(error.hint("`messageId` is that of a person's message"));
+    };
+    if params.thumbnails {
+        let images = attached.images.iter().map(|image| thumbnail(image).unwrap_or_default());
+        return Ok(AttachmentsResult { images: images.collect(), texts: Vec::new() });
+    }
+    let image = |image: &Image| AttachedImage {
+        mime_type: image.mime().to_owned(),
+        data: image.base64().to_owned(),
+    };
+    let images = attached.images.iter().map(image).collect();
+    let texts = attached.excerpts.into_iter();
+    let texts = texts.map(|one| AttachedText { path: one.path, text: one.text }).collect();
+    Ok(AttachmentsResult { images, texts })
+}
+
+fn find(
+    conversations: &Conversations,
+    id: ConversationId,
+    message: &str,
+) -> Result<Option<Attachments>, ErrorObject> {
+    let of = |items: Vec<Option<Item>>| {
+        items.iter().rev().flatten().find_map(|item| match memory::entry(item) {
+            Ok(Some(Entry::Message {
+                message: Message::User { .. },
+                id: Some(id),
+                attached,
+                ..
+            })) if id == message => Some(attached),
+            _ => None,
+        })
+    };
+    if let Some(found) = of(conversations.history_with_gaps(id).map_err(failed)?) {
+        return Ok(Some(found));
+    }
+    for branch in conversations.branches(id).map_err(failed)? {
+        let items = conversations.branch_with_gaps(id, branch.number).map_err(failed)?;
+        if let Some(found) = of(items) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// `None` for an image that cannot be decoded.
+fn thumbnail(image: &Image) -> Option<AttachedImage> {
+    let bytes = STANDARD.decode(image.base64()).ok()?;
+    let made = scaled_to(Format::of(&bytes)?, &bytes, THUMBNAIL).ok()?;
+    Some(AttachedImage { mime_type: made.mime.to_owned(), data: STANDARD.encode(&made.bytes) })
+}
