@@ -66,7 +66,7 @@ struct Options {
     #[arg(long)]
     page: Option<PathBuf>,
     /// Measure these alone: search, matches, list, read, find, names, query, jobs, start, memory, many, change,
-    /// checkout, wire, crowd, cores, kept, doors, plugin, servers.
+    /// checkout, wire, crowd, cores, kept, doors, plugin, servers, outside.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Numbers of cores for `cores`; left out: 1, 2, 4 and so on.
@@ -84,15 +84,17 @@ struct Options {
 }
 
 /// The kinds of measurements, in this order.
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 21] = [
     "search", "matches", "list", "read", "find", "names", "query", "jobs", "start", "memory",
     "many", "change", "checkout", "wire", "crowd", "cores", "kept", "doors", "plugin", "servers",
+    "outside",
 ];
 
 fn main() -> ExitCode {
-    // Helper roles of this program: the other end of a connection, and a core that does not sleep.
+    // Helper roles of this program: the other end of a connection, a guest, and a core that does not sleep.
     match std::env::args().nth(1).as_deref() {
         Some("--echo") => return ended(rows::wire::echo()),
+        Some("--guest") => return ended(rows::outside::answer_as_guest()),
         Some("--spin") => loop {
             std::hint::spin_loop();
         },
@@ -206,6 +208,7 @@ fn run(options: &Options) -> Result<()> {
                 "doors" => rows::doors::measure(here, page),
                 "plugin" => rows::plugin::measure(here, page),
                 "servers" => rows::servers::measure(here, page),
+                "outside" => rows::outside::measure(here, page),
                 _ => Ok(()),
             };
             measured

@@ -163,7 +163,11 @@ mod tests {
                 title: String::new(),
                 description: format!("About the {what}"),
                 schema: json!({ "type": "object", "description": "again" }),
-                foreign: Some(Foreign { server: format!("s{}", number % 2), is_allowed: false }),
+                foreign: Some(Foreign {
+                    server: format!("s{}", number % 2),
+                    is_allowed: false,
+                    reaches_out: false,
+                }),
                 run: Box::new(|_, _| Ok(Answer::new(String::new(), Facts::from(json!({}))))),
             })
         });

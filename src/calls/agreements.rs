@@ -1,4 +1,4 @@
-//! A person's permanent approvals: a tool in a folder. Stored in the state folder, never in the
+//! A person's permanent approvals: a tool in a folder, or a server's tool, with the root as its folder. Stored in the state folder, never in the
 //! vault, where a model could edit them.
 
 use std::sync::{Mutex, PoisonError};
@@ -33,6 +33,12 @@ impl Agreements {
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.approvals.revoke(id)
+    }
+
+    /// Whether a permanent approval covers all calls of a server's tool.
+    pub fn cover_tool(&self, tool: &str) -> bool {
+        let rows = self.approvals.list().unwrap_or_default();
+        rows.iter().any(|row| row.tool == tool && row.folder.is_empty())
     }
 
     /// Whether permanent approvals cover all of these effects. Read from the store each time, so

@@ -165,6 +165,7 @@ impl Judge {
             foreign: call.foreign.map(|foreign| Foreign {
                 server: foreign.server.to_owned(),
                 is_allowed: foreign.is_allowed,
+                reaches_out: foreign.reaches_out,
             }),
             request: request.clone(),
             mode: call.mode,
@@ -284,9 +285,22 @@ impl Judge {
             layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
             personal: reasons.iter().any(|reason| reason.personal),
             changes: changes.into(),
-            folder: common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
+            // Of a foreign tool, all calls are alike: the root stands for them.
+            folder: match self.foreign {
+                Some(_) => lasting.then(VaultPath::root),
+                None => common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
+            },
             identity: identity(proposal),
             outline: proposal.whole.map(|whole| whole.outline.to_owned()),
+        }
+    }
+
+    /// Whether a person's permanent approvals cover the call.
+    fn is_agreed(&self, effects: &[Effect]) -> bool {
+        let (agreements, tool) = (&self.calls.0.agreements, &self.request.tool);
+        match self.foreign {
+            Some(_) => agreements.cover_tool(tool),
+            None => agreements.cover(tool, effects),
         }
     }
 
@@ -377,10 +391,7 @@ impl Gate for Judge {
             return Err(self.ask(asked));
         }
         let lasting = reasons.iter().all(|reason| reason.lasting);
-        if reasons.is_empty()
-            || self.has_agreement()
-            || (lasting && self.calls.0.agreements.cover(&self.request.tool, &effects))
-        {
+        if reasons.is_empty() || self.has_agreement() || (lasting && self.is_agreed(&effects)) {
             self.begin_parts(proposal, identity);
             return Ok(());
         }

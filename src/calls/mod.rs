@@ -569,7 +569,8 @@ impl Admitted {
 }
 
 fn foreign_call(foreign: &Foreign) -> ForeignCall<'_> {
-    ForeignCall { server: &foreign.server, is_allowed: foreign.is_allowed }
+    let Foreign { server, is_allowed, reaches_out } = foreign;
+    ForeignCall { server, is_allowed: *is_allowed, reaches_out: *reaches_out }
 }
 
 fn permission(tool: &Definition, arguments: &Value) -> Permission {

@@ -81,7 +81,7 @@ impl Question {
         self.asked.outline.as_deref()
     }
 
-    /// The folder that [`Decision::Always`] would cover; `None` if there is none.
+    /// The folder that [`Decision::Always`] would cover; `None` if there is none, and empty for a server's tool.
     pub fn folder(&self) -> Option<&str> {
         self.asked.folder.as_ref().map(|folder| folder.as_str())
     }

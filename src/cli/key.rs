@@ -142,7 +142,7 @@ fn status(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
 }
 
 /// Reads a key from a hidden prompt, or from stdin if that is not a terminal.
-fn read(name: &str) -> Result<Key, Failure> {
+pub(super) fn read(name: &str) -> Result<Key, Failure> {
     let text = if io::stdin().is_terminal() {
         let mut stderr = io::stderr();
         let _ = write!(stderr, "Key for {name} (it is not shown): ");

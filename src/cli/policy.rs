@@ -12,8 +12,11 @@ use super::output::Output;
 use super::reach;
 use super::session::Session;
 use crate::calls::Calls;
+use crate::config::folders;
 use crate::daemon;
+use crate::guests::Allowed;
 use crate::methods::{policy, rules};
+use crate::note::path::visible;
 use crate::protocol::MethodParams;
 use crate::protocol::diff::{DiffChange, DiffParams};
 use crate::protocol::error::ErrorObject;
@@ -54,12 +57,12 @@ pub enum ApprovalsAction {
         /// A message to the caller, such as the reason of a refusal
         words: Vec<String>,
     },
-    /// List "always allow" answers
+    /// List "always allow" answers, and the guests that you let answer
     List,
-    /// Revoke an "always allow" answer
+    /// Revoke an "always allow" answer, or let a guest answer no more
     Revoke {
-        /// Its number
-        id: i64,
+        /// Its number, or the name of the guest
+        id: String,
     },
 }
 
@@ -112,7 +115,10 @@ pub fn approvals(
             return decide(session, &root, *id, "reject_once", words.join(" "), output);
         }
         ApprovalsAction::List => None,
-        ApprovalsAction::Revoke { id } => Some(*id),
+        ApprovalsAction::Revoke { id } => match id.parse::<i64>() {
+            Ok(id) => Some(id),
+            Err(_) => return revoke_guest(session, &root, id, output),
+        },
     };
     let params = ApprovalsParams { revoke };
     let work = |calls: &Calls| policy::approvals(calls, &params);
@@ -121,18 +127,18 @@ pub fn approvals(
         let hint = "`steward approvals list` has their numbers";
         return Err(Failure::other("not_found", format!("there is no approval {id}"), hint));
     }
+    let guests = allowed_guests(session, &root)?.all();
     if output.json() {
-        return Ok(output.json_value(&found)?);
+        let mut value = serde_json::to_value(&found).unwrap_or_default();
+        value["guests"] = json!(guests);
+        return Ok(output.json_value(&value)?);
     }
     let line = |one: &crate::protocol::policy::Approval| {
-        format!(
-            "{}  {}  {} in `{}`, by {}",
-            one.id,
-            short(&one.time),
-            one.tool,
-            one.folder,
-            one.agreed_by
-        )
+        let place = match one.folder.as_str() {
+            "" => String::new(),
+            folder => format!(" in `{folder}`"),
+        };
+        format!("{}  {}  {}{place}, by {}", one.id, short(&one.time), one.tool, one.agreed_by)
     };
     let mut lines: Vec<String> = found.approvals.iter().map(line).collect();
     if revoke.is_none() {
@@ -146,6 +152,10 @@ pub fn approvals(
                 rule.state
             )
         }));
+        lines.extend(guests.iter().map(|(name, command)| {
+            let command = visible(&command.join(" "));
+            format!("the agent `{name}` answers in conversations ({command}); `steward approvals revoke {name}`")
+        }));
     }
     match (revoke, lines.is_empty()) {
         (Some(id), _) => output.text(&format!("took approval {id} back"))?,
@@ -153,6 +163,44 @@ pub fn approvals(
         (None, false) => output.text(&lines.join("\n"))?,
     }
     Ok(())
+}
+
+/// Takes back the permanent approvals of these tools.
+pub(super) fn revoke_tools(
+    session: &Session,
+    root: &Path,
+    tools: &[String],
+) -> Result<(), Failure> {
+    let list = ApprovalsParams { revoke: None };
+    let found = asked(session, root, &list, |calls| policy::approvals(calls, &list))?;
+    for approval in found.approvals.iter().filter(|one| tools.contains(&one.tool)) {
+        let params = ApprovalsParams { revoke: Some(approval.id) };
+        asked(session, root, &params, |calls| policy::approvals(calls, &params))?;
+    }
+    Ok(())
+}
+
+/// The guests that a person let answer.
+fn allowed_guests(session: &Session, root: &Path) -> Result<Allowed, Failure> {
+    Ok(Allowed::new(&folders::guests_folder(&session.folders.prepare(root)?)))
+}
+
+/// Takes back the agreement to a guest; it is asked about again, and a running daemon ends it at its next turn.
+fn revoke_guest(
+    session: &Session,
+    root: &Path,
+    name: &str,
+    output: &Output,
+) -> Result<(), Failure> {
+    let removed = allowed_guests(session, root)?.remove(name).map_err(|error| {
+        Failure::other("io_error", format!("the agreement could not be removed: {error}"), "")
+    })?;
+    if !removed {
+        let message = format!("no agent `{}` was let answer", visible(name));
+        return Err(Failure::other("not_found", message, "`steward approvals list` names them"));
+    }
+    let text = format!("the agent `{name}` does not answer before you agree again");
+    Ok(output.answer(&json!({ "revoked": true, "guest": name }), text)?)
 }
 
 /// Lists the open questions, or shows one.

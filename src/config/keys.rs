@@ -240,7 +240,8 @@ pub fn hold_back(wanted: &Config, running: &Config) -> Config {
         }
     }
     let mut held = match serde_json::from_value::<Config>(sections) {
-        Ok(config) => Config { path: held.path, ..config },
+        // Agents hold at once, and as JSON they have only marks in place of their variables' values.
+        Ok(config) => Config { path: held.path, agents: held.agents, ..config },
         Err(_) => held,
     };
     // A model whose provider needs a restart is not usable before it.
@@ -332,6 +333,9 @@ mod tests {
         assert_eq!(differences(&one, &none), ["agents.reader"]);
         assert_eq!(differences(&none, &one), ["agents.reader"]);
         assert_eq!(hold_back(&one, &none), one, "it takes effect at once");
+        let guest = parsed("[agents.guest]\ncommand = [\"x\"]\nenv = { KEY = \"sk-1\" }\n");
+        assert_eq!(hold_back(&guest, &none), guest, "with the values of its variables");
+        assert_eq!(hold_back(&guest, &guest), guest);
         assert_eq!(takes("agents.reader"), Takes::Call);
         assert!(is_named("agents.reader") && !is_named("agent.rounds"));
         assert!(find("agents").is_none() && find("agents.reader.mode").is_none());

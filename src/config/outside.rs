@@ -1,6 +1,7 @@
 //! Programs of others that the settings name and the daemon runs.
 
 use super::Config;
+use crate::servers::ServerEntry;
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,10 +27,12 @@ pub fn programs(config: &Config) -> Vec<OutsideProgram> {
         command: agent.command.clone(),
         is_held_in: true,
     });
-    let servers = config.servers.entries.iter().filter(|(_, entry)| entry.enabled);
+    // One at an address is no program of this machine.
+    let is_program = |entry: &ServerEntry| entry.enabled && entry.url.is_none();
+    let servers = config.servers.entries.iter().filter(|(_, entry)| is_program(entry));
     let servers = servers.map(|(name, entry)| OutsideProgram {
         part: format!("the server `{name}`"),
-        command: [&[entry.command.clone()][..], &entry.args].concat(),
+        command: entry.line(),
         is_held_in: true,
     });
     hooks.chain(guests).chain(servers).collect()

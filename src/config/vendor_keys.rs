@@ -131,6 +131,32 @@ pub fn find(
     Ok(stored(folders, &known.name)?.map(|key| (key, Source::File { path })))
 }
 
+/// Looks for the key of this name that is no provider's: the service manager's credentials, the file, and `keyring` last,
+/// if given. Blocks.
+///
+/// # Errors
+/// [`KeyError`] if a source has an unusable value.
+pub fn named(
+    name: &str,
+    environment: &Environment,
+    folders: &Folders,
+    keyring: Option<&Keyring>,
+) -> Result<Option<Key>, KeyError> {
+    if !is_file_name(name) {
+        return Ok(None);
+    }
+    if let Some(folder) = environment.absolute("CREDENTIALS_DIRECTORY")
+        && let Some(key) = read(&folder.join(credential(name)))?
+    {
+        return Ok(Some(key));
+    }
+    if let Some(key) = stored(folders, name)? {
+        return Ok(Some(key));
+    }
+    let Some(keyring) = keyring else { return Ok(None) };
+    Ok(keyring.get(name)?)
+}
+
 /// Reads the key file of this name; `None` if there is none.
 pub fn stored(folders: &Folders, name: &str) -> Result<Option<Key>, KeyError> {
     if !is_file_name(name) {
@@ -241,6 +267,12 @@ mod tests {
         let (key, source) = find(&known, &both, &folders).unwrap().unwrap();
         assert_eq!(key.reveal(), "sk-env");
         assert_eq!(source, Source::Environment { variable: "ANTHROPIC_API_KEY".to_owned() });
+
+        let named =
+            |environment: &Environment| named("anthropic", environment, &folders, None).unwrap();
+        assert_eq!(named(&both).unwrap().reveal(), "sk-cred");
+        assert_eq!(named(&bare).unwrap().reveal(), "sk-newer");
+        assert!(super::named("../c", &bare, &folders, None).unwrap().is_none());
 
         assert!(remove(&folders, "anthropic").unwrap());
         assert!(!remove(&folders, "anthropic").unwrap());

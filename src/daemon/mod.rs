@@ -316,6 +316,7 @@ fn services(
         voice: Arc::clone(&agent.voice) as _,
         workflows: Workflows::new(calls.clone(), context.journal.store(), context.clock),
         confinement,
+        confines: confine::possible(),
         warnings,
     }
 }

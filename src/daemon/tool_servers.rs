@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::confine;
 use crate::calls::Calls;
 use crate::config::folders::{self, Folders};
+use crate::config::keyring::Keyring;
 use crate::config::{Config, Environment, vendor_keys};
 use crate::protocol::status::ConfinementState;
 use crate::servers::{Places, Reference, Servers};
@@ -29,10 +30,11 @@ pub fn servers(
         confines: is_possible().then(own_program).flatten(),
     };
     let (environment, folders) = (environment.clone(), folders.clone());
+    let keyring = config.models.keyring.then(|| Keyring::new(&environment, Some(root)));
     let values = move |reference: Reference<'_>| match reference {
         Reference::Environment(name) => Some(environment.get(name)?.to_str()?.to_owned()),
         Reference::Key(name) => {
-            let key = vendor_keys::stored(&folders, name);
+            let key = vendor_keys::named(name, &environment, &folders, keyring.as_ref());
             let key = key.inspect_err(|error| tracing::warn!(%error, "a server lacks a key"));
             Some(key.ok()??.reveal().to_owned())
         }

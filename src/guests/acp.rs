@@ -256,6 +256,13 @@ pub(super) fn session(cwd: &str, server: Value, meta: &Value) -> Value {
     Value::Object(params)
 }
 
+/// The params of `session/load`.
+pub(super) fn loaded(id: &str, cwd: &str, server: Value, meta: &Value) -> Value {
+    let mut params = session(cwd, server, meta);
+    params["sessionId"] = id.into();
+    params
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

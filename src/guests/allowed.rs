@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "a file of our own in the state folder")]
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,13 +11,14 @@ use super::settings::Guest;
 
 /// The guests that a person let answer. A guest with another command is asked about again.
 #[derive(Debug)]
-pub(super) struct Allowed {
+pub struct Allowed {
     file: PathBuf,
     /// Serialises changes of the file.
     lock: Mutex<()>,
 }
 
 impl Allowed {
+    /// Those of the vault whose guests are in `folder`. Reads nothing.
     pub fn new(folder: &Path) -> Self {
         Self { file: folder.join("allowed.json"), lock: Mutex::default() }
     }
@@ -26,18 +28,39 @@ impl Allowed {
         self.read().get(&guest.name) == Some(&guest.command)
     }
 
+    /// The commands of all, by name.
+    pub fn all(&self) -> BTreeMap<String, Vec<String>> {
+        self.read()
+    }
+
+    /// Takes a yes back; whether there was one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn remove(&self, name: &str) -> io::Result<bool> {
+        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.read();
+        match all.remove(name) {
+            Some(_) => self.write(&all).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn write(&self, all: &BTreeMap<String, Vec<String>>) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(all).unwrap_or_default();
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        let beside = self.file.with_extension(format!("{}.new", std::process::id()));
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(&beside, text)?;
+        std::fs::rename(&beside, &self.file)
+    }
+
     /// Remembers a person's yes.
     pub fn add(&self, guest: &Guest) {
         let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.read();
         all.insert(guest.name.clone(), guest.command.clone());
-        let text = serde_json::to_vec_pretty(&all).unwrap_or_default();
-        let folder = self.file.parent().unwrap_or(Path::new("."));
-        let beside = self.file.with_extension("new");
-        let written = std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&beside, text))
-            .and_then(|()| std::fs::rename(&beside, &self.file));
-        if let Err(error) = written {
+        if let Err(error) = self.write(&all) {
             tracing::warn!(%error, guest = guest.name, "a person's yes could not be stored; it counts once");
         }
     }

@@ -13,12 +13,13 @@ const MAX_ANSWER: usize = 8_000;
 /// The prompt of a session: all of the conversation for a new one, else the messages from `heard` on.
 pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bool) -> Vec<Value> {
     let messages = &request.messages;
-    let from = heard.unwrap_or(0).min(messages.len());
-    let new = &messages[from..];
     // The latest messages of the user are the prompt; what is before them is history.
     let is_answer = |message: &Message| {
         matches!(message, Message::Assistant { .. } | Message::ToolResults { .. })
     };
+    // A history that was shortened since is shorter than what it has heard; what follows the last answer is new.
+    let last = messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
+    let new = &messages[heard.unwrap_or(0).min(last)..];
     let split = new.iter().rposition(is_answer).map_or(0, |at| at + 1);
     let (earlier, now) = new.split_at(split);
     let mut text = String::new();
@@ -143,6 +144,13 @@ mod tests {
         }
         let known = prompt(&request, Some(2), false);
         assert_eq!(text(&known), "[It is Monday.]\nMove it");
+    }
+
+    #[test]
+    fn a_shortened_history_loses_no_message() {
+        let short = Message::Notice { text: "Shortened.".to_owned() };
+        let request = TurnRequest::new(vec![short, answer("Hi"), Message::user("Move it")]);
+        assert_eq!(text(&prompt(&request, Some(12), false)), "Move it");
     }
 
     #[test]

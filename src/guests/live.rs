@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::acp::{self, Heard, Permission, Shown};
 use super::ask::{Ask, Asked};
+use super::kept::Kept;
 use super::place::Place;
 use super::process::{Line, Process};
 use super::seat::Seat;
@@ -57,6 +58,8 @@ pub(super) struct Live {
     process: Process,
     /// The agent's id of the session.
     session: String,
+    /// Where it is remembered, if the guest can load it.
+    kept: Option<Arc<Kept>>,
     pub has_images: bool,
     happens: mpsc::UnboundedSender<Happening>,
     pub happenings: tokio::sync::Mutex<mpsc::UnboundedReceiver<Happening>>,
@@ -72,6 +75,8 @@ struct State {
     /// The request in flight.
     prompt: Option<u64>,
     is_cancelled: bool,
+    /// Whether the last prompt was refused.
+    has_failed: bool,
     is_dead: bool,
     bytes: usize,
     shown: usize,
@@ -89,6 +94,7 @@ pub(super) struct Beginning<'a> {
     pub guest: &'a Guest,
     pub conversation: &'a str,
     pub place: &'a Place,
+    pub kept: Arc<Kept>,
     /// The server knows it already, since the guest's MCP client calls before the session is there.
     pub seat: Arc<Seat>,
     pub asks: Arc<dyn Ask>,
@@ -102,7 +108,7 @@ pub(super) fn error(guest: &Guest, kind: ErrorKind, text: impl AsRef<str>) -> Ll
 impl Live {
     /// Starts a guest and begins a session, which is followed until the guest ends.
     pub async fn begin(beginning: Beginning<'_>) -> Result<Arc<Self>, LlmError> {
-        let Beginning { guest, conversation, place, seat, asks } = beginning;
+        let Beginning { guest, conversation, place, kept, seat, asks } = beginning;
         let fault = |kind, text: String| error(guest, kind, text);
         let port = place.port.get().copied().unwrap_or_default();
         let way = format!("{port} {}", seat.secret);
@@ -120,15 +126,25 @@ impl Live {
                 return Err(format!("it speaks version {} of ACP", known["protocolVersion"]));
             }
             let cwd = place.work(&guest.name);
-            let params = acp::session(&cwd.to_string_lossy(), server, &guest.meta);
-            let new = ask(&process, &mut lines, 2, "session/new", params).await?;
+            let cwd = cwd.to_string_lossy();
+            let can_load = known["agentCapabilities"]["loadSession"] == true;
+            let has_images = known["agentCapabilities"]["promptCapabilities"]["image"] == true;
+            if let Some(before) = kept.find(conversation, guest).filter(|_| can_load) {
+                let params = acp::loaded(&before.id, &cwd, server.clone(), &guest.meta);
+                // What it replays is shown already.
+                match ask(&process, &mut lines, 2, "session/load", params).await {
+                    Ok(_) => return Ok((before.id, Some(before.heard), can_load, has_images)),
+                    Err(why) => tracing::info!(guest = guest.name, why, "a session is gone"),
+                }
+            }
+            let params = acp::session(&cwd, server, &guest.meta);
+            let new = ask(&process, &mut lines, 3, "session/new", params).await?;
             let session = new["sessionId"].as_str().filter(|id| !id.is_empty());
             let session = session.ok_or("it began no session")?.to_owned();
-            let has_images = known["agentCapabilities"]["promptCapabilities"]["image"] == true;
-            Ok::<_, String>((session, has_images))
+            Ok::<_, String>((session, None, can_load, has_images))
         };
         let began = timeout(START, began).await;
-        let (session, has_images) = match began {
+        let (session, heard, can_load, has_images) = match began {
             Ok(Ok(began)) => began,
             Ok(Err(why)) => {
                 let said = process.error_line();
@@ -147,18 +163,20 @@ impl Live {
             seat,
             process,
             session,
+            kept: can_load.then_some(kept),
             has_images,
             happens,
             happenings: tokio::sync::Mutex::new(happenings),
             state: Mutex::new(State {
-                number: 2,
+                number: 3,
                 prompt: None,
                 is_cancelled: false,
+                has_failed: false,
                 is_dead: false,
                 bytes: 0,
                 shown: 0,
                 malformed: 0,
-                heard: None,
+                heard,
                 idle: Instant::now(),
                 asked: HashSet::new(),
             }),
@@ -204,6 +222,19 @@ impl Live {
         self.state().heard = Some(messages);
     }
 
+    /// Remembers the session for a later run.
+    fn keep(&self) {
+        let Some(kept) = &self.kept else { return };
+        let (heard, has_failed) = {
+            let state = self.state();
+            (state.heard, state.has_failed)
+        };
+        match heard.filter(|_| !has_failed) {
+            Some(heard) => kept.keep(&self.conversation, &self.guest, &self.session, heard),
+            None => kept.forget(&self.conversation),
+        }
+    }
+
     /// Waits for the end of a cancelled prompt.
     pub async fn settle(&self) {
         loop {
@@ -215,21 +246,21 @@ impl Live {
         }
     }
 
-    /// Sends a prompt.
-    pub fn prompt(&self, blocks: Vec<Value>) -> Result<(), LlmError> {
+    /// Sends a prompt; returns its number.
+    pub fn prompt(&self, blocks: Vec<Value>) -> Result<u64, LlmError> {
         let mut state = self.state();
         if state.is_dead {
             return Err(error(&self.guest, ErrorKind::Truncated, "it has ended"));
         }
         state.number += 1;
         let number = state.number;
-        (state.prompt, state.is_cancelled) = (Some(number), false);
+        (state.prompt, state.is_cancelled, state.has_failed) = (Some(number), false, false);
         (state.bytes, state.shown) = (0, 0);
         drop(state);
         self.seat.open();
         let params = json!({ "sessionId": self.session, "prompt": blocks });
         match self.process.tell(&acp::request(number, "session/prompt", params)) {
-            true => Ok(()),
+            true => Ok(number),
             false => {
                 let fault = error(&self.guest, ErrorKind::Truncated, "it reads no messages");
                 self.die(fault.clone());
@@ -238,17 +269,25 @@ impl Live {
         }
     }
 
-    /// Ends the turn: a prompt in flight is cancelled, and the guest killed if it goes on regardless.
-    pub fn give_up(self: &Arc<Self>) {
-        self.seat.close();
-        let number = {
+    /// Ends the turn that sent the prompt with this number: it is cancelled if it is in flight, and the guest killed if it
+    /// goes on regardless. The prompt of a later turn is left alone.
+    pub fn give_up(self: &Arc<Self>, number: u64) {
+        {
             let mut state = self.state();
+            if state.number != number {
+                return;
+            }
+            self.seat.close();
             state.idle = Instant::now();
-            let Some(number) = state.prompt else { return };
-            state.is_cancelled = true;
-            state.asked.clear();
-            number
-        };
+            if state.prompt == Some(number) {
+                state.is_cancelled = true;
+                state.asked.clear();
+            }
+        }
+        self.keep();
+        if self.state().prompt != Some(number) {
+            return;
+        }
         let cancel = json!({
             "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": self.session },
         });
@@ -327,6 +366,7 @@ impl Live {
             return;
         }
         state.prompt = None;
+        state.has_failed = result.is_err();
         let is_cancelled = state.is_cancelled;
         drop(state);
         self.settled.notify_waiters();
@@ -419,8 +459,17 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
     loop {
         let handled = match lines.recv().await {
             None => {
-                // Its last words may still be on their way.
-                tokio::time::sleep(LAST_WORDS).await;
+                // Nobody may ask it any more; whoever does already hears its last words, which may still be on their way.
+                let is_idle = {
+                    let mut state = live.state();
+                    let is_idle = state.prompt.is_none();
+                    state.is_dead |= is_idle;
+                    is_idle
+                };
+                match is_idle {
+                    true => tracing::info!(guest = live.guest.name, "a guest has ended while idle"),
+                    false => tokio::time::sleep(LAST_WORDS).await,
+                }
                 let said = live.process.error_line();
                 let why = match said.as_str() {
                     "" => "it has ended".to_owned(),

@@ -14,13 +14,15 @@
 //! bounded; it ends with all processes that it started.
 //!
 //! In reading order: [`settings`], [`place`] (folders and rights), `process`, `acp` (messages), `seat` (its calls),
-//! `live` (a session), `history` (the conversation as text), `turn` (a turn of a guest), [`ask`] and `allowed` (a
+//! `live` (a session), `kept` (sessions that are loaded),
+//! `history` (the conversation as text), `turn` (a turn of a guest), [`ask`] and `allowed` (a
 //! person's word).
 
 mod acp;
 mod allowed;
 pub mod ask;
 mod history;
+mod kept;
 mod live;
 pub mod place;
 mod process;
@@ -36,8 +38,9 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::llm::{ErrorKind, LlmError, Origin, Provider, ToolResult};
-use allowed::Allowed;
+pub use allowed::Allowed;
 pub use ask::{Ask, Asked};
+use kept::Kept;
 pub use live::VARIABLE;
 use live::{Beginning, Live};
 pub use place::Place;
@@ -60,6 +63,7 @@ pub struct Guests(Arc<Inner>);
 struct Inner {
     place: Place,
     allowed: Allowed,
+    kept: Arc<Kept>,
     asks: OnceLock<Arc<dyn Ask>>,
     state: Mutex<State>,
 }
@@ -78,8 +82,9 @@ impl Guests {
     /// Guests that run in `place`. Starts nothing.
     pub fn new(place: Place) -> Self {
         let allowed = Allowed::new(&place.folder);
+        let kept = Arc::new(Kept::new(&place.folder));
         let (asks, state) = (OnceLock::new(), Mutex::default());
-        Self(Arc::new(Inner { place, allowed, asks, state }))
+        Self(Arc::new(Inner { place, allowed, kept, asks, state }))
     }
 
     /// Sets who asks a person. Only the first call has an effect.
@@ -183,8 +188,8 @@ impl Guests {
         }
         // Dropping this future ends the session that begins.
         let mut taken = Taken { guests: self, seat: Some(Arc::clone(&seat)) };
-        let place = &self.0.place;
-        let live = Live::begin(Beginning { guest, conversation, place, seat, asks }).await?;
+        let (place, kept) = (&self.0.place, Arc::clone(&self.0.kept));
+        let live = Live::begin(Beginning { guest, conversation, place, kept, seat, asks }).await?;
         if self.state().is_ending {
             live.die(ending(guest));
             return Err(ending(guest));

@@ -1,5 +1,6 @@
 //! A turn of a guest, as a model's: each round is a piece of the guest's answer, up to its next calls.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::stream;
@@ -23,11 +24,14 @@ struct Inner {
     conversation: String,
     /// The session that answers in this turn.
     live: Mutex<Option<Arc<Live>>>,
+    /// The number of the turn's last prompt there.
+    prompt: AtomicU64,
 }
 
 impl GuestTurn {
     pub fn new(guests: Guests, guest: Guest, conversation: String) -> Self {
-        Self(Arc::new(Inner { guests, guest, conversation, live: Mutex::default() }))
+        let (live, prompt) = (Mutex::default(), AtomicU64::new(0));
+        Self(Arc::new(Inner { guests, guest, conversation, live, prompt }))
     }
 }
 
@@ -35,7 +39,7 @@ impl Drop for GuestTurn {
     fn drop(&mut self) {
         let live = self.0.of_turn_mut().take();
         if let Some(live) = live {
-            live.give_up();
+            live.give_up(self.0.prompt.load(Ordering::Relaxed));
         }
     }
 }
@@ -86,23 +90,43 @@ impl Inner {
             ));
         }
         let tools: Vec<String> = request.tools.iter().map(|tool| tool.name.clone()).collect();
-        let (live, is_first) = match self.of_turn() {
-            Some(live) => (live, false),
-            None => (self.ready(tools.clone()).await?, true),
+        let live = match self.of_turn() {
+            Some(live) if live.is_dead() => return Err(live.last_fault().await),
+            Some(live) => {
+                live.seat.offer(tools);
+                if !hand_over(&live, &request.messages) {
+                    self.prompt(&live, request).await?;
+                }
+                live
+            }
+            None => {
+                let live = self.ready(tools.clone()).await?;
+                match self.prompt(&live, request).await {
+                    Ok(()) => live,
+                    // It has ended since.
+                    Err(_) if live.is_dead() => {
+                        let live = self.start(tools).await?;
+                        self.prompt(&live, request).await?;
+                        live
+                    }
+                    Err(fault) => return Err(fault),
+                }
+            }
         };
-        live.seat.offer(tools);
-        *self.of_turn_mut() = Some(Arc::clone(&live));
         let messages = request.messages.len();
-        if !is_first && live.is_dead() {
-            return Err(live.last_fault().await);
-        }
-        if is_first || !hand_over(&live, &request.messages) {
-            let mut happenings = live.happenings.lock().await;
-            while happenings.try_recv().is_ok() {}
-            drop(happenings);
-            live.prompt(history::prompt(request, live.heard(), live.has_images))?;
-        }
         Ok(Box::new(Round { live, text: String::new(), messages }))
+    }
+
+    /// Sends the session what it has not heard. From then on it is the session of this turn.
+    async fn prompt(&self, live: &Arc<Live>, request: &TurnRequest) -> Result<(), LlmError> {
+        live.seat.offer(request.tools.iter().map(|tool| tool.name.clone()).collect());
+        let mut happenings = live.happenings.lock().await;
+        while happenings.try_recv().is_ok() {}
+        drop(happenings);
+        let number = live.prompt(history::prompt(request, live.heard(), live.has_images))?;
+        self.prompt.store(number, Ordering::Relaxed);
+        *self.of_turn_mut() = Some(Arc::clone(live));
+        Ok(())
     }
 
     fn of_turn_mut(&self) -> MutexGuard<'_, Option<Arc<Live>>> {
@@ -119,9 +143,11 @@ impl Inner {
         if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
             // An earlier turn may still be ending.
             live.settle().await;
-            if !live.is_dead() {
+            // A person may have taken their yes back.
+            if !live.is_dead() && self.guests.0.allowed.has(&self.guest) {
                 return Ok(live);
             }
+            self.guests.remove(&self.conversation).await;
         }
         self.start(tools).await
     }

@@ -16,7 +16,7 @@ use super::classify;
 use super::error::{ErrorKind, LlmError};
 use super::facts::Facts;
 use super::http::{self, BodyForm, Http};
-pub use super::http::{Address, BadAddress};
+pub use super::http::{Address, BadAddress, builder as http_client, connection_words};
 use super::key::Key;
 use super::message::{Origin, Wire};
 use super::request::TurnRequest;

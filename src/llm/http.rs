@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::Utc;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, Response, StatusCode, Url};
 
 use super::classify::{self, Head};
 use super::delay;
@@ -72,6 +72,11 @@ impl Address {
         Url::parse(&self.text).ok()?.port_or_known_default()
     }
 
+    /// TLS protects what is sent.
+    pub fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
     /// The address is on this machine.
     pub fn is_local(&self) -> bool {
         self.is_local
@@ -97,29 +102,38 @@ impl Http {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        // If another part of the process installed a provider first, that one serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = Client::builder()
-            .user_agent(concat!("vault-steward/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.connect)
-            // A redirect must not carry the key to another host.
-            .redirect(Policy::none())
-            .retry(reqwest::retry::never());
-        let builder = if address.is_encrypted {
-            builder
-        } else {
-            // A local address needs no proxy, and without TLS no certificates, which a small system
-            // may lack.
-            builder.no_proxy().tls_certs_only([])
-        };
+        let builder = builder(address.is_encrypted, self.connect);
         let client = builder.build().map_err(connection_error)?;
         Ok(slot.get_or_init(|| client))
     }
 }
 
-/// Converts a connection error. Removes the URL, which reqwest's text may contain.
+/// A client that follows no redirect and repeats nothing, with these certificates and proxies: those of the system for an
+/// encrypted address, none for one of this machine.
+pub fn builder(is_encrypted: bool, connect: Duration) -> ClientBuilder {
+    // If another part of the process installed a provider first, that one serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .user_agent(concat!("vault-steward/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect)
+        // A redirect must not carry the key to another host.
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never());
+    match is_encrypted {
+        true => builder,
+        // A local address needs no proxy, and without TLS no certificates, which a small system may lack.
+        false => builder.no_proxy().tls_certs_only([]),
+    }
+}
+
+/// Converts a connection error.
 pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
     let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
+    LlmError::new(kind, connection_words(error))
+}
+
+/// What is wrong with a connection, with its causes and without the URL.
+pub fn connection_words(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut said = error.to_string();
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&error);
@@ -127,7 +141,7 @@ pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
         said = format!("{said}: {inner}");
         cause = inner.source();
     }
-    LlmError::new(kind, said)
+    said
 }
 
 /// Reads the status and the headers that errors depend on.

@@ -32,6 +32,8 @@ pub struct SseDecoder {
     after_cr: bool,
     /// Bytes of lines that belong to no event.
     passed_over: usize,
+    last_id: String,
+    retry_ms: Option<u64>,
     limit: usize,
 }
 
@@ -48,6 +50,8 @@ impl SseDecoder {
             at_start: true,
             after_cr: false,
             passed_over: 0,
+            last_id: String::new(),
+            retry_ms: None,
             limit,
         }
     }
@@ -56,6 +60,16 @@ impl SseDecoder {
     /// lines.
     pub fn passed_over(&self) -> usize {
         self.passed_over
+    }
+
+    /// The id of the last event that had one, by which a broken stream is resumed; or empty.
+    pub fn last_id(&self) -> &str {
+        &self.last_id
+    }
+
+    /// How long to wait before the stream is resumed, as the server wants it.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
     }
 
     /// Reads more bytes and appends the events that they complete to `out`.
@@ -113,7 +127,14 @@ impl SseDecoder {
                 }
                 "event" => value.clone_into(&mut self.event),
                 // Comments, `id`, `retry` and unknown fields.
-                _ => self.passed_over += bytes.len(),
+                _ => {
+                    self.passed_over += bytes.len();
+                    match field {
+                        "id" if !value.contains('\0') => value.clone_into(&mut self.last_id),
+                        "retry" => self.retry_ms = value.parse().ok().or(self.retry_ms),
+                        _ => {}
+                    }
+                }
             }
         }
         // Reuse the allocation.
@@ -164,6 +185,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_stream_says_how_it_is_resumed() {
+        let mut decoder = SseDecoder::new(100);
+        let mut out = Vec::new();
+        decoder.feed(b"id: 7\nretry: 500\ndata: a\n\nretry: soon\nid: \0\n\n", &mut out).unwrap();
+        assert_eq!((decoder.last_id(), decoder.retry_ms(), out.len()), ("7", Some(500), 1));
     }
 
     #[test]

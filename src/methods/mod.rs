@@ -112,6 +112,8 @@ pub struct Services {
     pub voice: Arc<dyn Voice>,
     pub workflows: Workflows,
     pub confinement: Confinement,
+    /// How programs of others can be confined here.
+    pub confines: Confinement,
     /// The limits of the file system and the problems found at the start, for `status`.
     pub warnings: Vec<String>,
 }

@@ -81,12 +81,15 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     }
 }
 
-/// A server's entry without the values of its environment, which may be keys.
+/// A server's entry without the values of its environment and its headers, which may be keys.
 fn without_secrets(mut entry: Value) -> Value {
-    let env = entry.get_mut("env").and_then(Value::as_object_mut);
-    for value in env.into_iter().flat_map(|env| env.values_mut()) {
-        if !value.as_str().is_some_and(|text| text.starts_with("${")) {
-            *value = "(hidden)".into();
+    let is_reference = |text: &str| text.strip_prefix("Bearer ").unwrap_or(text).starts_with("${");
+    for part in ["env", "headers"] {
+        let values = entry.get_mut(part).and_then(Value::as_object_mut);
+        for value in values.into_iter().flat_map(|values| values.values_mut()) {
+            if !value.as_str().is_some_and(is_reference) {
+                *value = "(hidden)".into();
+            }
         }
     }
     entry

@@ -1,12 +1,13 @@
 //! The state of the daemon and its vault.
 
 use super::{Services, memory, policy, settings};
-use crate::config::folders;
+use crate::config::{Config, folders, outside};
 use crate::index::knowledge::Summary;
 use crate::note::path::VaultPath;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::{
-    KnowledgeState, MemoryState, StatusResult, VaultState, Watching as Shown,
+    Confinement, ConfinementState, KnowledgeState, MemoryState, StatusResult, VaultState,
+    Watching as Shown,
 };
 use crate::server::table::Context;
 use crate::store::is_full;
@@ -82,6 +83,7 @@ fn vault(services: &Services, view: View) -> VaultState {
         .chain(services.talk.conversations().pending_deletions().ok().flatten())
         .chain(database.check_warnings())
         .chain(full)
+        .chain(unconfined(&services.confines, &services.live.current().config))
         .filter(|_| sees_all)
         .collect();
     let catalogue = vault.catalogue();
@@ -104,6 +106,18 @@ fn vault(services: &Services, view: View) -> VaultState {
     }
 }
 
+/// The servers and guests of the settings that nothing confines, or not in all.
+fn unconfined(confines: &Confinement, config: &Config) -> Vec<String> {
+    let how = match confines.state {
+        ConfinementState::NotPossible => "is not confined and can do what you can",
+        _ if confines.lacks.is_empty() => return Vec::new(),
+        _ => "is confined in part",
+    };
+    let lacks = confines.lacks.join("; ");
+    let held = outside::programs(config).into_iter().filter(|program| program.is_held_in);
+    held.map(|program| format!("{} {how}: {lacks}", program.part)).collect()
+}
+
 /// The functions that the steward lacks on a file system with these abilities.
 pub fn reduced(can: Abilities) -> Vec<String> {
     let said = if !can.writable {
@@ -120,6 +134,24 @@ pub fn reduced(can: Abilities) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_of_others_that_nothing_confines_are_named() {
+        let mut config = Config::default();
+        let server = crate::servers::ServerEntry::new("/bin/cat", Vec::new());
+        config.servers.entries.insert("cat".to_owned(), server);
+        let far = crate::servers::ServerEntry::remote("https://example.com/mcp");
+        config.servers.entries.insert("far".to_owned(), far);
+        let with = |state, lacks: &[&str]| {
+            let lacks = lacks.iter().map(|&lack| lack.to_owned()).collect();
+            unconfined(&Confinement { state, lacks }, &config)
+        };
+        assert!(with(ConfinementState::Full, &[]).is_empty());
+        let none = with(ConfinementState::NotPossible, &["no Landlock"]);
+        assert_eq!(none, ["the server `cat` is not confined and can do what you can: no Landlock"]);
+        let partly = with(ConfinementState::Partial, &["no signals", "no ports"]);
+        assert_eq!(partly, ["the server `cat` is confined in part: no signals; no ports"]);
+    }
 
     #[test]
     fn missing_abilities_of_a_file_system_are_reported() {

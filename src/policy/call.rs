@@ -36,6 +36,8 @@ pub struct ForeignCall<'a> {
     pub server: &'a str,
     /// Whether the settings let it be called without a question.
     pub is_allowed: bool,
+    /// Whether what the call holds can leave this machine by it.
+    pub reaches_out: bool,
 }
 
 /// A person's approval of enabled rules.

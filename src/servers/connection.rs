@@ -1,25 +1,22 @@
-//! MCP with one running server, as its client. It declares no capability: a server can ask it for nothing.
+//! MCP with one server, as its client, over pipes or HTTP. It declares no capability: a server can ask it for nothing.
 
-use std::collections::HashMap;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::fault::Fault;
+use super::heard::{Failure, Reply, Shared};
+use super::mirrored;
+use super::offer::Described;
 use super::process::{Heard, MAX_LINE, Process};
+use super::remote::{Remote, Target};
 
 /// How often a withdrawal is noticed while an answer is awaited.
 const POLL: Duration = Duration::from_millis(20);
-
-/// Messages between two answers that nobody asked for; a server that sends more is ended.
-const MAX_UNASKED: usize = 1_000;
-
-/// The same in bytes.
-const MAX_UNASKED_BYTES: usize = 16 << 20;
 
 /// Calls in a row without an answer in time, after which a server is ended.
 const MAX_LATE: usize = 3;
@@ -36,7 +33,8 @@ const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05
 /// The version in which each request has its version.
 const MODERN: &str = "2026-07-28";
 
-type Reply = Result<Value, (i64, String)>;
+/// The error of a server that does not know the version of a request.
+const UNKNOWN_VERSION: i64 = -32_022;
 
 /// The time limit of a request, and whether its caller still waits.
 pub(super) struct Patience<'a> {
@@ -44,32 +42,40 @@ pub(super) struct Patience<'a> {
     pub withdrawn: &'a dyn Fn() -> bool,
 }
 
-/// A server that was started and has answered.
+/// A server that was started or reached, and has answered.
 #[derive(Debug)]
 pub(super) struct Connection {
     server: String,
-    process: Arc<Process>,
+    way: Way,
     shared: Arc<Shared>,
     next: AtomicU64,
     is_modern: AtomicBool,
 }
 
-#[derive(Debug, Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
-    /// Whether it said that its tools have changed.
-    is_stale: AtomicBool,
+/// How messages get to a server.
+#[derive(Debug)]
+enum Way {
+    /// Over the pipes of a child process.
+    Process(Arc<Process>),
+    /// Over HTTP.
+    Remote(Arc<Remote>),
 }
 
-#[derive(Debug, Default)]
-struct Waiting {
-    replies: HashMap<u64, Sender<Reply>>,
-    /// Why it ended.
-    ended: Option<String>,
-    unasked: usize,
-    unasked_bytes: usize,
-    /// Requests without an answer in time, since the last answer.
-    late: usize,
+impl Way {
+    /// Sends one message; `false` if it cannot take it.
+    fn send(&self, message: &Value, headers: Vec<(String, String)>) -> bool {
+        match self {
+            Self::Process(process) => process.send(message),
+            Self::Remote(remote) => remote.send(message, headers),
+        }
+    }
+
+    fn end(&self) {
+        match self {
+            Self::Process(process) => process.end(),
+            Self::Remote(remote) => remote.end(),
+        }
+    }
 }
 
 impl Connection {
@@ -95,7 +101,7 @@ impl Connection {
             move |heard| {
                 let Some(process) = ends.upgrade() else { return false };
                 let ended = match heard {
-                    Heard::Line(line) => hears.hear(line, &process),
+                    Heard::Line(line) => hears.hear(line, |answer| process.send(&answer)),
                     Heard::TooLong => Err(format!("it wrote a line of more than {MAX_LINE} bytes")),
                     Heard::Closed => Err("it closed its output".to_owned()),
                 };
@@ -112,46 +118,115 @@ impl Connection {
                 }
             },
         );
-        let connection = Self {
-            server: server.to_owned(),
-            process,
-            shared,
-            next: AtomicU64::new(1),
-            is_modern: AtomicBool::new(false),
-        };
+        let connection = Self::new(server, Way::Process(process), shared);
         connection.greet(patience)?;
         Ok(connection)
     }
 
+    /// Greets the server at an address.
+    ///
+    /// # Errors
+    /// It cannot be reached, or does not answer as a server does.
+    pub fn reach(server: &str, target: Target, patience: &Patience<'_>) -> Result<Self, Fault> {
+        let shared = Arc::<Shared>::default();
+        let remote = Remote::new(target, Arc::clone(&shared));
+        let remote = remote.map_err(|why| {
+            let server = server.to_owned();
+            Fault::Unreachable { server, why }
+        })?;
+        let connection = Self::new(server, Way::Remote(remote), shared);
+        connection.greet_remote(patience)?;
+        Ok(connection)
+    }
+
+    fn new(server: &str, way: Way, shared: Arc<Shared>) -> Self {
+        let (next, is_modern) = (AtomicU64::new(1), AtomicBool::new(false));
+        Self { server: server.to_owned(), way, shared, next, is_modern }
+    }
+
     /// Servers of both eras and older ones know `initialize`; the others say that they do not.
     fn greet(&self, patience: &Patience<'_>) -> Result<(), Fault> {
+        match self.initialize(patience) {
+            Err(Fault::Refused { .. }) => {
+                self.is_modern.store(true, Ordering::Relaxed);
+                self.discover(patience)?
+                    .map(|_| ())
+                    .ok_or_else(|| self.protocol(format!("it does not know version {MODERN}")))
+            }
+            greeted => greeted.map(|_| ()),
+        }
+    }
+
+    /// Over HTTP the newer version is tried first: older servers answer it with an error, and newer ones may answer an
+    /// older request as if it came within a session.
+    fn greet_remote(&self, patience: &Patience<'_>) -> Result<(), Fault> {
+        self.set_modern(true);
+        match self.discover(patience) {
+            Ok(Some(answer)) => {
+                if let (true, Way::Remote(remote)) = (has_news_of_tools(&answer), &self.way) {
+                    let id = self.next.fetch_add(1, Ordering::Relaxed);
+                    let params =
+                        json!({ "notifications": { "toolsListChanged": true }, "_meta": meta() });
+                    remote.listen(Some(request(id, "subscriptions/listen", &params)));
+                }
+                return Ok(());
+            }
+            // It knows older versions, or does not know what it was asked.
+            Ok(None) | Err(Fault::Refused { .. } | Fault::Protocol { .. }) => {}
+            Err(Fault::Http { status, .. }) if is_no_answer_to_newer(status) => {}
+            Err(fault) => return Err(fault),
+        }
+        self.set_modern(false);
+        let answer = self.initialize(patience)?;
+        if let (true, Way::Remote(remote)) = (has_news_of_tools(&answer), &self.way) {
+            remote.listen(None);
+        }
+        Ok(())
+    }
+
+    fn set_modern(&self, is_modern: bool) {
+        self.is_modern.store(is_modern, Ordering::Relaxed);
+        if let Way::Remote(remote) = &self.way {
+            remote.speak(is_modern.then_some(MODERN));
+        }
+    }
+
+    fn initialize(&self, patience: &Patience<'_>) -> Result<Value, Fault> {
         let hello = json!({
             "protocolVersion": LEGACY[0],
             "capabilities": {},
             "clientInfo": { "name": "vault-steward", "version": env!("CARGO_PKG_VERSION") },
         });
-        match self.request("initialize", hello, patience) {
-            Ok(answer) => {
-                let version = answer["protocolVersion"].as_str().unwrap_or_default();
-                if !LEGACY.contains(&version) {
-                    let version: String = version.chars().take(40).collect();
-                    return Err(self.protocol(format!("its version is {version:?}")));
-                }
-                let said = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-                self.process.send(&said);
-                Ok(())
-            }
-            Err(Fault::Refused { .. }) => {
-                self.is_modern.store(true, Ordering::Relaxed);
-                let answer = self.request("server/discover", json!({}), patience)?;
-                let versions = answer["supportedVersions"].as_array();
-                match versions.is_some_and(|known| known.iter().any(|one| one == MODERN)) {
-                    true => Ok(()),
-                    false => Err(self.protocol(format!("it does not know version {MODERN}"))),
-                }
-            }
-            Err(fault) => Err(fault),
+        let answer = self.request("initialize", hello, patience)?;
+        let version = answer["protocolVersion"].as_str().unwrap_or_default();
+        if !LEGACY.contains(&version) {
+            let version: String = version.chars().take(40).collect();
+            return Err(self.protocol(format!("its version is {version:?}")));
         }
+        if let Way::Remote(remote) = &self.way {
+            remote.speak(Some(version));
+        }
+        let said = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.way.send(&said, Vec::new());
+        Ok(answer)
+    }
+
+    /// What a modern server says of itself; `None` if it knows other versions only.
+    fn discover(&self, patience: &Patience<'_>) -> Result<Option<Value>, Fault> {
+        let ask = || self.request_with("server/discover", json!({}), Vec::new(), patience);
+        let answer = match ask() {
+            // Some refuse the first version that they see, and name this one.
+            Ok(Err(Failure::Refused { code: UNKNOWN_VERSION, supported, .. }))
+                if supported.iter().any(|one| one == MODERN) =>
+            {
+                ask()
+            }
+            answer => answer,
+        };
+        let answer = self.whole("server/discover", answer?)?;
+        let versions = answer["supportedVersions"].as_array();
+        let is_known = versions.is_some_and(|known| known.iter().any(|one| one == MODERN));
+        Ok(is_known.then_some(answer))
     }
 
     /// All its tools, as it describes them.
@@ -159,7 +234,7 @@ impl Connection {
     /// # Errors
     /// As [`Self::request`]; too many pages.
     pub fn tools(&self, patience: &Patience<'_>) -> Result<Vec<Value>, Fault> {
-        self.shared.is_stale.store(false, Ordering::Relaxed);
+        self.shared.is_listed();
         let (mut tools, mut cursor) = (Vec::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
@@ -184,34 +259,48 @@ impl Connection {
     /// As [`Self::request`].
     pub fn call(
         &self,
-        tool: &str,
+        tool: &Described,
         arguments: &Value,
         patience: &Patience<'_>,
     ) -> Result<Value, Fault> {
-        self.request("tools/call", json!({ "name": tool, "arguments": arguments }), patience)
+        let headers = match &self.way {
+            Way::Remote(_) => mirrored::headers(&tool.tool["inputSchema"], arguments),
+            Way::Process(_) => Vec::new(),
+        };
+        let params = json!({ "name": tool.name, "arguments": arguments });
+        let answer = self.request_with("tools/call", params, headers, patience)?;
+        self.whole("tools/call", answer)
     }
 
     /// Whether it said that its tools have changed since they were listed.
     pub fn is_stale(&self) -> bool {
-        self.shared.is_stale.load(Ordering::Relaxed)
+        self.shared.is_stale()
     }
 
     /// Why it ended, if it did.
     pub fn ended(&self) -> Option<String> {
-        self.shared.waiting().ended.clone()
+        self.shared.ended()
     }
 
     /// Asks it to end.
-    pub fn close(&self) {
+    fn close(&self) {
         self.shared.end("it is no longer needed");
-        self.process.close();
+        match &self.way {
+            Way::Process(process) => process.close(),
+            Way::Remote(remote) => remote.end(),
+        }
     }
 
     /// Gives it some time to end, then kills it.
     pub fn end(&self, patience: Duration) {
         self.close();
-        self.process.wait(patience);
-        self.process.end();
+        match &self.way {
+            Way::Process(process) => {
+                process.wait(patience);
+                process.end();
+            }
+            Way::Remote(remote) => remote.wait(patience),
+        }
     }
 
     /// Sends a request and waits for its answer.
@@ -221,9 +310,21 @@ impl Connection {
     fn request(
         &self,
         method: &str,
-        mut params: Value,
+        params: Value,
         patience: &Patience<'_>,
     ) -> Result<Value, Fault> {
+        let answer = self.request_with(method, params, Vec::new(), patience)?;
+        self.whole(method, answer)
+    }
+
+    /// The same, with these headers over HTTP; its answer as it is.
+    fn request_with(
+        &self,
+        method: &str,
+        mut params: Value,
+        headers: Vec<(String, String)>,
+        patience: &Patience<'_>,
+    ) -> Result<Reply, Fault> {
         let ended = |why| Fault::Ended { server: self.server.clone(), why };
         let late = || Fault::Late { server: self.server.clone(), seconds: patience.seconds };
         if self.is_modern.load(Ordering::Relaxed)
@@ -232,28 +333,16 @@ impl Connection {
             params.insert("_meta".to_owned(), meta());
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (sender, receiver) = mpsc::channel();
-        {
-            let mut waiting = self.shared.waiting();
-            if let Some(why) = &waiting.ended {
-                return Err(ended(why.clone()));
-            }
-            waiting.replies.insert(id, sender);
-        }
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let receiver = self.shared.expect(id).map_err(ended)?;
         let until = Instant::now() + Duration::from_secs(patience.seconds);
-        if !self.process.send(&message) {
-            self.shared.waiting().replies.remove(&id);
+        if !self.way.send(&request(id, method, &params), headers) {
+            self.shared.forget(id);
             return Err(self.ended().map_or_else(late, ended));
         }
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match receiver.recv_timeout(POLL.min(left)) {
-                Ok(Ok(result)) => return self.whole(result),
-                Ok(Err((code, message))) => {
-                    let (server, method) = (self.server.clone(), method.to_owned());
-                    return Err(Fault::Refused { server, method, code, message });
-                }
+                Ok(reply) => return Ok(reply),
                 Err(RecvTimeoutError::Disconnected) => {
                     let why = self.ended().unwrap_or_else(|| "it ended".to_owned());
                     return Err(ended(why));
@@ -262,27 +351,55 @@ impl Connection {
             }
             let is_withdrawn = (patience.withdrawn)();
             if is_withdrawn || left.is_zero() {
-                self.shared.waiting().replies.remove(&id);
-                self.process.send(&json!({
-                    "jsonrpc": "2.0",
-                    "method": "notifications/cancelled",
-                    "params": { "requestId": id, "reason": "no longer awaited" },
-                }));
+                self.shared.forget(id);
+                self.cancel(id);
                 if is_withdrawn {
                     return Err(Fault::Withdrawn);
                 }
                 // One that answers nobody any more will not begin to.
                 if self.shared.count_late() >= MAX_LATE {
                     self.shared.end("it did not answer several calls in time");
-                    self.process.end();
+                    self.way.end();
                 }
                 return Err(late());
             }
         }
     }
 
-    /// A result that is none yet asks for something that was not offered.
-    fn whole(&self, result: Value) -> Result<Value, Fault> {
+    /// Tells the server that nobody waits for an answer any more.
+    fn cancel(&self, id: u64) {
+        if let Way::Remote(remote) = &self.way {
+            // In the newer version this is all that tells the server.
+            remote.forget(id);
+            if self.is_modern.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+        let cancelled = json!({
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": { "requestId": id, "reason": "no longer awaited" },
+        });
+        self.way.send(&cancelled, Vec::new());
+    }
+
+    /// The result of a reply. One that is none yet asks for something that was not offered.
+    fn whole(&self, method: &str, reply: Reply) -> Result<Value, Fault> {
+        let server = || self.server.clone();
+        let result = match reply {
+            Ok(result) => result,
+            Err(Failure::Refused { code, message, .. }) => {
+                let (server, method) = (server(), method.to_owned());
+                return Err(Fault::Refused { server, method, code, message });
+            }
+            Err(Failure::Http { status, why }) => {
+                return Err(Fault::Http { server: server(), status, why });
+            }
+            Err(Failure::Unreachable(why)) => {
+                return Err(Fault::Unreachable { server: server(), why });
+            }
+            Err(Failure::Forgotten) => return Err(Fault::Forgotten(server())),
+        };
         match result["resultType"].as_str() {
             None | Some("complete") => Ok(result),
             Some(_) => Err(self.protocol("it asks for something before it answers".to_owned())),
@@ -296,78 +413,23 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.process.end();
+        self.way.end();
     }
 }
 
-impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the end of the server; the first reason counts.
-    fn end(&self, why: &str) {
-        let mut waiting = self.waiting();
-        waiting.ended.get_or_insert_with(|| why.to_owned());
-        // Whoever waits is told by the end of their channel.
-        waiting.replies.clear();
-    }
-
-    /// Counts a request without an answer in time.
-    fn count_late(&self) -> usize {
-        let mut waiting = self.waiting();
-        waiting.late += 1;
-        waiting.late
-    }
-
-    /// Takes one line.
-    ///
-    /// # Errors
-    /// Why the server has to be ended.
-    fn hear(&self, line: &[u8], process: &Process) -> Result<(), String> {
-        let message = serde_json::from_slice::<Map<String, Value>>(line).unwrap_or_default();
-        let id = message.get("id");
-        let mut waiting = self.waiting();
-        if let (Some(id), false) = (id.and_then(Value::as_u64), message.contains_key("method"))
-            && let Some(sender) = waiting.replies.remove(&id)
-        {
-            (waiting.unasked, waiting.unasked_bytes, waiting.late) = (0, 0, 0);
-            let _ = sender.send(reply(message));
-            return Ok(());
-        }
-        waiting.unasked += 1;
-        waiting.unasked_bytes += line.len();
-        if waiting.unasked > MAX_UNASKED || waiting.unasked_bytes > MAX_UNASKED_BYTES {
-            return Err("it sent too much that nobody asked for".to_owned());
-        }
-        drop(waiting);
-        match (message.get("method").and_then(Value::as_str), id) {
-            (Some("ping"), Some(id)) => {
-                process.send(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
-            }
-            // Sampling, roots and elicitation were not offered.
-            (Some(_), Some(id)) => {
-                let error = json!({ "code": -32601, "message": "not offered" });
-                process.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
-            }
-            (Some("notifications/tools/list_changed"), None) => {
-                self.is_stale.store(true, Ordering::Relaxed);
-            }
-            // Other notifications, and what is no message.
-            _ => {}
-        }
-        Ok(())
-    }
+fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-fn reply(mut message: Map<String, Value>) -> Reply {
-    match message.remove("error") {
-        Some(error) => {
-            let text = error["message"].as_str().unwrap_or("no reason given");
-            Err((error["code"].as_i64().unwrap_or_default(), text.chars().take(500).collect()))
-        }
-        None => Ok(message.remove("result").unwrap_or_default()),
-    }
+/// Whether it will say when its tools change.
+fn has_news_of_tools(answer: &Value) -> bool {
+    answer["capabilities"]["tools"]["listChanged"] == true
+}
+
+/// Whether an older server may answer a request of the newer version with this status.
+fn is_no_answer_to_newer(status: u16) -> bool {
+    // A redirect, a missing key and too many requests are about every request.
+    !matches!(status, 300..=399 | 401 | 403 | 407 | 429)
 }
 
 /// The `_meta` of a modern request.

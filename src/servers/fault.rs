@@ -20,9 +20,21 @@ pub enum Fault {
     /// The program or its script is in the vault.
     #[error("`{}` lies in the vault, where others write", .0.display())]
     InVault(PathBuf),
-    /// A value of `env` is kept elsewhere and is not there.
-    #[error("`env` of the server `{server}` names `{name}`, which is not there")]
+    /// A value of `env` or `headers` is kept elsewhere and is not there.
+    #[error("the settings of the server `{server}` name `{name}`, which is not there")]
     NoValue { server: String, name: String },
+    /// A value of `headers` cannot be one.
+    #[error("the header `{name}` of the server `{server}` cannot have this value")]
+    NoHeader { server: String, name: String },
+    /// No connection, or it broke.
+    #[error("the server `{server}` could not be reached: {why}")]
+    Unreachable { server: String, why: String },
+    /// It answered with a status of HTTP that is no answer.
+    #[error("the server `{server}` answered with HTTP status {status}: {why}")]
+    Http { server: String, status: u16, why: String },
+    /// It knows the session no more, and did nothing.
+    #[error("the server `{0}` has ended the session")]
+    Forgotten(String),
     /// Its folder cannot be made.
     #[error("the folder of the server `{server}` could not be made: {source}")]
     Place { server: String, source: io::Error },
@@ -69,6 +81,19 @@ impl Fault {
                 "`${env:X}` is a variable of the steward's, `${key:X}` a file beside its settings"
                     .to_owned()
             }
+            Self::NoHeader { .. } => "a header is one line of plain characters".to_owned(),
+            Self::Unreachable { server, .. } => format!(
+                "is the `url` of `[servers.{server}]` right? A port other than 443 takes a restart of the daemon"
+            ),
+            Self::Http { server, status: 401 | 403 | 407, .. } => format!(
+                "give it a key by `headers` under `[servers.{server}]`; a sign-in in the browser (OAuth) is not supported"
+            ),
+            Self::Http { server, status: 300..=399 | 404 | 405, .. } => {
+                format!(
+                    "is the `url` of `[servers.{server}]` that of an MCP server (streamable HTTP)?"
+                )
+            }
+            Self::Http { .. } | Self::Forgotten(_) => "try again later".to_owned(),
             Self::Place { .. } | Self::Store { .. } => "is the disk full?".to_owned(),
             Self::Start { .. } => "is the program installed, and executable?".to_owned(),
             Self::Ended { server, .. } | Self::Late { server, .. } => {

@@ -27,7 +27,8 @@ impl Servers {
             let Some(entry) = settings.entries.get(&server) else { continue };
             for (described, offer) in offers(&server, &tools).0 {
                 let is_allowed = entry.allow.contains(&described.name);
-                let foreign = Foreign { server: server.clone(), is_allowed };
+                let reaches_out = entry.reaches_out();
+                let foreign = Foreign { server: server.clone(), is_allowed, reaches_out };
                 all.push(self.definition(foreign, &described.name, &described.sha256, offer));
             }
         }

@@ -1,23 +1,29 @@
 //! Other people's MCP servers as tools: starting, asking and ending them.
 //!
 //! Floor 6. It makes [`Definition`](crate::tools::Definition)s of tools, and knows nothing of callers: `calls` judges each call like any other,
-//! and asks a person. Like hooks, servers come from the settings file alone.
+//! and asks a person. Like hooks, servers come from the settings file alone. A server is a program that we start, or one at an
+//! address that we reach over HTTP.
 //!
 //! Invariants: a server runs without a shell, confined where the system can, in a folder of ours, with few environment
 //! variables; it is started at its first use and ended when idle; everything that it sends has a limit, and beyond it
 //! the server is ended with all that it started. A tool is offered in the words in which a person has allowed it
 //! ([`pin`]); other words are withheld.
 //!
-//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `connection`, `slot` (one server over
-//! time), `answers`, this file, `foreign_tools`, [`fault`].
+//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `heard`,
+//! `mirrored` and `remote` (HTTP), `connection`, `slot` (one server over time), `answers`, this file, `foreign_tools`, [`fault`].
 
 mod answers;
 mod connection;
 pub mod fault;
 mod foreign_tools;
+mod heard;
+#[cfg(test)]
+mod http_tests;
+mod mirrored;
 pub mod offer;
 pub mod pin;
 mod process;
+mod remote;
 pub mod settings;
 mod slot;
 #[cfg(all(test, unix))]
@@ -52,7 +58,7 @@ const LAST: Duration = Duration::from_millis(300);
 /// A monotonic clock.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// A value of `env` that is kept elsewhere.
+/// A value of `env` or `headers` that is kept elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference<'a> {
     /// `${env:X}`: a variable of the steward's environment.
@@ -61,7 +67,27 @@ pub enum Reference<'a> {
     Key(&'a str),
 }
 
-/// Finds values of `env` that are kept elsewhere.
+impl<'a> Reference<'a> {
+    /// Reads what stands between `${` and `}`.
+    pub fn read(name: &'a str) -> Option<Self> {
+        match name.split_once(':')? {
+            ("env", name) => Some(Self::Environment(name)),
+            ("key", name) => Some(Self::Key(name)),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Reference<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Environment(name) => write!(f, "env:{name}"),
+            Self::Key(name) => write!(f, "key:{name}"),
+        }
+    }
+}
+
+/// Finds values of `env` and `headers` that are kept elsewhere.
 pub type Values = Box<dyn Fn(Reference<'_>) -> Option<String> + Send + Sync>;
 
 /// Where servers run, and what they must not see.
@@ -143,7 +169,7 @@ impl Servers {
         let is_other = |name: &str| {
             let process = |settings: &Settings| {
                 let entry = settings.entries.get(name).filter(|entry| entry.enabled)?;
-                Some((entry.line(), entry.env.clone(), entry.network))
+                Some((entry.line(), entry.env.clone(), entry.headers.clone(), entry.network))
             };
             process(&before) != process(&now)
         };
@@ -198,23 +224,38 @@ impl Servers {
         let _in_flight = InFlight::begin(&slot, &self.0.calls, MAX_CALLS)
             .ok_or_else(|| Fault::Busy(server.to_owned()))?;
         let pin = Pin::load(self.place(), server);
-        let known = slot.connected(&self.0, server, &entry, pin.as_ref(), withdrawn)?;
-        let now = known.tools.iter().find(|one| one.name == tool);
-        let why = match now {
-            Some(now) if now.sha256 == sha256 => None,
-            Some(_) => Some("the server describes it in other words than a person has allowed"),
-            None => Some("the server has no such tool any more"),
-        };
-        if let Some(why) = why {
-            slot.withhold(tool);
-            self.0.news.fetch_add(1, Ordering::Relaxed);
-            let (server, tool) = (server.to_owned(), tool.to_owned());
-            return Err(Fault::Withheld { server, tool, why: why.to_owned() });
-        }
         let patience = Patience { seconds: u64::from(entry.timeout_seconds), withdrawn };
-        let answer = known.connection.call(tool, arguments, &patience);
-        slot.used(&self.0, answer.as_ref().err());
-        answer
+        let once = || {
+            let known = slot.connected(&self.0, server, &entry, pin.as_ref(), withdrawn)?;
+            let tool = self.allowed_now(&slot, server, &known.tools, tool, sha256)?;
+            let answer = known.connection.call(tool, arguments, &patience);
+            slot.used(&self.0, answer.as_ref().err());
+            answer
+        };
+        match once() {
+            Err(Fault::Forgotten(_)) => once(),
+            answer => answer,
+        }
+    }
+
+    /// A tool as the server describes it now, if these are the words that a person has allowed.
+    fn allowed_now<'a>(
+        &self,
+        slot: &Slot,
+        server: &str,
+        tools: &'a [Described],
+        tool: &str,
+        sha256: &str,
+    ) -> Result<&'a Described, Fault> {
+        let why = match tools.iter().find(|one| one.name == tool) {
+            Some(now) if now.sha256 == sha256 => return Ok(now),
+            Some(_) => "the server describes it in other words than a person has allowed",
+            None => "the server has no such tool any more",
+        };
+        slot.withhold(tool);
+        self.0.news.fetch_add(1, Ordering::Relaxed);
+        let (server, tool) = (server.to_owned(), tool.to_owned());
+        Err(Fault::Withheld { server, tool, why: why.to_owned() })
     }
 
     /// Ends servers that were not used for ten minutes. To be called now and then; may block.

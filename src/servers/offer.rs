@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::mirrored;
 use crate::note::invisible::cleared;
 
 /// The longest name of a tool with its server's, in characters; what vendors of models accept.
@@ -75,6 +76,9 @@ impl Described {
             return Err("its arguments are no object".to_owned());
         }
         clear(&mut schema)?;
+        if let Some(why) = mirrored::fault(&schema) {
+            return Err(why);
+        }
         let size = schema.to_string().len();
         if size > MAX_SCHEMA {
             return Err(format!("its schema has {size} bytes, more than {MAX_SCHEMA}"));

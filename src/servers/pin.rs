@@ -18,7 +18,7 @@ use crate::hooks::places::at_home;
 /// The allowed tools of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
-    /// The command line.
+    /// The command line, or the address.
     pub command: Vec<String>,
     /// The SHA-256 of the program.
     pub program: Option<String>,
@@ -92,6 +92,12 @@ impl Pin {
         std::fs::remove_file(file(place, server)).is_ok()
     }
 
+    /// The names under which its tools are offered.
+    pub fn offered(&self, server: &str) -> Vec<String> {
+        let tools = self.tools.values().filter_map(|pinned| Described::read(&pinned.tool));
+        tools.filter_map(|tool| Some(tool.offer(server).ok()?.name)).collect()
+    }
+
     /// Whether it was made for this command line. Reads nothing.
     pub fn is_of(&self, entry: &ServerEntry) -> bool {
         self.command == entry.line()
@@ -126,8 +132,11 @@ fn file(place: &Path, server: &str) -> PathBuf {
     place.join(format!("{server}.json"))
 }
 
-/// The SHA-256 of the program; `None` if it cannot be read.
+/// The SHA-256 of the program; `None` if it cannot be read, or there is none.
 fn program(entry: &ServerEntry) -> Option<String> {
+    if entry.url.is_some() {
+        return None;
+    }
     let mut file = std::fs::File::open(at_home(&entry.command)).ok()?;
     let (mut hash, mut buffer) = (Sha256::new(), vec![0; 256 << 10]);
     loop {

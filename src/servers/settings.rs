@@ -5,11 +5,30 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use super::Reference;
+use crate::llm::endpoint::Address;
+
 /// The longest time limit of a call, in seconds.
 pub const MAX_SECONDS: u32 = 600;
 
 /// The longest name of a server, in characters.
 const MAX_NAME: usize = 32;
+
+/// Words in the names of variables and headers whose values are secrets.
+const SECRET: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL", "COOKIE"];
+
+/// Headers that belong to the protocol.
+const PROTOCOLS: [&str; 9] = [
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// The servers by name, read from the user's settings file alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,12 +39,19 @@ pub struct Settings {
     pub entries: BTreeMap<String, ServerEntry>,
 }
 
-/// An MCP server that the steward starts.
+/// An MCP server that the steward starts, or reaches over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {
-    /// The program, an absolute path or one that begins with `~/`.
+    /// The program, an absolute path or one that begins with `~/`; empty for a server at a `url`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
+    /// The address of a server that runs elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers of each request to it; `${env:X}` and `${key:X}` stand for values kept elsewhere.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
@@ -59,6 +85,8 @@ impl ServerEntry {
     pub fn new(command: impl Into<String>, args: Vec<String>) -> Self {
         Self {
             command: command.into(),
+            url: None,
+            headers: BTreeMap::new(),
             args,
             env: BTreeMap::new(),
             network: false,
@@ -68,12 +96,55 @@ impl ServerEntry {
         }
     }
 
-    /// The program and its arguments.
-    pub fn line(&self) -> Vec<String> {
-        std::iter::once(&self.command).chain(&self.args).cloned().collect()
+    /// A server at this address, and every other setting at its default.
+    pub fn remote(url: impl Into<String>) -> Self {
+        Self { url: Some(url.into()), ..Self::new("", Vec::new()) }
     }
 
-    fn fault(&self) -> Option<String> {
+    /// The program and its arguments, or the address: what a person has allowed.
+    pub fn line(&self) -> Vec<String> {
+        match &self.url {
+            Some(url) => vec![url.clone()],
+            None => std::iter::once(&self.command).chain(&self.args).cloned().collect(),
+        }
+    }
+
+    /// Whether what a call holds can leave this machine by it.
+    pub fn reaches_out(&self) -> bool {
+        self.network || self.url.is_some()
+    }
+
+    /// The values of `env` and `headers` that are kept elsewhere.
+    pub fn references(&self) -> Vec<Reference<'_>> {
+        let values = self.env.values().chain(self.headers.values());
+        let parts = values.flat_map(|value| value.split("${").skip(1));
+        let names = parts.filter_map(|part| Some(part.split_once('}')?.0));
+        names.filter_map(Reference::read).collect()
+    }
+
+    /// The TCP port of its address.
+    pub fn port(&self) -> Option<u16> {
+        Address::new(self.url.as_ref()?).ok()?.port()
+    }
+
+    /// What is wrong with it, for people.
+    pub fn fault(&self) -> Option<String> {
+        if !(1..=MAX_SECONDS).contains(&self.timeout_seconds) {
+            return Some(format!("`timeout_seconds` must be from 1 to {MAX_SECONDS}"));
+        }
+        match &self.url {
+            Some(url) => self.fault_at(url),
+            None => self.fault_of_command(),
+        }
+    }
+
+    fn fault_of_command(&self) -> Option<String> {
+        if self.command.is_empty() {
+            return Some("it needs a `command` or a `url`".to_owned());
+        }
+        if !self.headers.is_empty() {
+            return Some("`headers` are for a server at a `url`".to_owned());
+        }
         if !Path::new(&self.command).is_absolute() && !self.command.starts_with("~/") {
             let said = "must be an absolute path, or begin with `~/`: it is looked for nowhere";
             return Some(format!("the program `{}` {said}", self.command));
@@ -81,13 +152,55 @@ impl ServerEntry {
         if self.line().iter().chain(self.env.values()).any(|part| part.contains('\0')) {
             return Some("its command or `env` holds a NUL".to_owned());
         }
-        if !(1..=MAX_SECONDS).contains(&self.timeout_seconds) {
-            return Some(format!("`timeout_seconds` must be from 1 to {MAX_SECONDS}"));
-        }
         let is_wrong = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
         let wrong = self.env.keys().find(is_wrong);
         wrong.map(|name| format!("`{name}` is not the name of an environment variable"))
     }
+
+    fn fault_at(&self, url: &str) -> Option<String> {
+        if !self.command.is_empty() || !self.args.is_empty() || !self.env.is_empty() || self.network
+        {
+            return Some(
+                "`command`, `args`, `env` and `network` are for programs, not for a `url`"
+                    .to_owned(),
+            );
+        }
+        if let Err(why) = Address::new(url) {
+            return Some(format!("`url` {why}"));
+        }
+        for (name, value) in &self.headers {
+            let lower = name.to_ascii_lowercase();
+            if !is_token(name) {
+                return Some(format!("`{}` is not the name of a header", name.escape_debug()));
+            }
+            if PROTOCOLS.contains(&&*lower) || lower.starts_with("mcp-") {
+                return Some(format!("the header `{name}` belongs to the protocol"));
+            }
+            if value.chars().any(char::is_control) {
+                return Some(format!("the header `{name}` holds a control character"));
+            }
+            if is_secret(name) && !value.contains("${") {
+                return Some(format!(
+                    "the header `{name}` holds a secret: write `${{key:X}}` or `${{env:X}}` in its place"
+                ));
+            }
+        }
+        None
+    }
+}
+
+/// Whether a variable or a header of this name holds a secret.
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    // "PAT" is GitHub's word for a token, and a part of "path".
+    SECRET.iter().any(|word| name.contains(word))
+        || name.split(['_', '-']).any(|part| part == "PAT")
+}
+
+/// Whether it is a token of HTTP, such as the name of a header.
+pub(super) fn is_token(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(plain)
 }
 
 /// Whether a server can have this name. It stands before `__` in the names of tools.
@@ -130,4 +243,53 @@ fn checked<'de, D: Deserializer<'de>>(
         }
     }
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_server_is_a_program_or_an_address() {
+        let entry = |lines: &str| read(&format!("[s]\n{lines}\n"));
+        let good = entry(
+            "url = \"https://example.com/mcp/\"\nheaders = { Authorization = \"Bearer ${key:s}\", X = \"1\" }",
+        );
+        let good = good.expect("a good one").entries["s"].clone();
+        assert_eq!(
+            (good.port(), good.line()),
+            (Some(443), vec!["https://example.com/mcp/".to_owned()])
+        );
+        assert!(good.reaches_out());
+        assert!(entry("url = \"http://127.0.0.1:9000/mcp\"").is_ok());
+        for (lines, why) in [
+            ("", "needs a `command` or a `url`"),
+            ("url = \"http://example.com/mcp\"", "not encrypted"),
+            ("url = \"https://me:pass@example.com/mcp\"", "holds a name, a key"),
+            ("url = \"ftp://example.com\"", "not a web address"),
+            ("url = \"https://example.com\"\ncommand = \"/bin/cat\"", "are for programs"),
+            (
+                "url = \"https://example.com\"\nheaders = { Host = \"a\" }",
+                "belongs to the protocol",
+            ),
+            (
+                "url = \"https://example.com\"\nheaders = { Mcp-Name = \"a\" }",
+                "belongs to the protocol",
+            ),
+            (
+                "url = \"https://example.com\"\nheaders = { \"a b\" = \"a\" }",
+                "not the name of a header",
+            ),
+            ("url = \"https://example.com\"\nheaders = { X-Api-Key = \"sk-1\" }", "holds a secret"),
+            ("command = \"/bin/cat\"\nheaders = { X = \"1\" }", "for a server at a `url`"),
+        ] {
+            let error = entry(lines).expect_err(lines);
+            assert!(error.contains(why), "{lines}: {error}");
+            assert!(!error.contains("sk-1"), "{error}");
+        }
+    }
 }

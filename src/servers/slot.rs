@@ -14,6 +14,7 @@ use super::connection::{Connection, Patience};
 use super::fault::Fault;
 use super::offer::Described;
 use super::pin::Pin;
+use super::remote::Target;
 use super::settings::ServerEntry;
 use super::{Inner, Reference, START_SECONDS};
 use crate::hooks::places::{at_home, in_vault};
@@ -132,14 +133,20 @@ impl Slot {
         state: &mut State,
         withdrawn: &dyn Fn() -> bool,
     ) -> Result<Known, Fault> {
-        let command = command(all, server, entry)?;
-        let now = chrono::Utc::now().timestamp_micros();
-        let number = RUNS.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}-{now}-{number}", std::process::id());
-        let log = all.places.place.join(format!("{server}.log"));
         let patience = Patience { seconds: START_SECONDS, withdrawn };
-        let started = Connection::open(server, command, mark, &log, &patience)
-            .and_then(|connection| Ok((listed(&connection, &patience)?, connection)));
+        let opened = match &entry.url {
+            Some(url) => Connection::reach(server, target(all, server, url, entry)?, &patience),
+            None => {
+                let command = command(all, server, entry)?;
+                let now = chrono::Utc::now().timestamp_micros();
+                let number = RUNS.fetch_add(1, Ordering::Relaxed);
+                let mark = format!("{}-{now}-{number}", std::process::id());
+                let log = all.places.place.join(format!("{server}.log"));
+                Connection::open(server, command, mark, &log, &patience)
+            }
+        };
+        let started =
+            opened.and_then(|connection| Ok((listed(&connection, &patience)?, connection)));
         match started {
             Ok((tools, connection)) => {
                 let known = Known { connection: Arc::new(connection), tools };
@@ -163,6 +170,10 @@ impl Slot {
         state.used = now;
         match fault {
             None | Some(Fault::Refused { .. }) => state.failures = 0,
+            // It did nothing, and is asked again at once.
+            Some(Fault::Forgotten(_)) => {
+                state.running.take_if(|known| known.connection.ended().is_some());
+            }
             Some(_) => self.note_end(&mut state, now),
         }
     }
@@ -262,6 +273,16 @@ fn listed(connection: &Connection, patience: &Patience<'_>) -> Result<Vec<Descri
     Ok(connection.tools(patience)?.iter().filter_map(Described::read).collect())
 }
 
+/// The address of a server, with the values that its headers refer to.
+fn target(all: &Inner, server: &str, url: &str, entry: &ServerEntry) -> Result<Target, Fault> {
+    let value = |(name, value): (&String, &String)| match resolved(value, all) {
+        Ok(value) => Ok((name.clone(), value)),
+        Err(missing) => Err(Fault::NoValue { server: server.to_owned(), name: missing }),
+    };
+    let headers = entry.headers.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+    Target::new(url, &headers).map_err(|name| Fault::NoHeader { server: server.to_owned(), name })
+}
+
 /// The command, prepared: confined where the system can do it, in a folder of its own.
 fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fault> {
     let places = &all.places;
@@ -332,7 +353,7 @@ fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsStr
     environment
 }
 
-/// A value of `env` with the values that it refers to.
+/// A value of `env` or `headers` with the values that it refers to.
 ///
 /// # Errors
 /// The reference that leads nowhere.
@@ -340,11 +361,7 @@ fn resolved(value: &str, all: &Inner) -> Result<String, String> {
     let (mut text, mut rest) = (String::new(), value);
     while let Some((before, after)) = rest.split_once("${") {
         let Some((name, behind)) = after.split_once('}') else { break };
-        let reference = match name.split_once(':') {
-            Some(("env", name)) => Reference::Environment(name),
-            Some(("key", name)) => Reference::Key(name),
-            _ => return Err(name.to_owned()),
-        };
+        let reference = Reference::read(name).ok_or_else(|| name.to_owned())?;
         text.push_str(before);
         text.push_str(&(all.values)(reference).ok_or_else(|| name.to_owned())?);
         rest = behind;

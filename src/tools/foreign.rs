@@ -15,6 +15,8 @@ pub struct Foreign {
     pub server: String,
     /// Whether the settings let it be called without a question.
     pub is_allowed: bool,
+    /// Whether what a call holds can leave this machine by it.
+    pub reaches_out: bool,
 }
 
 /// What a call of such a tool does.

@@ -41,7 +41,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("qrcode", &["cli"]),
     ("regex_automata", &["index"]),
     ("rusqlite", &["store"]),
-    ("reqwest", &["llm"]),
+    ("reqwest", &["llm", "servers"]),
     ("rpassword", &["cli"]),
     ("rustls", &["llm"]),
     ("rustyline", &["cli"]),

@@ -197,11 +197,24 @@ for line in sys.stdin:
     if method == "initialize":
         assert message["params"]["clientCapabilities"]["fs"] == {"readTextFile": False, "writeTextFile": False}
         assert message["params"]["clientCapabilities"]["terminal"] is False
-        send({"id": number, "result": {"protocolVersion": 1, "agentCapabilities": {}}})
+        can = {"loadSession": True} if os.path.exists("loads") else {}
+        send({"id": number, "result": {"protocolVersion": 1, "agentCapabilities": can}})
     elif method == "session/new":
         cwd = message["params"]["cwd"]
         mcp = Mcp(message["params"]["mcpServers"][0])
+        with open("sessions", "a") as begun:
+            begun.write("begun\n")
         send({"id": number, "result": {"sessionId": "s1"}})
+    elif method == "session/load":
+        assert message["params"]["sessionId"] == "s1" and os.path.exists("loads")
+        if os.path.exists("forgets"):
+            send({"id": number, "error": {"code": -32002, "message": "no such session"}})
+            continue
+        mcp = Mcp(message["params"]["mcpServers"][0])
+        say("Replayed.")
+        with open("sessions", "a") as begun:
+            begun.write("loaded\n")
+        send({"id": number, "result": None})
     elif method == "session/prompt":
         threading.Thread(target=prompt, args=(number, message["params"]), daemon=True).start()
     elif method == "session/cancel":

@@ -111,6 +111,20 @@ impl Place {
         self.home.state().join("guests/helper")
     }
 
+    /// Ends the daemon, and starts another one.
+    fn restart(&mut self) {
+        self.daemon.signal(rustix::process::Signal::TERM);
+        assert_eq!(self.daemon.wait(Duration::from_secs(10)), Some(0));
+        until("the guest has ended with the daemon", || self.running() == 0);
+        self.daemon = self.home.serve(&self.vault);
+    }
+
+    /// The number of sessions that the script has begun.
+    fn sessions(&self) -> usize {
+        let begun = std::fs::read_to_string(self.guests().join("own/sessions"));
+        begun.unwrap_or_default().lines().count()
+    }
+
     /// The number of processes that run the script.
     fn running(&self) -> usize {
         let mark = self.vault.as_os_str().as_encoded_bytes();
@@ -247,18 +261,68 @@ fn it_is_cancelled_and_no_call_comes_after() {
 }
 
 #[test]
+fn its_session_goes_on_from_message_to_message() {
+    let test = "its_session_goes_on_from_message_to_message";
+    let Some(place) = Place::new(test, "", true) else { return };
+    place.say("hello").expect(0);
+    let mut client = place.client(false);
+    let prompt = |text: &str| json!({"sessionId": "1", "prompt": [{"type": "text", "text": text}]});
+    for _ in 0..30 {
+        // At once after the end of the one before.
+        let done = client.call("session/prompt", prompt("hello"))["result"].clone();
+        assert_eq!(done["stopReason"], "end_turn", "{done}");
+    }
+    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
+    assert!(!heard.contains("hello"), "the session knows it: {heard}");
+    assert_eq!(place.sessions(), 1);
+}
+
+#[test]
+fn a_yes_can_be_taken_back() {
+    let test = "a_yes_can_be_taken_back";
+    let Some(place) = Place::new(test, "", true) else { return };
+    place.say("hello").expect(0);
+    let steward = |arguments: &[&str]| place.home.run_in(&place.vault, arguments);
+    let list = steward(&["approvals", "list"]).expect(0).stdout;
+    assert!(list.contains("the agent `helper` answers") && list.contains("guest.py"), "{list}");
+    steward(&["approvals", "revoke", "helper"]).expect(0);
+    let run = place.chat(&["--conversation", "1", "hello"]).expect(1);
+    assert!(run.stderr.contains("nobody has agreed that it answers"), "{run:?}");
+    until("its process has ended", || place.running() == 0);
+    let again = steward(&["approvals", "revoke", "helper"]).expect(1);
+    assert!(again.stderr.contains("no agent `helper` was let answer"), "{again:?}");
+}
+
+#[test]
 fn it_hears_the_history_after_a_restart() {
     let test = "it_hears_the_history_after_a_restart";
     let Some(mut place) = Place::new(test, "", true) else { return };
     place.say("hello").expect(0);
-    place.chat(&["--conversation", "1", "history"]).expect(0);
-    place.daemon.signal(rustix::process::Signal::TERM);
-    assert_eq!(place.daemon.wait(Duration::from_secs(10)), Some(0));
-    until("the guest has ended with the daemon", || place.running() == 0);
-    place.daemon = place.home.serve(&place.vault);
+    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
+    assert!(!heard.contains("hello"), "the session knows it: {heard}");
+    place.restart();
     let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
     assert!(heard.contains("User: hello\n"), "{heard}");
     assert!(heard.contains("Answer: Hello from the guest.\nUser: history\n"), "{heard}");
+}
+
+#[test]
+fn a_session_that_its_guest_can_load_goes_on_after_a_restart() {
+    let test = "a_session_that_its_guest_can_load_goes_on_after_a_restart";
+    let Some(mut place) = Place::new(test, "", true) else { return };
+    let own = place.guests().join("own");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("loads"), "").unwrap();
+    place.say("hello").expect(0);
+    place.restart();
+    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
+    assert!(!heard.contains("hello") && !heard.contains("Replayed"), "{heard}");
+    assert_eq!(std::fs::read_to_string(own.join("sessions")).unwrap(), "begun\nloaded\n");
+    // One that the guest has forgotten is begun anew.
+    std::fs::write(own.join("forgets"), "").unwrap();
+    place.restart();
+    let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
+    assert!(heard.contains("User: hello\n"), "{heard}");
 }
 
 #[test]

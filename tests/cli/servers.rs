@@ -370,6 +370,52 @@ fn who_may_call_a_foreign_tool_is_judged_like_for_any_other() {
     assert!(settings.contains("(hidden)") && !settings.contains("canary"), "{settings}");
 }
 
+#[test]
+fn an_always_holds_until_the_tool_changes_and_not_with_network() {
+    let test = "an_always_holds_until_the_tool_changes_and_not_with_network";
+    let Some(ground) = Ground::new(test, "") else { return };
+    ground.allow();
+    let connect = |scope: &str, approvals: bool| {
+        let token = ground.steward(&["token", "--scope", scope]).expect(0).stdout;
+        let mut client = Client::connect(ground.daemon.port(), token.trim_end()).unwrap();
+        let capabilities = json!({"_meta": {"vault": {"approvals": approvals}}});
+        client
+            .call("initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities}));
+        client
+    };
+    let (mut agent, mut person) = (connect("client", false), connect("person", true));
+    let greet = json!({"name": "mine__do", "arguments": {"what": "greet", "where": "you"}});
+    let mut answered = |agent: &mut Client, option: &str| {
+        let asked = agent.ask("tools/call", greet.clone());
+        let question = person.read();
+        let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome});
+        person.send(&answer.to_string());
+        agent.answer(asked);
+        question["params"]["options"].clone()
+    };
+    let options = answered(&mut agent, "allow_always");
+    assert_eq!(options[1]["name"], "Always allow mine__do", "{options}");
+    for where_to in ["you", "them"] {
+        let other = json!({"name": "mine__do", "arguments": {"what": "greet", "where": where_to}});
+        let answer = agent.call("tools/call", other)["result"].clone();
+        assert_eq!(text(&answer), format!("hello {where_to}"), "not asked again: {answer}");
+    }
+    let list = ground.steward(&["approvals", "list"]).expect(0).stdout;
+    assert!(list.contains("mine__do, by"), "{list}");
+    // Allowed in other words it is another tool.
+    describe(&ground.home, &[tool("do", "Does something else")]);
+    ground.steward(&["servers", "allow", "mine", "--yes"]).expect(0);
+    let list = ground.steward(&["approvals", "list"]).expect(0).stdout;
+    assert!(!list.contains("mine__do"), "{list}");
+    let script = ground.home.path("elsewhere/server/server.py");
+    ground.home.write_config(&section(&ground.python, &script, "network = true"));
+    let begun = Instant::now();
+    while answered(&mut agent, "reject_once").as_array().unwrap().len() > 2 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the settings are taken");
+    }
+}
+
 /// One message of an MCP client over HTTP.
 fn posted(port: u16, token: &str, method: &str) -> String {
     use std::io::{Read as _, Write as _};
@@ -440,10 +486,16 @@ fn servers_of_other_programs_are_imported() {
         r#"{ "mcpServers": {
             "My Files": { "command": "/bin/cat", "args": ["-u"],
                 "env": { "API_TOKEN": "canary-1", "DEBUG": "1", "OTHER": "${env:HOME}" } },
-            "remote": { "url": "https://example.com/mcp" } } }"#,
+            "remote": { "type": "http", "url": "https://example.com/mcp",
+                "headers": { "Authorization": "Bearer canary-2", "X-Region": "eu" } },
+            "asked": { "url": "https://example.com/mcp", "headers": { "X-Key": "${API_KEY}" } },
+            "plain": { "url": "http://example.com/mcp" },
+            "old": { "type": "sse", "url": "https://example.com/sse" } } }"#,
     );
-    assert_eq!(claude["added"], json!(["my-files"]), "{claude}");
-    assert_eq!(claude["leftOut"].as_array().unwrap().len(), 1, "{claude}");
+    assert_eq!(claude["added"], json!(["asked", "my-files", "remote"]), "{claude}");
+    let left_out = claude["leftOut"].to_string();
+    assert!(left_out.contains("`plain`: `url` is not encrypted"), "{left_out}");
+    assert!(left_out.contains("`old`: it uses the transport HTTP+SSE"), "{left_out}");
     let code = import(
         "mcp.json",
         "{ // mine\n \"servers\": { \"code\": { \"type\": \"stdio\", \"command\": \"/bin/cat\", \
@@ -453,18 +505,30 @@ fn servers_of_other_programs_are_imported() {
     let zed =
         import("zed.json", r#"{"context_servers": {"zed": {"command": {"path": "/bin/cat"}}}}"#);
     assert_eq!(zed["added"], json!(["zed"]), "{zed}");
-    let codex = import("config.toml", "[mcp_servers.codex]\ncommand = \"/bin/cat\"\n");
-    assert_eq!(codex["added"], json!(["codex"]), "{codex}");
+    let codex = import(
+        "config.toml",
+        "[mcp_servers.codex]\ncommand = \"/bin/cat\"\n[mcp_servers.far]\nurl = \"https://example.com/mcp\"\n\
+         bearer_token_env_var = \"FAR_TOKEN\"\n",
+    );
+    assert_eq!(codex["added"], json!(["codex", "far"]), "{codex}");
     let settings = std::fs::read_to_string(home.config_file()).unwrap();
     assert!(!settings.contains("canary"), "{settings}");
     assert!(settings.contains("API_TOKEN = \"${key:my-files.API_TOKEN}\""), "{settings}");
     assert!(settings.contains("DEBUG = \"1\"") && settings.contains("${env:HOME}"), "{settings}");
+    for header in [
+        "Authorization = \"Bearer ${key:remote.Authorization}\"",
+        "X-Region = \"eu\"",
+        "X-Key = \"${env:API_KEY}\"",
+        "Authorization = \"Bearer ${env:FAR_TOKEN}\"",
+    ] {
+        assert!(settings.contains(header), "{header}: {settings}");
+    }
     let key = home.config_file().with_file_name("keys").join("my-files.API_TOKEN");
     assert_eq!(std::fs::read_to_string(&key).unwrap(), "canary-1\n");
     use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(std::fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     let list = steward(&["--json", "servers", "list"]).expect(0).json();
-    assert_eq!(list["servers"].as_array().unwrap().len(), 4, "{list}");
+    assert_eq!(list["servers"].as_array().unwrap().len(), 7, "{list}");
     steward(&["servers", "remove", "plain"]).expect(0);
     let again = steward(&["servers", "remove", "plain"]).expect(1);
     assert!(again.stderr.contains("there is no server `plain`"), "{again:?}");
@@ -474,10 +538,99 @@ fn servers_of_other_programs_are_imported() {
         (&["servers", "add", "x", "--", "no-such-program"], "there is no program"),
         (&["servers", "show", "nowhere"], "there is no server `nowhere`"),
         (&["servers", "show", "codex"], "the server `codex`"),
+        (&["servers", "log", "far"], "runs elsewhere and has no log"),
+        (&["servers", "add", "x", "--url", "http://example.com/mcp"], "is not encrypted"),
+        (&["servers", "add", "x", "--url", "https://a.b/mcp", "--header", "X"], "not NAME: VALUE"),
+        (&["servers", "add", "x", "--url", "https://a.b/mcp", "--", "/bin/cat"], "cannot be used"),
+        (&["servers", "add", "x"], "needs <COMMAND>"),
     ] {
         let run = steward(arguments);
         assert!(run.code != 0 && run.stderr.contains(message), "{arguments:?}: {run:?}");
     }
+}
+
+/// The example of docs/servers.md, served over HTTP by the package of the official SDK.
+const OVER_HTTP: &str = r#"
+import runpy, socket, sys
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+
+MCPServer.run = lambda self: None
+server = runpy.run_path(sys.argv[1])["server"]
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+uvicorn.Server(config).run(sockets=[listener])
+"#;
+
+/// A server over HTTP, ended with the test.
+struct Site(std::process::Child);
+
+impl Site {
+    fn start(python: &str) -> (Self, u16) {
+        use std::io::BufRead as _;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/servers/words.py");
+        let mut command = std::process::Command::new(python);
+        let child = command.args(["-c", OVER_HTTP, script]).stdout(std::process::Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        let mut port = String::new();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        said.read_line(&mut port).unwrap();
+        (Self(child), port.trim().parse().unwrap())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_over_http_is_added_allowed_and_used_like_a_program() {
+    let test = "a_server_over_http_is_added_allowed_and_used_like_a_program";
+    let Ok(python) = std::env::var("STEWARD_TEST_MCP_PYTHON") else {
+        return crate::machine::missing(test, "the package `mcp` for Python");
+    };
+    let (site, port) = Site::start(&python);
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    let steward = |arguments: &[&str]| home.run_in(&vault, arguments);
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let header = ["--header", "Authorization: Bearer sk-canary", "--header", "X-Region: eu"];
+    let add = [&["servers", "add", "words", "--url", &url][..], &header].concat();
+    let added = steward(&add).expect(0).stdout;
+    assert!(added.contains("a secret is in") && !added.contains("canary"), "{added}");
+    let settings = std::fs::read_to_string(home.config_file()).unwrap();
+    assert!(settings.contains("Bearer ${key:words.Authorization}"), "{settings}");
+    assert!(!settings.contains("canary") && !settings.contains("command"), "{settings}");
+    let shown = steward(&["servers", "show", "words"]).expect(0).stdout;
+    assert!(shown.contains("Counts the words") && shown.contains("leaves this machine"), "{shown}");
+    assert!(shown.contains(&url), "{shown}");
+    steward(&["servers", "allow", "words", "--yes"]).expect(0);
+
+    // The daemon is confined, and may connect to the ports of the settings that it starts with.
+    let daemon = home.serve(&vault);
+    let asked = steward(&["call", "words__count_words", r#"{"text": "one two"}"#]).expect(1);
+    assert!(asked.stderr.contains("approval") || asked.stderr.contains("--yes"), "{asked:?}");
+    let call = ["call", "words__count_words", r#"{"text": "one two three"}"#, "--yes"];
+    assert_eq!(steward(&call).expect(0).stdout, "3\n");
+    let mut person = client(&home, &vault, &daemon);
+    let settings = person.call("_vault/settings/get", json!({})).to_string();
+    assert!(settings.contains("(hidden)") && settings.contains("${key:words"), "{settings}");
+    let doctor = steward(&["doctor"]).stdout;
+    assert!(!doctor.contains("which is not there"), "{doctor}");
+    drop(site);
+    let gone = steward(&call).expect(1);
+    assert!(gone.stderr.contains("could not be reached"), "{gone:?}");
+    let audit = steward(&["--json", "audit"]).expect(0).stdout;
+    assert!(audit.contains("could not be reached") && !audit.contains("canary"), "{audit}");
+    drop(daemon);
+    std::fs::remove_file(home.config_file().with_file_name("keys").join("words.Authorization"))
+        .unwrap();
+    let doctor = steward(&["doctor"]).stdout;
+    assert!(doctor.contains("`${key:words.Authorization}`, which is not there"), "{doctor}");
 }
 
 /// The ten lines of docs/servers.md, with the package of the official SDK.

@@ -1,5 +1,6 @@
-//! The conformance suite of the Model Context Protocol, over both transports and for both eras. This folder has what
-//! it takes from npm, what it lacks (`bridge.mjs`), and what does not pass, with the reasons. The feature
+//! The conformance suite of the Model Context Protocol, for both eras: of the server over both transports, and of the
+//! client of other people's servers over HTTP (`client.mjs`, which is the program as a person uses it). This folder has
+//! what it takes from npm, what it lacks (`bridge.mjs`), and what does not pass, with the reasons. The feature
 //! `conformance` and a variable give the program the tools, resources and prompts that the suite wants of a server.
 //! `scripts/test` installs the suite, says by `STEWARD_TEST_CONFORMANCE` where, and runs this.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::ground::Ground;
+use crate::home::Home;
 use crate::machine::missing;
 
 const SETS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -92,6 +94,29 @@ impl Drop for Ending {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// The suite is the server, and runs the program as its client.
+#[test]
+fn the_conformance_suite_passes_for_the_client_over_http() {
+    let test = "the_conformance_suite_passes_for_the_client_over_http";
+    let Some(suite) = Suite::find(test) else { return };
+    let home = Home::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    let client = format!("{} {}", suite.node.display(), data.join("client.mjs").display());
+    for (set, passed) in SETS.into_iter().zip(["sse-retry", "http-custom-headers"]) {
+        let mut run = Command::new(&suite.node);
+        run.env_clear().env("HOME", home.path("home")).env("PATH", "/usr/bin:/bin");
+        run.env("STEWARD", env!("CARGO_BIN_EXE_steward")).env("TMPDIR", home.path("elsewhere"));
+        run.arg(&suite.program).args(["client", "--command", &client, "--requirements", set]);
+        run.arg("--expected-failures").arg(data.join(format!("client-{set}.yml")));
+        run.arg("-o").arg(home.path("checks")).current_dir(home.path("home"));
+        let output = run.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let wrong = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{set}:\n{said}{wrong}");
+        assert!(said.contains(&format!("✓ {passed}")), "it ran: {said}");
     }
 }
 

@@ -143,20 +143,31 @@ fn starting(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// How much later the first piece of an answer comes by `steward acp` than by the WebSocket.
-fn thinking(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
-    const PIECE: &str = "agent_message_chunk";
+/// What the first piece of an answer holds.
+pub const PIECE: &str = "agent_message_chunk";
+
+/// A model that answers at once, and the settings that name it.
+///
+/// # Errors
+/// No port is free.
+pub fn model() -> Result<String> {
     let model = TcpListener::bind(("127.0.0.1", 0))?;
+    let address = model.local_addr()?;
     let settings = format!(
         "[conversation]\ntitles_by_model = false\n[models]\nchain = [\"own/m\"]\n\
-         [models.providers.own]\nwire = \"chat\"\nbase_url = \"http://{}\"\nkey = \"optional\"\n",
-        model.local_addr()?
+         [models.providers.own]\nwire = \"chat\"\nbase_url = \"http://{address}\"\nkey = \"optional\"\n",
     );
     std::thread::spawn(move || {
         for stream in model.incoming().flatten() {
             std::thread::spawn(move || says_hello(stream));
         }
     });
+    Ok(settings)
+}
+
+/// How much later the first piece of an answer comes by `steward acp` than by the WebSocket.
+fn thinking(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
+    let settings = model()?;
     let home = Home::with(ground.scratch, &settings)?;
     let daemon = Daemon::start(ground.steward, &ground.vault, &home)?;
     daemon.rest();

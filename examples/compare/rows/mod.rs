@@ -10,6 +10,7 @@ pub mod listing;
 pub mod many;
 pub mod memory;
 pub mod naming;
+pub mod outside;
 pub mod plugin;
 pub mod query;
 pub mod reading;

@@ -11,10 +11,13 @@ use std::process::{Command, Stdio};
 
 use super::checks::Checks;
 use crate::cli::service;
+use crate::config::folders::Folders;
+use crate::config::keyring::Keyring;
 use crate::config::outside::{OutsideProgram, programs};
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, vendor_keys};
 use crate::daemon::confine;
 use crate::protocol::status::ConfinementState;
+use crate::servers::Reference;
 
 /// The oldest Node for which the usual servers and agents are written.
 const NODE: u32 = 18;
@@ -26,7 +29,14 @@ const FIRST_LINE: u64 = 256;
 const OF_NODE: [&str; 4] = ["node", "npx", "npm", "tsx"];
 
 /// Checks each program, and that an installed service of the vault can run them.
-pub(super) fn look(config: &Config, environment: &Environment, root: &Path, checks: &mut Checks) {
+pub(super) fn look(
+    config: &Config,
+    environment: &Environment,
+    folders: &Folders,
+    root: &Path,
+    checks: &mut Checks,
+) {
+    values(config, environment, folders, root, checks);
     let programs = programs(config);
     let mut needs_node = None;
     for program in &programs {
@@ -43,15 +53,14 @@ pub(super) fn look(config: &Config, environment: &Environment, root: &Path, chec
     if let Some(program) = needs_node {
         node(program, environment, checks);
     }
-    if programs.iter().any(|program| program.is_held_in) {
+    let held: Vec<&str> =
+        programs.iter().filter(|it| it.is_held_in).map(|it| it.part.as_str()).collect();
+    if !held.is_empty() {
         let possible = confine::possible();
         if possible.state == ConfinementState::NotPossible {
             checks.warn(
                 "programs",
-                format!(
-                    "nothing here holds in the agents of others: {}",
-                    possible.lacks.join("; ")
-                ),
+                format!("nothing here confines {}: {}", held.join(", "), possible.lacks.join("; ")),
                 "they can do what you can; use those that you trust",
             );
         }
@@ -68,6 +77,37 @@ pub(super) fn look(config: &Config, environment: &Environment, root: &Path, chec
             ),
             "`steward service install` writes the unit anew without this limit",
         );
+    }
+}
+
+/// Checks that the values are there which the servers' settings refer to.
+fn values(
+    config: &Config,
+    environment: &Environment,
+    folders: &Folders,
+    root: &Path,
+    checks: &mut Checks,
+) {
+    let keyring = config.models.keyring.then(|| Keyring::new(environment, Some(root)));
+    for (name, entry) in config.servers.entries.iter().filter(|(_, entry)| entry.enabled) {
+        for reference in entry.references() {
+            let found = match reference {
+                Reference::Environment(name) => Ok(environment.get(name).is_some()),
+                Reference::Key(name) => {
+                    vendor_keys::named(name, environment, folders, keyring.as_ref())
+                        .map(|key| key.is_some())
+                }
+            };
+            let (says, hint) = match found {
+                Ok(true) => continue,
+                Ok(false) => (
+                    format!("the server `{name}` names `${{{reference}}}`, which is not there"),
+                    "`key:X` is the file `keys/X` beside the settings".to_owned(),
+                ),
+                Err(error) => (format!("the server `{name}`: {error}"), error.hint()),
+            };
+            checks.warn("servers", says, hint);
+        }
     }
 }
 

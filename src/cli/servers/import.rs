@@ -5,20 +5,15 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{ServerEntry, add, entry, next, settings};
+use super::{ServerEntry, add, entry, next, secrets, settings};
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::config::foreign::{self, Language};
-use crate::config::vendor_keys;
-use crate::llm::key::Key;
 use crate::servers::settings::nearest_name;
 
 /// The sections in which programs have their servers: Claude and Cursor, VS Code, Zed, Codex.
 const SECTIONS: [&str; 4] = ["mcpServers", "servers", "context_servers", "mcp_servers"];
-
-/// Words in the names of variables whose values are secrets.
-const SECRET: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL", "PAT"];
 
 /// Adds the servers of the file. Secrets go into key files.
 pub(super) fn run(
@@ -46,25 +41,25 @@ pub(super) fn run(
             left_out.push(format!("`{name}`: there is one already"));
             continue;
         }
-        match read(session, theirs) {
-            Ok(mut entry) => {
-                entry.network = network;
-                keys.append(&mut secrets(&name, &mut entry));
+        let read = read(session, theirs).and_then(|mut entry| {
+            entry.network = network && entry.url.is_none();
+            let keys = secrets::taken(&name, &mut entry);
+            entry.fault().map_or(Ok((entry, keys)), Err)
+        });
+        match read {
+            Ok((entry, mut its_keys)) => {
+                keys.append(&mut its_keys);
                 entries.insert(name, entry);
             }
             Err(why) => left_out.push(format!("`{name}`: {why}")),
         }
     }
     // The keys first: an entry without its key would not work.
-    for (key, value) in &keys {
-        vendor_keys::store(&session.folders, key, value)?;
-    }
+    let stored = secrets::store(session, &keys)?;
     add(session, &entries)?;
     let mut lines = vec![format!("added {} servers to {}", entries.len(), settings(session))];
     lines.extend(entries.keys().map(|name| next(name)));
-    lines.extend(keys.iter().map(|(key, _)| {
-        format!("a secret is in {}", vendor_keys::file(&session.folders, key).display())
-    }));
+    lines.extend(stored);
     lines.extend(left_out.iter().map(|why| format!("left out: {why}")));
     let names: Vec<&String> = entries.keys().collect();
     let keys: Vec<&String> = keys.iter().map(|(key, _)| key).collect();
@@ -80,7 +75,7 @@ fn read(session: &Session, theirs: &Map<String, Value>) -> Result<ServerEntry, S
     };
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let Some(command) = command.and_then(text) else {
-        return Err("it is no program of this machine".to_owned());
+        return remote(theirs);
     };
     let args = theirs.get("args").and_then(Value::as_array).into_iter().flatten();
     let line: Vec<String> = std::iter::once(command)
@@ -91,8 +86,46 @@ fn read(session: &Session, theirs: &Map<String, Value>) -> Result<ServerEntry, S
         return Err(format!("`{asks}` has to be filled in; add it by hand"));
     }
     let mut entry = entry(session, &line).map_err(|failure| failure.message)?;
-    let env = theirs.get("env").and_then(Value::as_object).into_iter().flatten();
-    for (name, value) in env {
+    entry.env = values(theirs.get("env"))?;
+    entry.enabled = is_enabled(theirs);
+    Ok(entry)
+}
+
+/// A server at an address.
+fn remote(theirs: &Map<String, Value>) -> Result<ServerEntry, String> {
+    // Gemini CLI has two names for it; under `url` it has the older transport.
+    let url = ["httpUrl", "url", "serverUrl"].iter().find_map(|key| theirs.get(*key)?.as_str());
+    let url = url.ok_or("it has neither a command nor an address")?;
+    if theirs.get("type").or(theirs.get("transport")).is_some_and(|kind| kind == "sse") {
+        return Err("it uses the transport HTTP+SSE of 2024, which is not supported".to_owned());
+    }
+    let mut entry = ServerEntry::remote(rewritten(url));
+    if url.contains("${") {
+        return Err(format!("`{url}` has to be filled in; add it by hand"));
+    }
+    // Codex names the variable with a token, and headers by two names.
+    for key in ["headers", "http_headers"] {
+        entry.headers.append(&mut values(theirs.get(key))?);
+    }
+    for (name, variable) in values(theirs.get("env_http_headers"))? {
+        entry.headers.insert(name, format!("${{env:{variable}}}"));
+    }
+    if let Some(variable) = theirs.get("bearer_token_env_var").and_then(Value::as_str) {
+        entry.headers.insert("Authorization".to_owned(), format!("Bearer ${{env:{variable}}}"));
+    }
+    entry.enabled = is_enabled(theirs);
+    Ok(entry)
+}
+
+fn is_enabled(theirs: &Map<String, Value>) -> bool {
+    theirs.get("disabled") != Some(&Value::Bool(true))
+        && theirs.get("enabled") != Some(&Value::Bool(false))
+}
+
+/// The values of an object, with references as the steward has them.
+fn values(theirs: Option<&Value>) -> Result<BTreeMap<String, String>, String> {
+    let mut all = BTreeMap::new();
+    for (name, value) in theirs.and_then(Value::as_object).into_iter().flatten() {
         let value = match value {
             Value::String(value) => rewritten(value),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
@@ -101,38 +134,21 @@ fn read(session: &Session, theirs: &Map<String, Value>) -> Result<ServerEntry, S
         if value.replace("${env:", "").contains("${") {
             return Err(format!("`{name}` has to be filled in; add it by hand"));
         }
-        entry.env.insert(name.clone(), value);
+        all.insert(name.clone(), value);
     }
-    entry.enabled = theirs.get("disabled") != Some(&Value::Bool(true))
-        && theirs.get("enabled") != Some(&Value::Bool(false));
-    Ok(entry)
+    Ok(all)
 }
 
 /// The variables that programs put in: `${env:X}` of Cursor and VS Code, `${X}` of Claude Code, the home folder.
 fn rewritten(text: &str) -> String {
     let mut text = text.replace("${userHome}", "~").replace("${HOME}", "~");
-    if let Some(name) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+    if let Some((before, rest)) = text.split_once("${")
+        && let Some(name) = rest.strip_suffix('}')
+    {
         let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         if !name.is_empty() && name.chars().all(plain) {
-            text = format!("${{env:{name}}}");
+            text = format!("{before}${{env:{name}}}");
         }
     }
     text
-}
-
-/// Replaces the secrets of an entry by references; returns them with the names of their key files.
-fn secrets(server: &str, entry: &mut ServerEntry) -> Vec<(String, Key)> {
-    let mut keys = Vec::new();
-    for (name, value) in &mut entry.env {
-        let is_secret = SECRET.iter().any(|word| name.to_ascii_uppercase().contains(word));
-        if !is_secret || value.starts_with("${") {
-            continue;
-        }
-        let file = format!("{server}.{name}");
-        if let (Ok(key), true) = (Key::new(value), vendor_keys::is_file_name(&file)) {
-            *value = format!("${{key:{file}}}");
-            keys.push((file, key));
-        }
-    }
-    keys
 }

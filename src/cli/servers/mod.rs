@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "logs of servers, in the state folder")]
 
 mod import;
+mod secrets;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,13 +14,16 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::keeping::agreed;
+use super::key;
 use super::output::Output;
+use super::policy;
 use super::reach;
 use super::session::Session;
 use crate::config::change;
 use crate::config::file;
 use crate::config::foreign::{ForeignFile, Language};
 use crate::daemon::tool_servers;
+use crate::llm::key::Key;
 use crate::note::path::visible_lines;
 use crate::servers::offer::{Described, Offer, offers, shown};
 use crate::servers::pin::{Differences, Pin};
@@ -44,7 +48,7 @@ pub struct ServersArguments {
 pub enum ServersAction {
     /// List the servers in the settings
     List,
-    /// Start a server, and show its tools and what is new about them
+    /// Start or reach a server, and show its tools and what is new about them
     Show {
         /// The server
         name: String,
@@ -62,13 +66,27 @@ pub enum ServersAction {
         /// Its name, which stands before the names of its tools
         name: String,
         /// An environment variable for it: NAME=VALUE
-        #[arg(long, value_name = "NAME=VALUE")]
+        #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
         env: Vec<String>,
         /// Let it open network connections
-        #[arg(long)]
+        #[arg(long, conflicts_with = "url")]
         network: bool,
+        /// The address of a server that runs elsewhere
+        #[arg(long)]
+        url: Option<String>,
+        /// A header of each request to it; a secret goes into a key file
+        #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+        header: Vec<String>,
+        /// Read a key from a prompt or from stdin, to be sent as `Authorization: Bearer`
+        #[arg(long, requires = "url")]
+        key: bool,
         /// The program and its arguments
-        #[arg(last = true, required = true, value_name = "COMMAND")]
+        #[arg(
+            last = true,
+            required_unless_present = "url",
+            conflicts_with = "url",
+            value_name = "COMMAND"
+        )]
         command: Vec<String>,
     },
     /// Add the servers of another program's settings file
@@ -101,20 +119,32 @@ pub fn run(
         ServersAction::List => list(session, output)?,
         ServersAction::Show { name } => show(session, name, output)?,
         ServersAction::Allow { name, yes } => allow(session, name, *yes, output)?,
-        ServersAction::Add { name, env, network, command } => {
+        ServersAction::Add { name, env, network, url: None, command, .. } => {
             let mut entry = entry(session, command)?;
             entry.network = *network;
             entry.env = env.iter().map(|one| variable(one)).collect::<Result<_, _>>()?;
-            let added = BTreeMap::from([(name.clone(), entry)]);
-            add(session, &added)?;
-            let text = format!("added `{name}` to {}\n{}", settings(session), next(name));
-            output.answer(&json!({ "added": [name] }), text)?;
+            added(session, name, entry, &[], output)?;
+        }
+        ServersAction::Add { name, url: Some(url), header, key, .. } => {
+            let mut entry = ServerEntry::remote(url);
+            entry.headers = header.iter().map(|one| header_of(one)).collect::<Result<_, _>>()?;
+            let mut keys = secrets::taken(name, &mut entry);
+            if *key {
+                keys.push(secrets::bearer(name, &mut entry, key::read(name)?));
+            }
+            added(session, name, entry, &keys, output)?;
         }
         ServersAction::Import { file, network } => import::run(session, file, *network, output)?,
         ServersAction::Remove { name } => remove(session, name, output)?,
         ServersAction::Log { name } => {
             let servers = servers(session, output)?;
-            known(&servers, name)?;
+            if known(&servers, name)?.url.is_some() {
+                return Err(Failure::other(
+                    "not_found",
+                    format!("the server `{name}` runs elsewhere and has no log here"),
+                    "`steward audit` shows its calls, with the reasons of failures",
+                ));
+            }
             let log = std::fs::read(servers.log(name)).unwrap_or_default();
             let end = &log[log.len().saturating_sub(SHOWN_LOG)..];
             let text = String::from_utf8_lossy(end).into_owned();
@@ -136,7 +166,7 @@ fn known(servers: &Servers, name: &str) -> Result<ServerEntry, Failure> {
 
 fn list(session: &Session, output: &Output) -> Result<(), Failure> {
     let servers = servers(session, output)?;
-    let mut rows = vec![["SERVER", "TOOLS", "COMMAND"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SERVER", "TOOLS", "COMMAND OR ADDRESS"].map(str::to_owned).to_vec()];
     let mut values = Vec::new();
     for (name, entry) in &servers.settings().entries {
         let pin = Pin::load(servers.place(), name);
@@ -145,14 +175,15 @@ fn list(session: &Session, output: &Output) -> Result<(), Failure> {
             _ if !entry.enabled => "switched off".to_owned(),
             None => format!("none allowed: run `steward servers allow {name}`"),
             Some(pin) if !pin.is_of(entry) => {
-                format!("another command: run `steward servers allow {name}`")
+                format!("another command or address: run `steward servers allow {name}`")
             }
             Some(_) => format!("{allowed} allowed"),
         };
         let line = entry.line().join(" ");
         values.push(json!({
             "name": name, "enabled": entry.enabled, "allowed": allowed, "command": entry.line(),
-            "network": entry.network, "withoutAsking": entry.allow, "state": state,
+            "url": entry.url, "network": entry.network, "withoutAsking": entry.allow,
+            "state": state,
         }));
         rows.push(vec![name.clone(), state, line]);
     }
@@ -202,6 +233,8 @@ fn allow(session: &Session, name: &str, yes: bool, output: &Output) -> Result<()
         output.notice("nothing was changed");
         return Ok(());
     }
+    // What was agreed to once and for all was agreed to of the tool as it was.
+    policy::revoke_tools(session, &session.vault(output)?, &looked.others(name))?;
     Pin::new(&looked.entry, &looked.tools).store(servers.place(), name)?;
     let text = format!(
         "the agent has them from its next turn on, and asks before each call; name a tool under `allow` in \
@@ -211,6 +244,20 @@ fn allow(session: &Session, name: &str, yes: bool, output: &Output) -> Result<()
 }
 
 impl Looked {
+    /// The allowed tools that are others now, by the names under which they are offered.
+    fn others(&self, server: &str) -> Vec<String> {
+        let Some(pin) = &self.pin else { return Vec::new() };
+        let is_same = |name: &String| {
+            let is_another = self.differences.as_ref().is_some_and(|it| it.is_another);
+            let now = self.offers.iter().find(|(_, offer)| offer.name == *name);
+            let is_as_before = |tool: &Described| {
+                pin.tools.get(&tool.name).is_some_and(|before| before.sha256 == tool.sha256)
+            };
+            !is_another && now.is_some_and(|(tool, _)| is_as_before(tool))
+        };
+        pin.offered(server).into_iter().filter(|name| !is_same(name)).collect()
+    }
+
     fn value(&self) -> Value {
         let tools = self.offers.iter().map(|(tool, offer)| {
             json!({
@@ -224,15 +271,20 @@ impl Looked {
             })
         });
         json!({
-            "command": self.entry.line(), "network": self.entry.network,
-            "confined": tool_servers::is_possible(), "tools": tools.collect::<Vec<_>>(),
+            "command": self.entry.line(), "url": self.entry.url, "network": self.entry.network,
+            "confined": tool_servers::is_possible() && self.entry.url.is_none(), "tools": tools.collect::<Vec<_>>(),
             "leftOut": self.left_out, "allowed": self.pin.is_some(), "differences": differences,
         })
     }
 
     fn text(&self) -> String {
-        let mut lines = vec![format!("command: {}", shown(&self.entry.line().join(" ")))];
+        let what = if self.entry.url.is_some() { "address" } else { "command" };
+        let mut lines = vec![format!("{what}: {}", shown(&self.entry.line().join(" ")))];
         lines.push(match (tool_servers::is_possible(), self.entry.network) {
+            _ if self.entry.url.is_some() => {
+                "elsewhere: nothing of it runs here; what a call holds leaves this machine"
+                    .to_owned()
+            }
             (true, false) => {
                 "confined: no vault, no TCP connections, writes in its own folder".to_owned()
             }
@@ -266,7 +318,7 @@ impl Looked {
             Some(it) => {
                 if it.is_another {
                     lines.push(
-                        "the command or the program is another one than you have allowed"
+                        "the command, the program or the address is another one than you have allowed"
                             .to_owned(),
                     );
                 }
@@ -306,6 +358,9 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
         let file = ForeignFile::read(path, Language::Toml)?;
         file.save(&file.without(SECTION, name)?)?;
     }
+    let pin = Pin::load(servers.place(), name);
+    let tools: Vec<String> = pin.iter().flat_map(|pin| pin.offered(name)).collect();
+    policy::revoke_tools(session, &session.vault(output)?, &tools)?;
     let was_allowed = Pin::remove(servers.place(), name);
     let _ = std::fs::remove_file(servers.log(name));
     let own = servers.place().join(name);
@@ -316,24 +371,49 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
     Ok(output.answer(&json!({ "removed": name, "wasAllowed": was_allowed }), text)?)
 }
 
-/// Writes entries into the settings file.
-fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(), Failure> {
-    let path = &session.settings.file;
-    for (name, entry) in entries {
+/// Adds one server, its keys first: an entry without its key would not work.
+fn added(
+    session: &Session,
+    name: &str,
+    entry: ServerEntry,
+    keys: &[(String, Key)],
+    output: &Output,
+) -> Result<(), Failure> {
+    let added = BTreeMap::from([(name.to_owned(), entry)]);
+    checked(session, &added)?;
+    let mut lines = secrets::store(session, keys)?;
+    add(session, &added)?;
+    lines.insert(0, format!("added `{name}` to {}", settings(session)));
+    lines.push(next(name));
+    let keys: Vec<&String> = keys.iter().map(|(key, _)| key).collect();
+    Ok(output.answer(&json!({ "added": [name], "keys": keys }), lines.join("\n"))?)
+}
+
+/// Refuses names that cannot be, or are taken.
+fn checked(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(), Failure> {
+    for name in entries.keys() {
         if !is_name(name) {
             return Err(Failure::usage(
                 format!("a server cannot be called `{name}`"),
                 "use a-z, 0-9, `-` and single `_`",
             ));
         }
-        let taken = session.config()?.servers.entries.contains_key(name);
-        if taken {
+        if session.config()?.servers.entries.contains_key(name) {
             return Err(Failure::other(
                 "already_exists",
                 format!("there is a server `{name}` already"),
                 format!("remove it first: `steward servers remove {name}`"),
             ));
         }
+    }
+    Ok(())
+}
+
+/// Writes entries into the settings file.
+fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(), Failure> {
+    let path = &session.settings.file;
+    checked(session, entries)?;
+    for (name, entry) in entries {
         let mut value = serde_json::to_value(entry).unwrap_or_default();
         let defaults = serde_json::to_value(ServerEntry::new("", Vec::new())).unwrap_or_default();
         if let Some(members) = value.as_object_mut() {
@@ -385,14 +465,24 @@ fn variable(text: &str) -> Result<(String, String), Failure> {
     }
 }
 
+fn header_of(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(Failure::usage(
+            format!("`{}` is not NAME: VALUE", shown(text)),
+            "as in `--header 'X-Region: eu'`",
+        )),
+    }
+}
+
 fn settings(session: &Session) -> String {
     session.settings.file.display().to_string()
 }
 
 fn next(name: &str) -> String {
-    format!(
-        "`steward servers allow {name}` starts it, shows its tools and offers them to the agent"
-    )
+    format!("`steward servers allow {name}` shows its tools and offers them to the agent")
 }
 
 impl From<Fault> for Failure {

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::config::Config;
 use crate::llm::setup;
 use crate::protocol::status::{Confinement, ConfinementState};
+use crate::servers::ServerEntry;
 use crate::vault::system_trash;
 
 /// The rights inside the sandbox. Reading is not restricted.
@@ -63,7 +64,7 @@ pub fn settings_folder(settings: &Path, own: &Path) -> Option<PathBuf> {
 }
 
 /// The TCP ports for these settings: those of all built-in providers, including local ones, so that each
-/// can be chosen while the daemon runs; those of providers in the settings; and SmartHole's. Another
+/// can be chosen while the daemon runs; those of providers and MCP servers in the settings; and SmartHole's. Another
 /// port needs a restart, since the sandbox cannot be widened.
 pub fn ports_out(config: &Config) -> Vec<u16> {
     let models = &config.models;
@@ -71,6 +72,7 @@ pub fn ports_out(config: &Config) -> Vec<u16> {
     let known = named.filter_map(|name| setup::provider(models, &name).ok());
     let mut ports: Vec<u16> = known.filter_map(|known| known.address.port()).collect();
     ports.push(443);
+    ports.extend(config.servers.entries.values().filter_map(ServerEntry::port));
     // Even if it is disabled, since it can be enabled while the daemon runs.
     ports.push(config.smarthole.port);
     ports.sort_unstable();

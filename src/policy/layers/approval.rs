@@ -75,7 +75,8 @@ impl Layer for Approval {
                 format!(
                     "it is a tool of the server `{server}`, and nobody here knows what it does"
                 ),
-                false,
+                // Notes in later arguments would leave the machine unseen.
+                !foreign.reaches_out,
             );
         }
         if call.mode == Mode::Ask && (call.foreign.is_some() || !effects.is_empty()) {

@@ -515,7 +515,11 @@ fn options(folder: Option<&str>, tool: &str) -> Vec<PermissionOption> {
     };
     let mut options = vec![option("allow_once", "Allow once".to_owned())];
     if let Some(folder) = folder {
-        options.push(option("allow_always", format!("Always allow {tool} in {folder}")));
+        let name = match folder {
+            "" => format!("Always allow {tool}"),
+            folder => format!("Always allow {tool} in {folder}"),
+        };
+        options.push(option("allow_always", name));
     }
     options.push(option("reject_once", "Reject".to_owned()));
     options

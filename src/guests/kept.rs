@@ -1,0 +1,93 @@
+//! The sessions of guests that can load one: a conversation goes on with what its guest remembers, also after the guest
+//! or the daemon has ended. In a file beside the guest's folders, which it cannot write.
+
+#![expect(clippy::disallowed_methods, reason = "a file of our own in the state folder")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::settings::Guest;
+
+/// The most sessions that are remembered; the oldest are forgotten.
+const MOST: usize = 200;
+
+/// The longest id of a session, in bytes.
+const MAX_ID: usize = 1_024;
+
+/// A session of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Session {
+    /// The guest's name and command: another guest knows nothing of it.
+    guest: String,
+    command: Vec<String>,
+    /// The guest's id of the session.
+    pub id: String,
+    /// The number of messages of the conversation that it has heard.
+    pub heard: usize,
+    /// When it was last asked, in seconds since the Unix epoch.
+    time: i64,
+}
+
+/// The sessions by conversation.
+#[derive(Debug)]
+pub(super) struct Kept {
+    file: PathBuf,
+    /// Serialises changes of the file.
+    lock: Mutex<()>,
+}
+
+impl Kept {
+    pub fn new(folder: &Path) -> Self {
+        Self { file: folder.join("sessions.json"), lock: Mutex::default() }
+    }
+
+    /// The session of a conversation with this guest.
+    pub fn find(&self, conversation: &str, guest: &Guest) -> Option<Session> {
+        let session = self.read().remove(conversation)?;
+        (session.guest == guest.name && session.command == guest.command).then_some(session)
+    }
+
+    /// Remembers a session.
+    pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: usize) {
+        if id.len() > MAX_ID {
+            return;
+        }
+        let (guest, command, id) = (guest.name.clone(), guest.command.clone(), id.to_owned());
+        let time = chrono::Utc::now().timestamp();
+        self.change(|all| {
+            all.insert(conversation.to_owned(), Session { guest, command, id, heard, time });
+            while all.len() > MOST {
+                let oldest = all.iter().min_by_key(|(_, session)| session.time);
+                let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
+                all.remove(&oldest);
+            }
+        });
+    }
+
+    /// Forgets the session of a conversation.
+    pub fn forget(&self, conversation: &str) {
+        self.change(|all| {
+            all.remove(conversation);
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Session>)) {
+        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.read();
+        change(&mut all);
+        let beside = self.file.with_extension("new");
+        let written = std::fs::write(&beside, serde_json::to_vec(&all).unwrap_or_default())
+            .and_then(|()| std::fs::rename(&beside, &self.file));
+        if let Err(error) = written {
+            tracing::warn!(%error, "the sessions of guests could not be stored");
+        }
+    }
+
+    fn read(&self) -> BTreeMap<String, Session> {
+        let text = std::fs::read(&self.file).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+}

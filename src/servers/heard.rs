@@ -1,0 +1,193 @@
+//! What a server has sent, and who waits for it: answers, failures, and what nobody asked for.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+/// Messages between two answers that nobody asked for; a server that sends more is ended.
+const MAX_UNASKED: usize = 1_000;
+
+/// The same in bytes.
+pub(super) const MAX_UNASKED_BYTES: usize = 16 << 20;
+
+/// The answer to a request.
+pub(super) type Reply = Result<Value, Failure>;
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// An error of the protocol, with what it says of the versions that the server knows.
+    Refused {
+        code: i64,
+        message: String,
+        supported: Vec<String>,
+    },
+    /// A status of HTTP that is no answer.
+    Http {
+        status: u16,
+        why: String,
+    },
+    Unreachable(String),
+    /// The session is gone, and nothing was done.
+    Forgotten,
+}
+
+/// What a server has sent, and who waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    waiting: Mutex<Waiting>,
+    /// Whether it said that its tools have changed.
+    is_stale: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    replies: HashMap<u64, Sender<Reply>>,
+    /// Why it ended.
+    ended: Option<String>,
+    unasked: usize,
+    unasked_bytes: usize,
+    /// Requests without an answer in time, since the last answer.
+    late: usize,
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Expects the answer to a request.
+    ///
+    /// # Errors
+    /// Why the server has ended.
+    pub fn expect(&self, id: u64) -> Result<Receiver<Reply>, String> {
+        let (sender, receiver) = mpsc::channel();
+        let mut waiting = self.waiting();
+        match &waiting.ended {
+            Some(why) => Err(why.clone()),
+            None => {
+                waiting.replies.insert(id, sender);
+                Ok(receiver)
+            }
+        }
+    }
+
+    /// Expects the answer no more.
+    pub fn forget(&self, id: u64) {
+        self.waiting().replies.remove(&id);
+    }
+
+    /// Why it ended, if it did.
+    pub fn ended(&self) -> Option<String> {
+        self.waiting().ended.clone()
+    }
+
+    /// Whether it said that its tools have changed since they were listed.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
+    }
+
+    /// Takes the list that is asked for now for the current one.
+    pub fn is_listed(&self) {
+        self.is_stale.store(false, Ordering::Relaxed);
+    }
+
+    /// Lets the tools be listed again before the next call.
+    pub fn suspect(&self) {
+        self.is_stale.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody waits for the answer to this request.
+    pub fn awaits(&self, id: u64) -> bool {
+        self.waiting().replies.contains_key(&id)
+    }
+
+    /// Gives a request its failure, and ends the server for all if `ends` says why.
+    pub fn fail(&self, id: Option<u64>, failure: Failure, ends: Option<&str>) {
+        let mut waiting = self.waiting();
+        let sender = id.and_then(|id| waiting.replies.remove(&id));
+        if let Some(why) = ends {
+            waiting.ended.get_or_insert_with(|| why.to_owned());
+            waiting.replies.clear();
+        }
+        drop(waiting);
+        if let Some(sender) = sender {
+            let _ = sender.send(Err(failure));
+        }
+    }
+
+    /// Takes the end of the server; the first reason counts.
+    pub fn end(&self, why: &str) {
+        let mut waiting = self.waiting();
+        waiting.ended.get_or_insert_with(|| why.to_owned());
+        // Whoever waits is told by the end of their channel.
+        waiting.replies.clear();
+    }
+
+    /// Counts a request without an answer in time.
+    pub fn count_late(&self) -> usize {
+        let mut waiting = self.waiting();
+        waiting.late += 1;
+        waiting.late
+    }
+
+    /// Takes one message, and answers it by `answer`.
+    ///
+    /// # Errors
+    /// Why the server has to be ended.
+    pub fn hear(&self, line: &[u8], answer: impl Fn(Value) -> bool) -> Result<(), String> {
+        let message = serde_json::from_slice::<Map<String, Value>>(line).unwrap_or_default();
+        let id = message.get("id");
+        let mut waiting = self.waiting();
+        if let (Some(id), false) = (id.and_then(Value::as_u64), message.contains_key("method"))
+            && let Some(sender) = waiting.replies.remove(&id)
+        {
+            (waiting.unasked, waiting.unasked_bytes, waiting.late) = (0, 0, 0);
+            let _ = sender.send(reply(message));
+            return Ok(());
+        }
+        waiting.unasked += 1;
+        waiting.unasked_bytes += line.len();
+        if waiting.unasked > MAX_UNASKED || waiting.unasked_bytes > MAX_UNASKED_BYTES {
+            return Err("it sent too much that nobody asked for".to_owned());
+        }
+        drop(waiting);
+        match (message.get("method").and_then(Value::as_str), id) {
+            (Some("ping"), Some(id)) => {
+                answer(json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+            }
+            // Sampling, roots and elicitation were not offered.
+            (Some(_), Some(id)) => {
+                let error = json!({ "code": -32601, "message": "not offered" });
+                answer(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+            }
+            (Some("notifications/tools/list_changed"), None) => {
+                self.is_stale.store(true, Ordering::Relaxed);
+            }
+            // Other notifications, and what is no message.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn reply(mut message: Map<String, Value>) -> Reply {
+    match message.remove("error") {
+        Some(error) => Err(refused(&error)),
+        None => Ok(message.remove("result").unwrap_or_default()),
+    }
+}
+
+/// An error object as a failure.
+pub(super) fn refused(error: &Value) -> Failure {
+    let message = error["message"].as_str().unwrap_or("no reason given");
+    let supported = error["data"]["supported"].as_array().into_iter().flatten().take(20);
+    Failure::Refused {
+        code: error["code"].as_i64().unwrap_or_default(),
+        message: message.chars().take(500).collect(),
+        supported: supported.filter_map(|one| one.as_str().map(str::to_owned)).collect(),
+    }
+}

@@ -1,0 +1,510 @@
+//! A server at an address: its requests by POST, their answers as JSON or as a stream of events.
+//!
+//! The limits are those of pipes: the longest answer, what nobody asked for, the time of a call. A redirect is followed
+//! within the same origin alone, so that a key goes nowhere else; a server that says more than it may is left.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
+
+use super::START_SECONDS;
+use super::heard::{Failure, MAX_UNASKED_BYTES, Shared, refused};
+use super::mirrored::encoded;
+use super::process::MAX_LINE;
+use crate::llm::endpoint::{Address, connection_words, http_client};
+use crate::llm::sse::SseDecoder;
+
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const STREAM: &str = "text/event-stream";
+
+/// Redirects within the origin that are followed.
+const MAX_REDIRECTS: usize = 3;
+
+/// Messages on their way.
+const MAX_TASKS: usize = 32;
+
+/// The longest name of a session, in bytes.
+const MAX_SESSION: usize = 1_024;
+
+/// Times that the stream of one answer is resumed.
+const MAX_RESUMED: usize = 20;
+
+/// The pause before a stream is resumed, if the server names none, and the bounds of what it may name.
+const PAUSE: Duration = Duration::from_secs(1);
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(30)];
+
+/// The longest pause before news are listened to again.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
+
+/// The time limit of messages that nobody waits for.
+const ASIDE: Duration = Duration::from_secs(10);
+
+/// The time limit of the message that ends a session.
+const LAST: Duration = Duration::from_secs(2);
+
+/// Where a server is, and what each request to it holds.
+pub(super) struct Target {
+    url: Url,
+    is_encrypted: bool,
+    headers: HeaderMap,
+}
+
+impl Target {
+    /// An address of the settings with these headers.
+    ///
+    /// # Errors
+    /// The name of a header that cannot have its value, or what is wrong with the address.
+    pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self, String> {
+        let address = Address::new(url).map_err(|why| why.to_string())?;
+        let url = Url::parse(url.trim()).map_err(|why| why.to_string())?;
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            let parsed = (HeaderName::try_from(name), HeaderValue::try_from(value));
+            let (Ok(key), Ok(mut value)) = parsed else { return Err(name.clone()) };
+            value.set_sensitive(true);
+            all.insert(key, value);
+        }
+        Ok(Self { url, is_encrypted: address.is_encrypted(), headers: all })
+    }
+}
+
+/// A server at an address.
+pub(super) struct Remote {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    version: Option<HeaderValue>,
+    session: Option<HeaderValue>,
+    /// Messages on their way, by number, with the ids of requests.
+    tasks: HashMap<u64, (Option<u64>, AbortHandle)>,
+    number: u64,
+    is_closed: bool,
+    /// Told once the server knows of the end of the session.
+    told: Option<Receiver<()>>,
+}
+
+/// A message and what belongs to it.
+struct Outgoing {
+    request: RequestBuilder,
+    id: Option<u64>,
+    /// Its answer begins the session.
+    begins: bool,
+    /// It names a session.
+    has_session: bool,
+}
+
+/// How far a stream was read.
+#[derive(Default)]
+struct Place {
+    last_id: String,
+    pause: Option<Duration>,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote").field("host", &self.url.host_str()).finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// Prepares the connection; sends nothing. What the server says goes to `shared`.
+    ///
+    /// # Errors
+    /// Why there can be no connection.
+    pub fn new(target: Target, shared: Arc<Shared>) -> Result<Arc<Self>, String> {
+        let Target { url, is_encrypted, headers } = target;
+        runtime()?;
+        let origin = url.origin();
+        let policy = Policy::custom(move |attempt| {
+            // These two repeat the message as it is.
+            let repeats = matches!(attempt.status().as_u16(), 307 | 308);
+            let is_near = attempt.url().origin() == origin;
+            match repeats && is_near && attempt.previous().len() <= MAX_REDIRECTS {
+                true => attempt.follow(),
+                false => attempt.stop(),
+            }
+        });
+        let client = http_client(is_encrypted, Duration::from_secs(START_SECONDS)).redirect(policy);
+        let client = client.build().map_err(connection_words)?;
+        let state = Mutex::default();
+        Ok(Arc::new(Self { client, url, headers, shared, state }))
+    }
+
+    /// Sets the version that messages name.
+    pub fn speak(&self, version: Option<&str>) {
+        self.state().version = version.and_then(|version| HeaderValue::from_str(version).ok());
+    }
+
+    /// Sends one message with these headers; `false` if too many are on their way, or it has ended.
+    pub fn send(self: &Arc<Self>, message: &Value, headers: Vec<(String, String)>) -> bool {
+        let method = message["method"].as_str();
+        let outgoing = {
+            let state = self.state();
+            Outgoing {
+                request: self.post(&state, message, headers),
+                id: method.and(message["id"].as_u64()),
+                begins: method == Some("initialize"),
+                has_session: state.session.is_some(),
+            }
+        };
+        let id = outgoing.id;
+        let remote = Arc::clone(self);
+        self.spawn(id, async move {
+            let exchanged = match id {
+                Some(_) => remote.exchange(outgoing).await,
+                None => {
+                    let exchange = remote.exchange(outgoing);
+                    tokio::time::timeout(ASIDE, exchange).await.unwrap_or(Ok(()))
+                }
+            };
+            if let Err(failure) = exchanged {
+                remote.fail(id, failure);
+            }
+        })
+    }
+
+    /// Follows what the server says by itself, if it says anything: by this request, or as older versions do.
+    pub fn listen(self: &Arc<Self>, request: Option<Value>) {
+        let remote = Arc::clone(self);
+        self.spawn(None, async move {
+            let (mut place, mut pause) = (Place::default(), PAUSE);
+            loop {
+                let listening = match &request {
+                    Some(request) => remote.post(&remote.state(), request, Vec::new()),
+                    None => remote.resume(&place),
+                };
+                match listening.send().await {
+                    Ok(response) if is_stream(&response) => {
+                        let _ = remote.stream(response, None, &mut place).await;
+                    }
+                    Ok(_) => return,
+                    Err(_) => {}
+                }
+                // Whatever was said meanwhile is missed.
+                remote.shared.suspect();
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONG_PAUSE);
+            }
+        });
+    }
+
+    /// Gives up a request.
+    pub fn forget(&self, id: u64) {
+        self.state().tasks.retain(|_, (of, task)| {
+            let is_it = *of == Some(id);
+            if is_it {
+                task.abort();
+            }
+            !is_it
+        });
+    }
+
+    /// Ends the session.
+    pub fn end(&self) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.is_closed, true) {
+            return;
+        }
+        state.tasks.drain().for_each(|(_, (_, task))| task.abort());
+        if state.session.is_none() {
+            return;
+        }
+        let request = self.request(&state, Method::DELETE).timeout(LAST);
+        state.session = None;
+        let (tells, told): (Sender<()>, _) = channel();
+        state.told = Some(told);
+        if let Ok(runtime) = runtime() {
+            runtime.spawn(async move {
+                let _ = request.send().await;
+                let _ = tells.send(());
+            });
+        }
+    }
+
+    /// Waits until the server knows of the end.
+    pub fn wait(&self, patience: Duration) {
+        let told = self.state().told.take();
+        if let Some(told) = told {
+            let _ = told.recv_timeout(patience);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spawn(
+        self: &Arc<Self>,
+        id: Option<u64>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> bool {
+        let Ok(runtime) = runtime() else { return false };
+        let mut state = self.state();
+        if state.is_closed || state.tasks.len() >= MAX_TASKS {
+            return false;
+        }
+        state.number += 1;
+        let number = state.number;
+        let remote = Arc::clone(self);
+        let task = runtime.spawn(async move {
+            work.await;
+            remote.state().tasks.remove(&number);
+        });
+        state.tasks.insert(number, (id, task.abort_handle()));
+        true
+    }
+
+    /// A request with the headers that each has.
+    fn request(&self, state: &State, method: Method) -> RequestBuilder {
+        let mut headers = self.headers.clone();
+        for (name, value) in [(VERSION, &state.version), (SESSION, &state.session)] {
+            if let Some(value) = value {
+                headers.insert(name, value.clone());
+            }
+        }
+        self.client.request(method, self.url.clone()).headers(headers)
+    }
+
+    fn post(
+        &self,
+        state: &State,
+        message: &Value,
+        mirrored: Vec<(String, String)>,
+    ) -> RequestBuilder {
+        let names = [("mcp-method", &message["method"]), ("mcp-name", &message["params"]["name"])];
+        let names = names.into_iter().filter_map(|(header, name)| Some((header, name.as_str()?)));
+        let mut request = self
+            .request(state, Method::POST)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream");
+        for (header, name) in names {
+            request = request.header(header, encoded(name));
+        }
+        for (header, value) in mirrored {
+            request = request.header(header, value);
+        }
+        request.body(message.to_string())
+    }
+
+    /// A request for the rest of a stream.
+    fn resume(&self, place: &Place) -> RequestBuilder {
+        let request = self.request(&self.state(), Method::GET).header(ACCEPT, STREAM);
+        match place.last_id.as_str() {
+            "" => request,
+            last => request.header("last-event-id", last),
+        }
+    }
+
+    async fn exchange(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), Failure> {
+        let Outgoing { request, id, begins, has_session } = outgoing;
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        if has_session && status == 404 {
+            return Err(Failure::Forgotten);
+        }
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        if begins {
+            let named = response.headers().get(SESSION);
+            self.state().session = named.filter(|name| name.len() <= MAX_SESSION).cloned();
+        }
+        if is_stream(&response) {
+            return self.answer_of_stream(response, id).await;
+        }
+        let Some(id) = id else { return Ok(()) };
+        let wrong = |why: &str| Failure::Http { status, why: why.to_owned() };
+        if media_type(&response) != "application/json" {
+            return Err(wrong("its answer is neither JSON nor a stream of events"));
+        }
+        let body = self.body(response).await?;
+        self.hear(&body);
+        match self.shared.awaits(id) {
+            true => Err(wrong("its body is no answer to the request")),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the stream of an answer, and resumes it where it breaks off.
+    async fn answer_of_stream(
+        self: &Arc<Self>,
+        response: Response,
+        id: Option<u64>,
+    ) -> Result<(), Failure> {
+        let mut place = Place::default();
+        let mut read = self.stream(response, id, &mut place).await;
+        let Some(id) = id else { return Ok(()) };
+        for _ in 0..MAX_RESUMED {
+            if !self.shared.awaits(id) {
+                return Ok(());
+            }
+            if place.last_id.is_empty() {
+                break;
+            }
+            tokio::time::sleep(place.pause.unwrap_or(PAUSE).clamp(PAUSES[0], PAUSES[1])).await;
+            let resumed = self.resume(&place).send().await.map_err(unreachable)?;
+            if !is_stream(&resumed) {
+                return Err(self.refusal(resumed).await);
+            }
+            read = self.stream(resumed, Some(id), &mut place).await;
+        }
+        if !self.shared.awaits(id) {
+            return Ok(());
+        }
+        read?;
+        Err(Failure::Unreachable("its answer broke off; what it did is not known".to_owned()))
+    }
+
+    /// Reads a stream until it ends, or until the request is answered.
+    async fn stream(
+        self: &Arc<Self>,
+        mut response: Response,
+        id: Option<u64>,
+        place: &mut Place,
+    ) -> Result<(), Failure> {
+        let (mut decoder, mut events) = (SseDecoder::new(MAX_LINE), Vec::new());
+        loop {
+            let chunk = response.chunk().await;
+            match &chunk {
+                Ok(Some(bytes)) => {
+                    if decoder.feed(bytes, &mut events).is_err() {
+                        self.leave(&format!("it sent an event of more than {MAX_LINE} bytes"));
+                    }
+                    if decoder.passed_over() > MAX_UNASKED_BYTES {
+                        self.leave("it sent too much that nobody asked for");
+                    }
+                }
+                // The last event counts without its blank line, too.
+                Ok(None) => decoder.finish(&mut events),
+                Err(_) => {}
+            }
+            for event in events.drain(..).filter(|event| !event.data.is_empty()) {
+                self.hear(event.data.as_bytes());
+            }
+            if !decoder.last_id().is_empty() {
+                place.last_id = decoder.last_id().to_owned();
+            }
+            place.pause = decoder.retry_ms().map(Duration::from_millis).or(place.pause);
+            let is_answered = id.is_some_and(|id| !self.shared.awaits(id));
+            match chunk {
+                Ok(Some(_)) if !is_answered && !self.state().is_closed => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(unreachable(error)),
+            }
+        }
+    }
+
+    /// Reads a body of at most the longest line.
+    async fn body(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(unreachable)? {
+            if body.len() + bytes.len() > MAX_LINE {
+                let why = format!("it sent an answer of more than {MAX_LINE} bytes");
+                self.leave(&why);
+                return Err(Failure::Unreachable(why));
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok(body)
+    }
+
+    /// The failure for a response that is no answer. Its text is shown to nobody: it may be a page, and holds anything.
+    async fn refusal(&self, response: Response) -> Failure {
+        let status = response.status().as_u16();
+        let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
+        let why = match status {
+            300..=399 => {
+                let to = header("location").and_then(|to| response.url().join(to).ok());
+                let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
+                format!(
+                    "it points to `{host}`; redirects are followed within the same address alone"
+                )
+            }
+            401 if header("www-authenticate")
+                .is_some_and(|it| it.contains("resource_metadata")) =>
+            {
+                "it wants a sign-in in the browser (OAuth), or a key".to_owned()
+            }
+            401 => "it wants a key, or another one".to_owned(),
+            403 => "it does not let this key in".to_owned(),
+            404 => "there is nothing at this address".to_owned(),
+            405 => "it takes no messages at this address".to_owned(),
+            429 => "it has had too many requests".to_owned(),
+            500.. => "it failed".to_owned(),
+            _ => "it does not take the request".to_owned(),
+        };
+        if !matches!(status, 401 | 403 | 407) && media_type(&response) == "application/json" {
+            let body = self.body(response).await.unwrap_or_default();
+            let body = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+            if body["error"]["code"].is_i64() {
+                return refused(&body["error"]);
+            }
+        }
+        Failure::Http { status, why }
+    }
+
+    fn hear(self: &Arc<Self>, message: &[u8]) {
+        if let Err(why) = self.shared.hear(message, |answer| self.send(&answer, Vec::new())) {
+            self.leave(&why);
+        }
+    }
+
+    /// Takes the failure of a request. One that ends the connection ends it for all.
+    fn fail(&self, id: Option<u64>, failure: Failure) {
+        let ends = match &failure {
+            Failure::Unreachable(why) => Some(format!("it could not be reached: {why}")),
+            Failure::Forgotten => {
+                self.state().session = None;
+                Some("it has ended the session".to_owned())
+            }
+            Failure::Refused { .. } | Failure::Http { .. } => None,
+        };
+        self.shared.fail(id, failure, ends.as_deref());
+    }
+
+    /// Leaves a server that sends what it may not.
+    fn leave(&self, why: &str) {
+        self.shared.end(why);
+        self.end();
+    }
+}
+
+fn unreachable(error: reqwest::Error) -> Failure {
+    Failure::Unreachable(connection_words(error))
+}
+
+fn is_stream(response: &Response) -> bool {
+    response.status().is_success() && media_type(response) == STREAM
+}
+
+/// The media type in lower case, without parameters.
+fn media_type(response: &Response) -> String {
+    let whole = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    whole.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// One thread for all servers at addresses, from the first use of one on.
+fn runtime() -> Result<&'static Runtime, String> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    let runtime = RUNTIME.get_or_init(|| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let built = builder.worker_threads(1).thread_name("servers-http").enable_all().build();
+        built.map_err(|error| error.to_string())
+    });
+    runtime.as_ref().map_err(Clone::clone)
+}
