@@ -65,7 +65,7 @@ struct Options {
     /// The page to write; without it the figures are only printed.
     #[arg(long)]
     page: Option<PathBuf>,
-    /// Measure these alone: search, matches, list, read, find, names, query, jobs, start, memory, many, change,
+    /// Measure these alone: search, matches, list, read, find, names, query, knowledge, jobs, start, memory, many, change,
     /// checkout, wire, crowd, cores, kept, doors, plugin, servers, outside.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -84,9 +84,28 @@ struct Options {
 }
 
 /// The kinds of measurements, in this order.
-const KINDS: [&str; 21] = [
-    "search", "matches", "list", "read", "find", "names", "query", "jobs", "start", "memory",
-    "many", "change", "checkout", "wire", "crowd", "cores", "kept", "doors", "plugin", "servers",
+const KINDS: [&str; 22] = [
+    "search",
+    "matches",
+    "list",
+    "read",
+    "find",
+    "names",
+    "query",
+    "knowledge",
+    "jobs",
+    "start",
+    "memory",
+    "many",
+    "change",
+    "checkout",
+    "wire",
+    "crowd",
+    "cores",
+    "kept",
+    "doors",
+    "plugin",
+    "servers",
     "outside",
 ];
 
@@ -174,6 +193,7 @@ fn run(options: &Options) -> Result<()> {
                 "find" => rows::reading::finding(here, page),
                 "names" => rows::naming::measure(here, page),
                 "query" => rows::query::measure(here, page),
+                "knowledge" => rows::knowledge::measure(here, page),
                 "jobs" => (|| {
                     // A vault of its own, whose links are others afterwards.
                     let vault = scratch.path().join(format!("moved-{notes}"));

@@ -258,6 +258,17 @@ export type AuthenticateParams = {
 /** The authentication method was completed. */
 export type AuthenticateResult = Record<symbol, never>;
 
+/** Whether a model can be used. */
+export type BetterModel = "ready" | "missing" | "damaged";
+
+/** A model of meaning that is installed beside the program. */
+export type BetterState = { model: string, state: BetterModel,
+/** Notes that it has read. */
+read: number,
+/** Notes that it is to read. */
+all: number,
+};
+
 /** A branch: an edited message and the following items. */
 export type BranchInfo = { number: number,
 /** The branch that it was forked from; none for the first. */
@@ -1160,6 +1171,8 @@ export type KnowledgeState = {
   meaningPending: boolean,
   /** Number of embedded chunks. */
   chunks: number,
+  /** The model that can be installed; null if the settings do not name it. */
+  better: BetterState | null,
   /** PDFs whose text was read; null if the settings do not allow it. */
   pdfs: number | null,
 };

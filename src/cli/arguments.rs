@@ -19,6 +19,7 @@ use super::find::FindArguments;
 use super::help;
 use super::history::{LogArguments, RestoreArguments, UndoArguments};
 use super::inbox::InboxArguments;
+use super::installing::ModelsArguments;
 use super::keeping::{JournalAction, TrashAction};
 use super::key::KeyAction;
 use super::links::LinksArguments;
@@ -187,8 +188,8 @@ pub enum Command {
     Doctor,
     /// Find a model for the agent, or take a key for one, and try it
     Setup(SetupArguments),
-    /// List language models: configured and available
-    Models,
+    /// List language models, or install a model that finds notes by their meaning
+    Models(ModelsArguments),
     /// Store or remove a provider's API key
     #[command(subcommand)]
     Key(KeyAction),

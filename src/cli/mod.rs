@@ -30,6 +30,7 @@ mod flags;
 mod help;
 mod history;
 mod inbox;
+mod installing;
 mod keeping;
 mod key;
 mod links;
@@ -152,7 +153,7 @@ fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Plugin(action) => plugin::run(&session()?, *action, output)?,
         Command::Vaults => vaults::run(&session()?, output)?,
         Command::Doctor => return doctor::run(&cli.flags(), output),
-        Command::Models => models::run(&session()?, output)?,
+        Command::Models(arguments) => installing::run(&session()?, arguments, output)?,
         Command::Setup(arguments) => setup::run(&session()?, arguments, output)?,
         Command::Key(action) => key::run(&session()?, action, output)?,
         Command::Servers(arguments) => return servers::run(&session()?, arguments, output),

@@ -17,8 +17,8 @@ use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
-    Confinement, ConfinementState, KnowledgeState, MemoryState, StatusParams, StatusResult,
-    Watching,
+    BetterModel, BetterState, Confinement, ConfinementState, KnowledgeState, MemoryState,
+    StatusParams, StatusResult, Watching,
 };
 
 /// The period in which calls are counted, in milliseconds.
@@ -231,7 +231,24 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
         (Some(model), false, _) => format!("; meaning of {} chunks by {model}", state.chunks),
     };
     let pdfs = state.pdfs.filter(|pdfs| *pdfs > 0).map(|pdfs| format!("; text of {pdfs} PDFs"));
-    words + &meaning + &pdfs.unwrap_or_default()
+    let better = state.better.as_ref().map(better).unwrap_or_default();
+    words + &meaning + &better + &pdfs.unwrap_or_default()
+}
+
+/// What the installed model has read, in words.
+fn better(BetterState { model, state, read, all }: &BetterState) -> String {
+    match state {
+        BetterModel::Ready if read >= all => format!("; {model} has read all {all} notes"),
+        BetterModel::Ready => {
+            format!("; {model} has read {read} of {all} notes, in the background")
+        }
+        BetterModel::Missing => {
+            format!("; {model} is not installed: `steward models add minilm`")
+        }
+        BetterModel::Damaged => {
+            format!("; {model} is damaged: `steward models add minilm` installs it again")
+        }
+    }
 }
 
 pub(super) fn megabytes(bytes: u64) -> String {

@@ -79,8 +79,8 @@ const BELOW: &[(&str, &[&str], &str)] = &[
     ("config", &["edit", "file"], "steward config path"),
     ("journal", &["check", "fsck"], "steward journal verify"),
     ("key", &["list", "ls", "show", "get"], "steward key status PROVIDER"),
-    ("models", &["add", "set", "use"], "steward setup"),
-    ("models", &["list", "ls"], "steward models"),
+    ("models", &["set", "use"], "steward setup"),
+    ("models", &["ls"], "steward models"),
     ("organize", &["list", "ls"], "steward organize jobs"),
     ("plugin", &["list", "load", "unload"], "steward plugin status"),
 ];

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::changes::{Feed, Stamp, identity};
 use super::sealed;
@@ -22,6 +22,9 @@ const FILE: &str = "table";
 
 /// How often a caller that waits for the first reading checks whether it was cancelled.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+/// The shortest time between two saves of a table whose reading is slowest.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) trait SavedTable: RecordTable + 'static {
     /// Name of its folder in the steward's folder, and of the thread of the first reading.
@@ -70,6 +73,8 @@ pub(super) struct Persistent<K: RecordTable> {
     reader: Mutex<Option<JoinHandle<()>>>,
     /// Runs on the thread that read all files, before they count as read.
     after: OnceLock<AfterReading>,
+    /// When a table whose reading is slowest was last saved in the background.
+    saved: Mutex<Option<Instant>>,
 }
 
 impl<K: SavedTable> Persistent<K> {
@@ -84,6 +89,7 @@ impl<K: SavedTable> Persistent<K> {
             stop: Mutex::default(),
             reader: Mutex::default(),
             after: OnceLock::new(),
+            saved: Mutex::default(),
         }
     }
 
@@ -114,12 +120,17 @@ impl<K: SavedTable> Persistent<K> {
             }
             let _ = previous.map(JoinHandle::join);
             shared.load();
-            if shared.refresh_in_background(&stop).is_ok() {
-                if let Some(after) = shared.after.get() {
-                    after(&stop);
+            match shared.refresh_in_background(&stop) {
+                Ok(()) => {
+                    if let Some(after) = shared.after.get() {
+                        after(&stop);
+                    }
+                    shared.set_first(false);
+                    shared.save_at_times();
                 }
-                shared.set_first(false);
-                shared.save();
+                // It starts again when a caller needs it.
+                Err(Cancelled) if !stop.is_cancelled() => shared.set_first(false),
+                Err(Cancelled) => {}
             }
         };
         match std::thread::Builder::new().name(K::NAME.to_owned()).spawn(read) {
@@ -135,7 +146,14 @@ impl<K: SavedTable> Persistent<K> {
     fn refresh_in_background(&self, stop: &Cancel) -> Result<(), Cancelled> {
         let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(yields).build();
         match K::IS_SLOW.then(alone) {
-            Some(Ok(alone)) => alone.install(|| self.synced.refresh(stop)),
+            Some(Ok(alone)) => {
+                let told = || {
+                    if K::IS_SLOWEST {
+                        self.save_at_times()
+                    }
+                };
+                alone.install(|| self.synced.refresh_telling(stop, &told))
+            }
             _ => self.synced.refresh(stop),
         }
     }
@@ -167,7 +185,7 @@ impl<K: SavedTable> Persistent<K> {
     pub fn stop(&self) {
         self.end();
         // A first reading that was cancelled starts again in the next run.
-        if !*lock(&self.is_first) {
+        if K::IS_SLOWEST || !*lock(&self.is_first) {
             self.save();
         }
     }
@@ -214,13 +232,26 @@ impl<K: SavedTable> Persistent<K> {
         self.was_first.notify_all();
     }
 
-    fn load(&self) {
+    /// Loads what an earlier run saved, the first time.
+    pub fn load(&self) {
         self.loaded.call_once(|| {
             let Some(file) = self.folder.get().and_then(|folder| read(folder).ok()) else { return };
             if let Some(saved) = sealed::content(&file, K::HEADER) {
                 let _ = self.synced.table_mut().load(saved, &SameAs(&self.synced.vault));
             }
         });
+    }
+
+    /// Saves in the background: seldom where changes are made all the time, since each save writes all records.
+    fn save_at_times(&self) {
+        if K::IS_SLOWEST {
+            let mut saved = lock(&self.saved);
+            if saved.is_some_and(|last| last.elapsed() < SAVE_EVERY) {
+                return;
+            }
+            *saved = Some(Instant::now());
+        }
+        self.save();
     }
 
     fn save(&self) {

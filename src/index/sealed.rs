@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 /// Length of the checksum.
 const SUM: usize = blake3::OUT_LEN;
@@ -36,6 +37,33 @@ pub(super) fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()
     file.write_all(sum.finalize().as_bytes())?;
     drop(file);
     std::fs::rename(temp, folder.join(name))
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// As the system says.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    std::fs::read(path)
+}
+
+/// When a file was last changed.
+///
+/// # Errors
+/// As the system says.
+pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
+    path.metadata()?.modified()
+}
+
+/// Removes a file. Returns whether it was there.
+///
+/// # Errors
+/// As the system says.
+pub(super) fn remove(path: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        outcome => outcome.map(|()| true),
+    }
 }
 
 /// Opens or creates a file for this user alone, without truncating it.

@@ -1,6 +1,7 @@
 //! A table with a record for each of many files, synchronised with the vault: finds the files to read again, and reads
 //! them.
 
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -13,8 +14,8 @@ use crate::vault::{Cancel, Vault};
 /// Maximum number of pending changes; beyond it, all files are compared with the catalogue.
 const MAX_CHANGES: usize = 20_000;
 
-/// Files that are read before their records are stored.
-const BATCH: usize = 512;
+/// Files that are read before their records are stored; the second where reading is slowest.
+const BATCH: [usize; 2] = [512, 8];
 
 /// The caller cancelled before the records were up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +24,8 @@ pub struct Cancelled;
 
 /// A table with a record for each of many files.
 pub(super) trait RecordTable: Default + Send + Sync {
+    /// Whether reading takes so long that files that changed last are read first, and few at a time.
+    const IS_SLOWEST: bool = false;
     /// The record of a file.
     type Record;
     /// The record as it is read.
@@ -32,6 +35,15 @@ pub(super) trait RecordTable: Default + Send + Sync {
     fn wants(path: PathRef<'_>) -> bool;
     /// Reads a file with this stamp in the catalogue; `None` if it is gone.
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read>;
+    /// The same, unless it is cancelled meanwhile or cannot be done now.
+    fn read_until(
+        vault: &Vault,
+        path: &VaultPath,
+        seen: Stamp,
+        _: &Cancel,
+    ) -> Result<Option<Self::Read>, Cancelled> {
+        Ok(Self::read(vault, path, seen))
+    }
     /// The stamp of the file when it was read, and whether its next change may have the same.
     fn stamp(record: &Self::Record) -> (Stamp, bool);
 
@@ -91,14 +103,29 @@ impl<K: RecordTable> Synced<K> {
     /// # Errors
     /// [`Cancelled`]; what was read so far stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
+        self.refresh_telling(cancel, &|| ())
+    }
+
+    /// The same; `told` is called after each few files.
+    pub fn refresh_telling(
+        &self,
+        cancel: &Cancel,
+        told: &(dyn Fn() + Sync),
+    ) -> Result<(), Cancelled> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
         self.changes.settle(|| self.table().iter().map(stamps).collect(), || false);
-        let outcome = self.take(self.stale(), cancel);
+        let outcome = self.take(self.stale(), cancel, told);
         if outcome.is_err() {
             self.changes.reset();
         }
         outcome
+    }
+
+    /// Whether no record has to be made again, by what the vault has reported so far; `false` if that is not known without
+    /// waiting.
+    pub fn is_current(&self) -> bool {
+        self.changes.is_idle() && self.table().unsure().next().is_none()
     }
 
     /// Compares the files of an answer with the disk, and reads those again that may have changed.
@@ -137,27 +164,38 @@ impl<K: RecordTable> Synced<K> {
         let mut files = self.changes.files(pending, known);
         let stamp = |path: &VaultPath| table.get(path).map(|record| K::stamp(record).0);
         files.retain(|file| file.named || stamp(&file.path) != file.stamp);
+        if K::IS_SLOWEST {
+            files.sort_by_key(|file| Reverse(file.stamp.map(|stamp| stamp.1)));
+        }
         files
     }
 
-    fn take(&self, stale: Vec<Changed>, cancel: &Cancel) -> Result<(), Cancelled> {
+    fn take(
+        &self,
+        stale: Vec<Changed>,
+        cancel: &Cancel,
+        told: &(dyn Fn() + Sync),
+    ) -> Result<(), Cancelled> {
         let (there, gone): (Vec<_>, Vec<_>) =
             stale.into_iter().partition(|file| file.stamp.is_some());
         gone.into_iter().for_each(|file| self.put(file.path, None));
-        for batch in there.chunks(BATCH) {
-            let fresh: Vec<_> = batch
-                .par_iter()
-                .filter(|_| !cancel.is_cancelled())
-                .filter_map(|file| {
-                    Some((file.path.clone(), K::read(&self.vault, &file.path, file.stamp?)))
-                })
-                .collect();
-            for (path, record) in fresh {
-                self.put(path, record);
+        for batch in there.chunks(BATCH[usize::from(K::IS_SLOWEST)]) {
+            let read = |file: &Changed| {
+                let seen = file.stamp.filter(|_| !cancel.is_cancelled()).ok_or(Cancelled)?;
+                K::read_until(&self.vault, &file.path, seen, cancel)
+            };
+            let fresh: Vec<_> = batch.par_iter().map(|file| (&file.path, read(file))).collect();
+            let mut is_whole = true;
+            for (path, read) in fresh {
+                match read {
+                    Ok(read) => self.put(path.clone(), read),
+                    Err(Cancelled) => is_whole = false,
+                }
             }
-            if cancel.is_cancelled() {
+            if !is_whole {
                 return Err(Cancelled);
             }
+            told();
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ pub fn of(context: &Context, database: &Database) -> MemoryState {
         text_index: (text.signatures + text.notes) as u64,
         resident_text: text.resident as u64,
         words: (knowledge.bytes + knowledge.pdf_bytes) as u64,
-        meaning: knowledge.vector_bytes as u64,
+        meaning: (knowledge.vector_bytes + knowledge.better.map_or(0, |it| it.bytes)) as u64,
         store: database.cache_bytes(),
         ..MemoryState::default()
     };

@@ -3,11 +3,12 @@
 use super::{Services, memory, policy, settings};
 use crate::config::{Config, folders, outside};
 use crate::index::knowledge::Summary;
+use crate::index::knowledge::minilm::State;
 use crate::note::path::VaultPath;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::{
-    Confinement, ConfinementState, KnowledgeState, MemoryState, StatusResult, VaultState,
-    Watching as Shown,
+    BetterModel, BetterState, Confinement, ConfinementState, KnowledgeState, MemoryState,
+    StatusResult, VaultState, Watching as Shown,
 };
 use crate::server::table::Context;
 use crate::store::is_full;
@@ -52,6 +53,16 @@ fn knowledge(summary: Summary) -> KnowledgeState {
         model: summary.model.map(str::to_owned),
         meaning_pending: summary.is_pending,
         chunks: summary.vectors as u64,
+        better: summary.better.map(|better| BetterState {
+            model: better.model.to_owned(),
+            state: match better.state {
+                State::Ready => BetterModel::Ready,
+                State::Missing => BetterModel::Missing,
+                State::Damaged => BetterModel::Damaged,
+            },
+            read: better.read as u64,
+            all: better.all as u64,
+        }),
         pdfs: summary.pdfs.map(|pdfs| pdfs as u64),
     }
 }

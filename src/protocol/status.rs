@@ -55,8 +55,34 @@ pub struct KnowledgeState {
     pub meaning_pending: bool,
     /// Number of embedded chunks.
     pub chunks: u64,
+    /// The model that can be installed; null if the settings do not name it.
+    pub better: Option<BetterState>,
     /// PDFs whose text was read; null if the settings do not allow it.
     pub pdfs: Option<u64>,
+}
+
+/// A model of meaning that is installed beside the program.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BetterState {
+    pub model: String,
+    pub state: BetterModel,
+    /// Notes that it has read.
+    pub read: u64,
+    /// Notes that it is to read.
+    pub all: u64,
+}
+
+/// Whether a model can be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum BetterModel {
+    #[default]
+    Ready,
+    /// It is not installed.
+    Missing,
+    /// Its file is damaged.
+    Damaged,
 }
 
 /// Memory use in bytes, by part. A part's own figure does not include the allocator's overhead.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::support::{Home, finish};
 
-pub const COMMANDS: [&[&str]; 88] = [
+pub const COMMANDS: [&[&str]; 91] = [
     &[],
     &["search"],
     &["find"],
@@ -65,6 +65,9 @@ pub const COMMANDS: [&[&str]; 88] = [
     &["vaults"],
     &["doctor"],
     &["models"],
+    &["models", "list"],
+    &["models", "add"],
+    &["models", "remove"],
     &["key"],
     &["key", "set"],
     &["key", "remove"],
@@ -120,7 +123,7 @@ fn the_reference_has_every_command() {
 #[test]
 fn mistakes_are_one_line_with_a_hint() {
     let home = Home::new();
-    let cases: [(&[&str], &str, &str); 24] = [
+    let cases: [(&[&str], &str, &str); 25] = [
         (&["sevre"], "unrecognized subcommand 'sevre'", "did you mean `serve`?"),
         (&["serve", "--prot", "1"], "unexpected argument '--prot'", "did you mean `--port`?"),
         (&["serve", "--port", "x"], "invalid value 'x' for '--port <N>'", "`steward serve --help`"),
@@ -145,7 +148,8 @@ fn mistakes_are_one_line_with_a_hint() {
         (&["call", "grep", "x"], "unrecognized subcommand 'grep'", "did you mean `search_files`?"),
         (&["call", "search", "x"], "unrecognized subcommand 'search'", "`steward search`"),
         (&["config", "show"], "unrecognized subcommand 'show'", "`steward config list`"),
-        (&["models", "add"], "unexpected argument 'add'", "did you mean `steward setup`?"),
+        (&["models", "use"], "unrecognized subcommand 'use'", "`steward setup`"),
+        (&["models", "add", "gpt"], "invalid value 'gpt' for '<MODEL>'", "models add --help"),
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'", "see `steward --help`"),
         (&["new", "a", "- [ ] b"], "unexpected argument '- '", "put `--` before a text"),
         (&["new", "a", "--text", "b"], "unexpected argument '--text'", "see `steward new --help`"),

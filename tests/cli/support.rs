@@ -179,7 +179,7 @@ impl Home {
             self.path("home/.local/state/vault-steward")
         };
         let mut folders = std::fs::read_dir(&all).unwrap().map(|entry| entry.unwrap().path());
-        folders.find(|path| path.is_dir()).expect("a vault was served")
+        folders.find(|path| path.is_dir() && !path.ends_with("models")).expect("a vault was served")
     }
 }
 

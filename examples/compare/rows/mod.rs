@@ -6,6 +6,7 @@ pub mod crowd;
 pub mod doors;
 pub mod jobs;
 pub mod kept;
+pub mod knowledge;
 pub mod listing;
 pub mod many;
 pub mod memory;

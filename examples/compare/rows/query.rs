@@ -1,5 +1,6 @@
 //! Asking the vault with expressions of Bases, beside the same evaluator over notes that are all read for it.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -32,25 +33,7 @@ const QUESTIONS: [(&str, &str, [f64; 3]); 6] = [
 /// The vault cannot be opened, or the tool failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let state = TempDir::with_prefix_in("state-", ground.scratch)?;
-    let (vault, writer) =
-        Vault::open_watched(&ground.vault, state.path(), Settings::default(), &|_| {})?;
-    let context = Context {
-        rules: Vec::new(),
-        journal: Journal::open(writer, Store::at(state.path()), journal::Settings::default()),
-        index: Index::new(vault.clone()),
-        settings: tools::Settings::default(),
-        room: usize::MAX,
-        most: Permission::Permanent,
-        cancel: Cancel::default(),
-        origin: Origin::default(),
-        gate: None,
-        conversations: None,
-        host: None,
-        clock: tools::Clock::System,
-        listeners: tools::Listeners::default(),
-        running_jobs: Default::default(),
-        vault,
-    };
+    let context = opened(&ground.vault, state.path())?;
     first(ground, &context, page)?;
     let anew = || Context { index: Index::new(context.vault.clone()), ..context.clone() };
     for (what, question, most) in QUESTIONS {
@@ -85,6 +68,31 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     }
     context.vault.stop();
     Ok(())
+}
+
+/// The vault of a folder, opened in this process.
+///
+/// # Errors
+/// The vault cannot be opened.
+pub fn opened(vault: &Path, state: &Path) -> Result<Context> {
+    let (vault, writer) = Vault::open_watched(vault, state, Settings::default(), &|_| {})?;
+    Ok(Context {
+        rules: Vec::new(),
+        journal: Journal::open(writer, Store::at(state), journal::Settings::default()),
+        index: Index::new(vault.clone()),
+        settings: tools::Settings::default(),
+        room: usize::MAX,
+        most: Permission::Permanent,
+        cancel: Cancel::default(),
+        origin: Origin::default(),
+        gate: None,
+        conversations: None,
+        host: None,
+        clock: tools::Clock::System,
+        listeners: tools::Listeners::default(),
+        running_jobs: Default::default(),
+        vault,
+    })
 }
 
 /// Reading the properties beside building the link graph, and their memory.
@@ -127,8 +135,15 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
 }
 
 fn asked(context: &Context, arguments: &Value) -> Result<Value> {
-    let tool =
-        Registry::built_in().find("query_notes").map_err(|error| anyhow::anyhow!(error.message))?;
+    called(context, "query_notes", arguments)
+}
+
+/// Calls a tool in this process.
+///
+/// # Errors
+/// There is none of this name, or it failed.
+pub fn called(context: &Context, tool: &str, arguments: &Value) -> Result<Value> {
+    let tool = Registry::built_in().find(tool).map_err(|error| anyhow::anyhow!(error.message))?;
     let answer = tools::call(tool, context, arguments);
     Ok(answer.map_err(|error| anyhow::anyhow!(error.text()))?.read().data)
 }

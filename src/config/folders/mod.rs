@@ -104,6 +104,11 @@ impl Folders {
         self.state.join(vault_id(root))
     }
 
+    /// Contains the models that are installed, for all vaults.
+    pub fn models(&self) -> PathBuf {
+        self.state.join("models")
+    }
+
     /// The vaults with stored state, each with its state folder.
     pub fn remembered(&self) -> Vec<(PathBuf, Owner)> {
         let folders = std::fs::read_dir(&self.state).into_iter().flatten().flatten();

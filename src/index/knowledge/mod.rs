@@ -12,9 +12,10 @@
 //! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
 //!
 //! In reading order: [`words`], `content`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
-//! file, `pdfs`, `filling`, `related`, `likeness`.
+//! file, `better` (the model that can be installed), `pdfs`, `filling`, `related`, `likeness`.
 
 mod answer;
+mod better;
 pub mod content;
 mod dictionary;
 mod filling;
@@ -46,7 +47,10 @@ use crate::note::path::VaultPath;
 use crate::note::search_query::Filter;
 use crate::vault::{Cancel, Vault, View};
 use answer::{Means, answer};
+use better::Better;
+pub use better::BetterSummary;
 pub use likeness::{Likeness, likeness};
+pub use meaning::minilm;
 use meaning::vectors::{Near, Vectors};
 use pdfs::Pdfs;
 pub use related::{Related, RelatedNote};
@@ -65,6 +69,9 @@ const MAKING_ALONE: Duration = Duration::from_secs(5);
 /// The weight of meaning in a score; words have the rest.
 const OF_MEANING: f64 = 0.3;
 
+/// The same for the model that can be installed, once it has read all notes.
+const OF_BETTER: f64 = 0.6;
+
 /// The settings of knowledge; a section of the configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -82,6 +89,8 @@ pub enum Model {
     /// The model that the program carries.
     #[default]
     BuiltIn,
+    /// The model that `steward models add minilm` installs; the one that the program carries until all is read.
+    Minilm,
     /// None: notes are found by their words.
     Off,
 }
@@ -184,6 +193,8 @@ pub struct Summary {
     pub is_pending: bool,
     pub vectors: usize,
     pub vector_bytes: usize,
+    /// The model that can be installed; `None` if the settings do not name it.
+    pub better: Option<BetterSummary>,
     /// PDFs whose text is found; `None` if the settings do not allow it.
     pub pdfs: Option<usize>,
     /// Memory of their texts in bytes.
@@ -197,6 +208,7 @@ pub struct Knowledge(Arc<Shared>);
 struct Shared {
     words: Arc<Persistent<Table>>,
     vectors: Arc<Persistent<Vectors>>,
+    better: Better,
     pdfs: Arc<Persistent<Pdfs>>,
     /// Whether the text of PDFs is found.
     has_pdfs: AtomicBool,
@@ -214,6 +226,7 @@ impl Knowledge {
         let shared = Arc::new(Shared {
             words: Arc::new(Persistent::new(vault.clone(), feed)),
             vectors: Arc::new(Persistent::new(vault.clone(), feed)),
+            better: Better::new(vault.clone(), feed),
             pdfs: Arc::new(Persistent::new(vault, feed)),
             has_pdfs: AtomicBool::default(),
             is_off: AtomicBool::default(),
@@ -234,6 +247,7 @@ impl Knowledge {
         self.0.words.set_folder(state);
         self.0.vectors.set_folder(state);
         self.0.pdfs.set_folder(state);
+        self.0.better.set_folder(state);
     }
 
     /// Loads a saved index; without one, builds and saves it on background threads at the first search.
@@ -243,14 +257,17 @@ impl Knowledge {
         }
         self.0.vectors.set_folder(state);
         self.0.pdfs.set_folder(state);
+        self.0.better.set_folder(state);
         self.0.is_lasting.store(true, Ordering::Relaxed);
         self.make_or_forget();
+        self.0.better.start();
         self.0.read_or_forget_pdfs();
     }
 
     /// Applies new settings. Without meaning or texts of PDFs, nothing of them is stored.
     pub fn set_settings(&self, settings: Settings) {
         let is_off = settings.meaning == Model::Off;
+        self.0.better.want(settings.meaning == Model::Minilm);
         if self.0.is_off.swap(is_off, Ordering::Relaxed) != is_off {
             self.make_or_forget();
         }
@@ -273,6 +290,7 @@ impl Knowledge {
         self.0.pdfs.stop();
         self.0.words.stop();
         self.0.vectors.stop();
+        self.0.better.stop();
     }
 
     /// Updates the index and runs a search.
@@ -283,11 +301,11 @@ impl Knowledge {
         let words = &self.0.words;
         let is_whole = !self.is_part(asking.cancel)?;
         let are_pdfs_whole = self.0.update_pdfs(asking.cancel)?;
-        let (meant, near) = self.near(query, asking, is_whole)?;
+        let (meant, near, of_meaning) = self.near(query, asking, is_whole)?;
         let vault = &words.synced.vault;
         let obsidian = vault.obsidian();
         let weight = match (meant, query.meaning) {
-            (Meant::Used, Meaning::Auto) => OF_MEANING,
+            (Meant::Used, Meaning::Auto) => of_meaning,
             (Meant::Used, Meaning::Only) => 1.0,
             // Words answer, and the answer says so.
             _ => 0.0,
@@ -332,26 +350,32 @@ impl Knowledge {
         Ok(is_part)
     }
 
-    /// The notes that are near to the words of a search in meaning.
+    /// The notes that are near to the words of a search in meaning, and how much that counts.
     fn near(
         &self,
         query: &Query,
         asking: &Asking<'_>,
         is_whole: bool,
-    ) -> Result<(Meant, Vec<Near>), Cancelled> {
+    ) -> Result<(Meant, Vec<Near>, f64), Cancelled> {
+        let without = |meant| Ok((meant, Vec::new(), 0.0));
         if !query.needs_word || query.meaning == Meaning::Off || self.is_off() {
-            return Ok((Meant::Off, Vec::new()));
+            return without(Meant::Off);
         }
         // One after the other: words answer more questions.
         if !is_whole || !self.is_ready(asking.cancel)? {
-            return Ok((Meant::NotReady, Vec::new()));
+            return without(Meant::NotReady);
         }
-        let Some(meaning) = meaning::of(&query.words.join(" ")) else {
-            return Ok((Meant::NoWords, Vec::new()));
+        let text = query.words.join(" ");
+        let Some(meaning) = meaning::of(&text) else {
+            return without(Meant::NoWords);
         };
         let is_wanted =
             |path: &VaultPath, changed| asking.view.shows(path) && (asking.wants)(path, changed);
-        Ok((Meant::Used, self.0.vectors.synced.table().nearest(&meaning, is_wanted)))
+        let built_in = &self.0.vectors.synced;
+        let near = built_in.table().nearest(&meaning, is_wanted);
+        let is_lasting = self.0.is_lasting.load(Ordering::Relaxed);
+        let (near, share) = self.0.better.improved(near, built_in, &text, is_wanted, is_lasting);
+        Ok((Meant::Used, near, OF_MEANING + share * (OF_BETTER - OF_MEANING)))
     }
 
     fn is_off(&self) -> bool {
@@ -394,6 +418,7 @@ impl Knowledge {
             is_pending: model.is_some() && !self.0.vectors.is_over(),
             vectors: vectors.count,
             vector_bytes: vectors.memory(),
+            better: self.0.better.summary(),
             pdfs: self.0.has_pdfs.load(Ordering::Relaxed).then(|| pdfs.count()),
             pdf_bytes: pdfs.memory(),
         }

@@ -3,6 +3,7 @@
 //! The model is Minish Lab's potion-base-8M with 8 bits a number, which the program carries (`data/potion-base-8m`).
 //! It knows English well and other languages a little, and reads a chunk in a fraction of a millisecond.
 
+pub mod minilm;
 mod passages;
 pub(super) mod vectors;
 mod wordpiece;
@@ -60,21 +61,21 @@ impl Model {
 
     fn embed(&self, text: &str) -> Option<Vector> {
         let mut sum = [0.0; DIMENSIONS];
-        self.vocabulary.tokens(text, |token| self.add(token, &mut sum));
+        self.vocabulary.tokens(text, None, |token| self.add(token, &mut sum));
         Vector::of(&sum)
     }
 }
 
 /// The meaning of a text: a vector of length 1 in 8 bits a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Vector {
-    row: [i8; DIMENSIONS],
+pub(super) struct Vector<const D: usize = DIMENSIONS> {
+    row: [i8; D],
     scale: f32,
 }
 
-impl Vector {
+impl<const D: usize> Vector<D> {
     /// The vector of a text without a known word; nothing is near to it.
-    const NONE: Self = Self { row: [0; DIMENSIONS], scale: 0.0 };
+    const NONE: Self = Self { row: [0; D], scale: 0.0 };
 
     /// A vector from its bytes.
     fn of_row(row: &[u8]) -> Self {
@@ -86,7 +87,7 @@ impl Vector {
     }
 
     /// Rounds a vector of any length but 0.
-    fn of(values: &[f32; DIMENSIONS]) -> Option<Self> {
+    fn of(values: &[f32; D]) -> Option<Self> {
         let most = values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
         if !(most > 0.0 && most.is_finite()) {
             return None;
@@ -148,7 +149,9 @@ mod tests {
     fn tokens_are_those_of_the_original() {
         for Reference { text, tokens, .. } in references() {
             let mut found = Vec::new();
-            model().vocabulary.tokens(&text, |token| found.push(model().vocabulary.name(token)));
+            model()
+                .vocabulary
+                .tokens(&text, None, |token| found.push(model().vocabulary.name(token)));
             let tokens: Vec<&[u8]> = tokens.iter().map(|token| token.as_bytes()).collect();
             assert_eq!(found, tokens, "{text:?}");
         }
@@ -211,7 +214,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_tokens(text in "(\\PC|[a-z#' ]|\\p{M}|\\s){0,40}") {
-            model().vocabulary.tokens(&text, |token| assert!(!model().vocabulary.name(token).is_empty()));
+            model().vocabulary.tokens(&text, None, |token| assert!(!model().vocabulary.name(token).is_empty()));
             prop_assert!(of(&text).is_none_or(|found| (found.cosine(&found) - 1.0).abs() < 0.001));
         }
 
@@ -223,7 +226,7 @@ mod tests {
             let known: HashMap<&[u8], usize> = (0..count).map(|token| (vocabulary.name(token), token)).collect();
             for word in &words {
                 let mut found = Vec::new();
-                vocabulary.tokens(word, |token| found.push(token));
+                vocabulary.tokens(word, None, |token| found.push(token));
                 prop_assert_eq!(found, by_trial(&known, word), "{}", word);
             }
         }

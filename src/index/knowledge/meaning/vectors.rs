@@ -1,20 +1,22 @@
 //! The vectors of the chunks of all notes, and the notes that are nearest to a meaning.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
-use super::{DIMENSIONS, MODEL_SUM, Vector, passages};
+use super::minilm::MiniLm;
+use super::{DIMENSIONS, MODEL_SUM, Vector, minilm, passages};
 use crate::index::changes::Stamp;
 use crate::index::knowledge::content::{Content, Kind};
 use crate::index::knowledge::reading::{self, Source};
 use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
-use crate::index::synced::RecordTable;
+use crate::index::synced::{Cancelled, RecordTable};
 use crate::note::path::{PathRef, VaultPath};
-use crate::vault::Vault;
+use crate::vault::{Cancel, Vault};
 
-/// The most vectors of a vault: 156 MB. Notes beyond are found by their words.
+/// The most vectors of a vault: 156 MB, or 233 MB of the model that can be installed. Notes beyond are found by their words.
 const MOST: usize = 600_000;
 
 /// The number of nearest chunks that make a note count as near.
@@ -26,22 +28,94 @@ const LEAST: f32 = 0.2;
 /// Notes that one thread looks through at a time.
 const BATCH: usize = 256;
 
-/// The vectors of a note.
-pub(in crate::index::knowledge) struct Note {
-    source: Source,
-    /// By chunk; empty beyond [`MOST`].
-    chunks: Box<[Vector]>,
+/// A model that makes vectors of `D` numbers.
+pub(in crate::index::knowledge) trait Maker<const D: usize>:
+    Sized + Send + Sync + 'static
+{
+    /// The folder of saved vectors.
+    const NAME: &'static str;
+    /// The first bytes of saved vectors. They change also when chunks or passages are made differently.
+    const HEADER: &'static [u8];
+    /// The SHA-256 of the model.
+    const SUM: &'static str;
+    /// Whether it takes much longer than reading.
+    const IS_SLOWEST: bool = false;
+
+    /// The model; `None` if it cannot be used now.
+    fn ready() -> Option<Self>;
+
+    /// The meaning of a text; `None` if the model knows none of its words.
+    fn meaning(&self, text: &str) -> Option<Vector<D>>;
 }
 
+/// The model that the program carries.
+pub(in crate::index::knowledge) struct BuiltIn;
+
+impl Maker<DIMENSIONS> for BuiltIn {
+    const NAME: &'static str = "meaning";
+    const HEADER: &'static [u8] =
+        concat!("steward meaning 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+    const SUM: &'static str = MODEL_SUM;
+
+    fn ready() -> Option<Self> {
+        Some(Self)
+    }
+
+    fn meaning(&self, text: &str) -> Option<Vector> {
+        super::of(text)
+    }
+}
+
+impl Maker<{ minilm::DIMENSIONS }> for MiniLm {
+    const NAME: &'static str = "minilm";
+    const HEADER: &'static [u8] =
+        concat!("steward minilm 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+    const SUM: &'static str = minilm::source::ORIGINALS[0].sum;
+    const IS_SLOWEST: bool = true;
+
+    fn ready() -> Option<Self> {
+        minilm::loaded()
+    }
+
+    fn meaning(&self, text: &str) -> Option<Vector<{ minilm::DIMENSIONS }>> {
+        Vector::of(&self.embed(text)?)
+    }
+}
+
+/// The vectors of a note.
+pub(in crate::index::knowledge) struct Note<const D: usize> {
+    source: Source,
+    /// By chunk; empty beyond [`MOST`].
+    chunks: Box<[Vector<D>]>,
+}
+
+/// The vectors of the built-in model.
+pub(in crate::index::knowledge) type Vectors = VectorsOf<BuiltIn, DIMENSIONS>;
+
+/// Those of the model that can be installed.
+pub(in crate::index::knowledge) type BetterVectors = VectorsOf<MiniLm, { minilm::DIMENSIONS }>;
+
 /// All notes.
-#[derive(Default)]
-pub(in crate::index::knowledge) struct Vectors {
-    notes: HashMap<VaultPath, Note>,
+pub(in crate::index::knowledge) struct VectorsOf<M, const D: usize> {
+    maker: PhantomData<M>,
+    notes: HashMap<VaultPath, Note<D>>,
     unsure: BTreeSet<VaultPath>,
     /// All PDFs, and whether their text was read.
     pub pdfs: BTreeMap<VaultPath, bool>,
     /// Chunks of all notes.
     pub count: usize,
+}
+
+impl<M, const D: usize> Default for VectorsOf<M, D> {
+    fn default() -> Self {
+        Self {
+            maker: PhantomData,
+            notes: HashMap::default(),
+            unsure: BTreeSet::default(),
+            pdfs: BTreeMap::default(),
+            count: 0,
+        }
+    }
 }
 
 /// A note that is near in meaning.
@@ -54,10 +128,10 @@ pub(in crate::index::knowledge) struct Near {
     pub share: f64,
 }
 
-impl Vectors {
+impl<M, const D: usize> VectorsOf<M, D> {
     /// The `wanted` notes that are nearest to a meaning, in no order.
-    pub fn nearest(&self, to: &Vector, wanted: impl Fn(&VaultPath, i64) -> bool) -> Vec<Near> {
-        let best = |note: &Note| {
+    pub fn nearest(&self, to: &Vector<D>, wanted: impl Fn(&VaultPath, i64) -> bool) -> Vec<Near> {
+        let best = |note: &Note<D>| {
             let mut cosines: Vec<f32> = note.chunks.iter().map(|it| it.cosine(to)).collect();
             let best = (0..cosines.len())
                 .max_by(|a, b| cosines[*a].total_cmp(&cosines[*b]).then(b.cmp(a)));
@@ -76,9 +150,13 @@ impl Vectors {
     }
 
     /// The `wanted` notes that are near to most of `own`, the vectors of a note, in no order.
-    pub fn related(&self, own: &[Vector], wanted: impl Fn(&VaultPath, i64) -> bool) -> Vec<Near> {
-        let mean = |note: &Note| {
-            let nearest = |one: &Vector| {
+    pub fn related(
+        &self,
+        own: &[Vector<D>],
+        wanted: impl Fn(&VaultPath, i64) -> bool,
+    ) -> Vec<Near> {
+        let mean = |note: &Note<D>| {
+            let nearest = |one: &Vector<D>| {
                 let all = note.chunks.iter().enumerate().map(|(at, other)| (one.cosine(other), at));
                 all.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
             };
@@ -92,7 +170,7 @@ impl Vectors {
     }
 
     /// The vectors of a note; `None` if it was not read.
-    pub fn of(&self, path: &VaultPath) -> Option<&[Vector]> {
+    pub fn of(&self, path: &VaultPath) -> Option<&[Vector<D>]> {
         self.notes.get(path).map(|note| &*note.chunks)
     }
 
@@ -100,21 +178,21 @@ impl Vectors {
     fn compared<T: Send>(
         &self,
         wanted: impl Fn(&VaultPath, i64) -> bool,
-        compare: impl Fn(&Note) -> T + Sync,
+        compare: impl Fn(&Note<D>) -> T + Sync,
     ) -> Vec<(&VaultPath, T)> {
         let notes = self.notes.iter().filter(|(path, note)| wanted(path, note.source.stamp.1));
-        let notes: Vec<(&VaultPath, &Note)> = notes.collect();
+        let notes: Vec<(&VaultPath, &Note<D>)> = notes.collect();
         let notes = notes.par_iter().with_min_len(BATCH);
         notes.map(|(path, note)| (*path, compare(note))).collect()
     }
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        self.notes.capacity() * (size_of::<(VaultPath, Note)>() + 1)
-            + self.count * size_of::<Vector>()
+        self.notes.capacity() * (size_of::<(VaultPath, Note<D>)>() + 1)
+            + self.count * size_of::<Vector<D>>()
     }
 
-    fn add(&mut self, path: VaultPath, source: Source, mut chunks: Vec<Vector>) {
+    fn add(&mut self, path: VaultPath, source: Source, mut chunks: Vec<Vector<D>>) {
         if Kind::of(path.borrowed()) == Some(Kind::Pdf) {
             self.pdfs.insert(path.clone(), !chunks.is_empty());
         }
@@ -151,27 +229,54 @@ fn shares<'p>(
         .collect()
 }
 
-impl RecordTable for Vectors {
-    type Record = Note;
-    type Read = (Source, Vec<Vector>);
+impl<M: Maker<D>, const D: usize> RecordTable for VectorsOf<M, D> {
+    const IS_SLOWEST: bool = M::IS_SLOWEST;
+    type Record = Note<D>;
+    type Read = (Source, Vec<Vector<D>>);
 
     fn wants(path: PathRef<'_>) -> bool {
-        Kind::of(path).is_some_and(|kind| kind != Kind::Media)
+        match Kind::of(path) {
+            Some(Kind::Note | Kind::Canvas) => true,
+            // Their text comes later, from `filling`.
+            Some(Kind::Pdf) => !M::IS_SLOWEST,
+            Some(Kind::Media) | None => false,
+        }
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read> {
-        reading::file(vault, path, seen, |content| of(path, content))
+        Self::read_until(vault, path, seen, &Cancel::default()).ok().flatten()
     }
 
-    fn stamp(note: &Note) -> (Stamp, bool) {
+    fn read_until(
+        vault: &Vault,
+        path: &VaultPath,
+        seen: Stamp,
+        cancel: &Cancel,
+    ) -> Result<Option<Self::Read>, Cancelled> {
+        let model = M::ready().ok_or(Cancelled)?;
+        let mut is_whole = true;
+        let read = reading::file(vault, path, seen, |content| {
+            let mut vectors = Vec::new();
+            passages::each(path, content, |passage| {
+                is_whole &= !(M::IS_SLOWEST && cancel.is_cancelled());
+                if is_whole {
+                    vectors.push(model.meaning(passage).unwrap_or(Vector::NONE));
+                }
+            });
+            vectors
+        });
+        if is_whole { Ok(read) } else { Err(Cancelled) }
+    }
+
+    fn stamp(note: &Note<D>) -> (Stamp, bool) {
         (note.source.stamp, note.source.unsure)
     }
 
-    fn get(&self, path: &VaultPath) -> Option<&Note> {
+    fn get(&self, path: &VaultPath) -> Option<&Note<D>> {
         self.notes.get(path)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Note)> {
+    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Note<D>)> {
         self.notes.iter()
     }
 
@@ -193,25 +298,23 @@ impl RecordTable for Vectors {
     }
 }
 
-impl SavedTable for Vectors {
-    const NAME: &'static str = "meaning";
-    /// Increment it also when chunks or passages are made differently.
-    const HEADER: &'static [u8] =
-        concat!("steward meaning 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+impl<M: Maker<D>, const D: usize> SavedTable for VectorsOf<M, D> {
+    const NAME: &'static str = M::NAME;
+    const HEADER: &'static [u8] = M::HEADER;
     const IS_SLOW: bool = true;
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);
-        (rest.packed_text()? == MODEL_SUM).then_some(())?;
+        (rest.packed_text()? == M::SUM).then_some(())?;
         let mut vectors = Self::default();
         while !rest.0.is_empty() {
             let path = VaultPath::from_disk(rest.packed_text()?)?;
             let stamp = (rest.packed()?, rest.packed()?.cast_signed());
             let identity = rest.packed()?;
             let count = usize::try_from(rest.packed()?).ok()?;
-            let rows = rest.bytes(count.checked_mul(DIMENSIONS)?)?;
+            let rows = rest.bytes(count.checked_mul(D)?)?;
             if same.is_same(&path, stamp, Some(identity)) {
-                let chunks = rows.chunks_exact(DIMENSIONS).map(Vector::of_row).collect();
+                let chunks = rows.chunks_exact(D).map(Vector::of_row).collect();
                 vectors.add(path, Source { stamp, identity, unsure: false }, chunks);
             }
         }
@@ -220,8 +323,8 @@ impl SavedTable for Vectors {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.count * DIMENSIONS + self.notes.len() * 64);
-        put_text(&mut bytes, MODEL_SUM);
+        let mut bytes = Vec::with_capacity(self.count * D + self.notes.len() * 64);
+        put_text(&mut bytes, M::SUM);
         for (path, Note { source, chunks }) in &self.notes {
             if source.unsure {
                 continue;
@@ -239,8 +342,15 @@ impl SavedTable for Vectors {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
+    use crate::index::changes::Feed;
     use crate::index::persistent::check;
+    use crate::index::synced::Synced;
+    use crate::vault::Settings;
 
     fn seen(vectors: &Vectors) -> Vec<(String, Vec<Vector>)> {
         let notes = vectors.notes.iter();
@@ -259,7 +369,66 @@ mod tests {
     fn vectors_of_another_model_are_not_used() {
         let saved = Vectors::default().save();
         assert!(check::is_loaded::<Vectors>(&saved));
-        let other = String::from_utf8(saved).expect("text").replace('b', "c");
+        let other = String::from_utf8(saved.clone()).expect("text").replace('b', "c");
         assert!(!check::is_loaded::<Vectors>(other.as_bytes()));
+        assert!(!check::is_loaded::<BetterVectors>(&saved));
+        assert!(check::is_loaded::<BetterVectors>(&BetterVectors::default().save()));
+    }
+
+    /// A model that is slow, or not there.
+    struct Slow;
+
+    static IS_READY: AtomicBool = AtomicBool::new(false);
+    /// What it has read, and when it is cancelled.
+    static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static CANCEL: Mutex<Option<Cancel>> = Mutex::new(None);
+
+    impl Maker<2> for Slow {
+        const NAME: &'static str = "slow";
+        const HEADER: &'static [u8] = b"slow";
+        const SUM: &'static str = "";
+        const IS_SLOWEST: bool = true;
+
+        fn ready() -> Option<Self> {
+            IS_READY.load(Ordering::Relaxed).then_some(Self)
+        }
+
+        fn meaning(&self, text: &str) -> Option<Vector<2>> {
+            READ.lock().expect("read").push(text.trim().to_owned());
+            CANCEL.lock().expect("read").iter().for_each(Cancel::cancel);
+            Vector::of(&[1.0, 0.0])
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
+    fn a_slow_model_reads_the_newest_first_and_a_note_as_a_whole_or_not_at_all() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+        let text = format!("# A\n{0}\n# B\n{0}\n", "word ".repeat(60));
+        for (name, age) in [("Old.md", 1), ("Newest.md", 3), ("New.md", 2)] {
+            let path = place.join(name);
+            std::fs::write(&path, &text).expect("written");
+            let file = std::fs::File::options().append(true).open(path).expect("opened");
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(age)).expect("set");
+        }
+        let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
+        let synced = Synced::<VectorsOf<Slow, 2>>::new(vault.clone(), &Feed::new(vault));
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        let refresh = |cancel: &Cancel| alone.install(|| synced.refresh(cancel));
+        let read = || std::mem::take(&mut *READ.lock().expect("read"));
+        assert_eq!(refresh(&Cancel::default()), Err(Cancelled), "there is no model");
+        assert_eq!((synced.table().notes.len(), synced.is_current()), (0, false));
+        IS_READY.store(true, Ordering::Relaxed);
+        let cancel = Cancel::default();
+        *CANCEL.lock().expect("read") = Some(cancel.clone());
+        assert_eq!(refresh(&cancel), Err(Cancelled));
+        assert_eq!(read().len(), 1, "cancelled in the middle of a note");
+        assert_eq!((synced.table().notes.len(), synced.is_current()), (0, false));
+        *CANCEL.lock().expect("read") = None;
+        assert_eq!(refresh(&Cancel::default()), Ok(()));
+        let names: Vec<String> = read().iter().map(|text| text[..4].to_owned()).collect();
+        assert_eq!(names, ["Newe", "Newe", "New ", "New ", "Old ", "Old "]);
+        assert_eq!((synced.table().count, synced.is_current()), (6, true));
     }
 }

@@ -1,9 +1,10 @@
 //! Splits text into the tokens of a BERT model without case: words and marks, and words that the vocabulary lacks into
 //! the longest pieces that it has.
 //!
-//! Does what `tokenizer.json` of the model says, with two differences: a word with an unknown piece has no token
-//! instead of `[UNK]`, which model2vec leaves out, too; and `[SEP]` and the like in a text are ordinary text.
+//! Does what `tokenizer.json` of the models says, with two differences: for static models a word with an unknown piece has no
+//! token instead of `[UNK]`, which model2vec leaves out, too; and `[SEP]` and the like in a text are ordinary text.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -22,24 +23,27 @@ static PUNCTUATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\p{P
 /// The tokens, sorted by their bytes.
 pub(super) struct Vocabulary {
     /// The end of each token in `names`: u32, little-endian.
-    ends: &'static [u8],
-    names: &'static [u8],
+    ends: Cow<'static, [u8]>,
+    names: Cow<'static, [u8]>,
     /// The tokens that begin with `##`.
     continued: (usize, usize),
 }
 
 impl Vocabulary {
     /// Checks that the tokens are in order; `None` if not.
-    pub fn new(ends: &'static [u8], names: &'static [u8]) -> Option<Self> {
-        let mut all = Self { ends, names, continued: (0, 0) };
-        let count = ends.len() / 4;
+    pub fn new(
+        ends: impl Into<Cow<'static, [u8]>>,
+        names: impl Into<Cow<'static, [u8]>>,
+    ) -> Option<Self> {
+        let mut all = Self { ends: ends.into(), names: names.into(), continued: (0, 0) };
+        let count = all.ends.len() / 4;
         let is_sound = |token: usize| {
             let start = if token == 0 { 0 } else { all.end(token - 1) };
             start < all.end(token)
-                && all.end(token) <= names.len()
+                && all.end(token) <= all.names.len()
                 && (token == 0 || all.name(token - 1) < all.name(token))
         };
-        if count == 0 || !(0..count).all(is_sound) || all.end(count - 1) != names.len() {
+        if count == 0 || !(0..count).all(is_sound) || all.end(count - 1) != all.names.len() {
             return None;
         }
         let continued = (0..CONTINUED.len())
@@ -49,16 +53,26 @@ impl Vocabulary {
     }
 
     /// The text of a token.
-    pub fn name(&self, token: usize) -> &'static [u8] {
+    pub fn name(&self, token: usize) -> &[u8] {
         let start = if token == 0 { 0 } else { self.end(token - 1) };
         &self.names[start..self.end(token)]
     }
 
-    /// Calls `found` with each token of `text` in order.
-    pub fn tokens(&self, text: &str, mut found: impl FnMut(usize)) {
+    /// The token with this name.
+    pub fn find(&self, name: &[u8]) -> Option<usize> {
+        let all = (0, self.ends.len() / 4);
+        let (token, length) = self.longest(name, all, 0)?;
+        (length == name.len()).then_some(token)
+    }
+
+    /// Calls `found` with each token of `text` in order; with `unknown` for a word that has none.
+    pub fn tokens(&self, text: &str, unknown: Option<usize>, mut found: impl FnMut(usize)) {
         let (mut word, mut pieces) = (String::new(), Vec::new());
         let mut end = |word: &mut String| {
             self.pieces(word, &mut pieces);
+            if pieces.is_empty() && !word.is_empty() {
+                pieces.extend(unknown);
+            }
             pieces.drain(..).for_each(&mut found);
             word.clear();
         };

@@ -1,0 +1,206 @@
+//! `steward models add` and `remove`: models of meaning, which are installed on this machine.
+
+#![expect(clippy::disallowed_methods, reason = "files of the person's, outside of the vault")]
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::failure::Failure;
+use super::keeping::agreed;
+use super::models;
+use super::output::Output;
+use super::session::Session;
+use super::settings::{self, Place};
+use crate::index::knowledge::Model;
+use crate::index::knowledge::minilm::source::{self, HOME, NotInstalled, ORIGINALS, Original};
+use crate::llm::Address;
+use crate::llm::download::download;
+
+/// The setting that names the model.
+const SETTING: &str = "knowledge.meaning";
+
+/// The most bytes of an archive with the model.
+const MOST: u64 = 256 << 20;
+
+/// The arguments of `models`.
+#[derive(Debug, Args)]
+pub struct ModelsArguments {
+    /// What to do [default: list]
+    #[command(subcommand)]
+    pub action: Option<ModelsAction>,
+}
+
+/// Actions on models.
+#[derive(Debug, Subcommand)]
+pub enum ModelsAction {
+    /// List language models: configured and available
+    List,
+    /// Install a model that finds notes by their meaning, and use it
+    Add {
+        /// The model
+        model: Installable,
+        /// A folder with its files, an archive with them, or the address of one, instead of its home
+        #[arg(long, value_name = "FILE")]
+        from: Option<String>,
+        /// Skip the question
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Remove an installed model, and use the one that the program carries
+    Remove {
+        /// The model
+        model: Installable,
+    },
+}
+
+/// A model that can be installed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Installable {
+    /// all-MiniLM-L6-v2: English
+    Minilm,
+}
+
+/// Lists language models, or installs or removes a model of meaning.
+///
+/// # Errors
+/// The model cannot be got, is not the right one, or cannot be written.
+pub fn run(
+    session: &Session,
+    arguments: &ModelsArguments,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        None | Some(ModelsAction::List) => return models::run(session, output),
+        Some(ModelsAction::Add { model: Installable::Minilm, from, yes }) => {
+            add(session, from.as_deref(), *yes, output)?;
+        }
+        Some(ModelsAction::Remove { model: Installable::Minilm }) => remove(session, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn folder(session: &Session) -> PathBuf {
+    session.folders.models()
+}
+
+fn place(session: &Session) -> Place {
+    Place::new(session.environment.clone(), session.folders.clone(), session.flags.clone())
+}
+
+fn add(session: &Session, from: Option<&str>, yes: bool, output: &Output) -> Result<(), Failure> {
+    let bytes: u64 = ORIGINALS.iter().map(|original| original.bytes).sum();
+    let folder = folder(session);
+    let question = || {
+        let source = from
+            .map_or(format!("download {} MB from {HOME}", bytes / 1_000_000), |from| {
+                format!("read them from {from}")
+            });
+        format!(
+            "all-MiniLM-L6-v2 finds notes by the meaning of sentences (English, Apache-2.0).\n\
+             Its files are checked by their sums; 23 MB are written to {}.\n\
+             Notes are read with it on this machine, some 50 ms a passage, and are sent nowhere.\n\
+             Install it: {source}?",
+            folder.display()
+        )
+    };
+    if !agreed(yes, &question)? {
+        return Err(Failure::other("declined", "nothing is installed", "answer `y` to install it"));
+    }
+    let originals = match from {
+        None => originals(|original| {
+            fetched(&format!("{HOME}/{}", original.name), original.bytes, output)
+        })?,
+        Some(from) if from.starts_with("https://") || from.starts_with("http://") => {
+            source::unpacked(&fetched(from, MOST, output)?).map_err(not_installed)?
+        }
+        Some(from) => read(Path::new(from))?,
+    };
+    source::install(&folder, originals.each_ref().map(Vec::as_slice)).map_err(not_installed)?;
+    settings::set(&place(session), SETTING, Some("minilm"), output)?;
+    output.notice(
+        "notes are read with it from the next search on; `steward status` says how far it is",
+    );
+    Ok(())
+}
+
+fn originals(get: impl Fn(Original) -> Result<Vec<u8>, Failure>) -> Result<[Vec<u8>; 2], Failure> {
+    let [weights, vocabulary] = ORIGINALS.map(get);
+    Ok([weights?, vocabulary?])
+}
+
+/// The files in a folder, or in an archive.
+fn read(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
+    let file = |path: &Path| {
+        let read = || {
+            let mut content = Vec::new();
+            std::fs::File::open(path)?.take(MOST).read_to_end(&mut content)?;
+            io::Result::Ok(content)
+        };
+        read().map_err(|error| {
+            let hint =
+                "name a folder with `model.safetensors` and `vocab.txt`, or an archive of them";
+            Failure::other(
+                "io_error",
+                format!("could not read `{}`: {error}", path.display()),
+                hint,
+            )
+        })
+    };
+    match from.is_dir() {
+        true => originals(|original| file(&from.join(original.name))),
+        false => source::unpacked(&file(from)?).map_err(not_installed),
+    }
+}
+
+/// Downloads a file, and says how far it is.
+fn fetched(address: &str, most: u64, output: &Output) -> Result<Vec<u8>, Failure> {
+    let parsed = Address::new(address).map_err(|error| {
+        Failure::usage(format!("`{address}` {error}"), "name a file, a folder or an https address")
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut terminal = std::io::stderr();
+    let is_shown = terminal.is_terminal() && !output.json();
+    let mut shown = 0;
+    let fetched = runtime.block_on(download(&parsed, most, |bytes| {
+        if is_shown && bytes / 1_000_000 > shown {
+            shown = bytes / 1_000_000;
+            let _ = write!(terminal, "\r{shown} MB");
+        }
+    }));
+    if shown > 0 {
+        let _ = writeln!(terminal);
+    }
+    fetched.map_err(|error| {
+        let hint = "get its files in another way, and name them with `--from`";
+        Failure::other("not_downloaded", format!("could not download {address}: {error}"), hint)
+    })
+}
+
+fn not_installed(error: NotInstalled) -> Failure {
+    let hint = match &error {
+        NotInstalled::Io(_) => "make the folder writable",
+        _ => "name the original files of sentence-transformers/all-MiniLM-L6-v2 with `--from`",
+    };
+    Failure::other("not_installed", error.to_string(), hint)
+}
+
+fn remove(session: &Session, output: &Output) -> Result<(), Failure> {
+    let is_removed = source::remove(&folder(session)).map_err(|error| {
+        Failure::other(
+            "io_error",
+            format!("could not remove it: {error}"),
+            "make its folder writable",
+        )
+    })?;
+    if !is_removed {
+        output.notice("it was not installed");
+    }
+    // Meaning may be switched off.
+    match session.settings.config.knowledge.meaning {
+        Model::Minilm => settings::set(&place(session), SETTING, None, output),
+        Model::BuiltIn | Model::Off => Ok(()),
+    }
+}

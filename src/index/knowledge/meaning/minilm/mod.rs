@@ -1,0 +1,90 @@
+//! The model that a user can install for better meaning: all-MiniLM-L6-v2, which reads sentences where the built-in one reads
+//! words. English.
+//!
+//! In reading order: `encoder`, `file` (the installed file), [`source`] (the original files), this file.
+
+mod encoder;
+mod file;
+pub mod source;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use crate::index::sealed;
+use encoder::Encoder;
+
+/// The model's name.
+pub const MODEL: &str = "all-MiniLM-L6-v2";
+
+/// Numbers in a vector.
+pub(super) const DIMENSIONS: usize = encoder::WIDTH;
+
+/// The installed file.
+const FILE: &str = "minilm";
+
+/// The file's first bytes. They change with the format.
+const HEADER: &[u8] = b"steward minilm 1\n";
+
+/// Whether the model can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Ready,
+    /// It is not installed.
+    Missing,
+    /// Its file is damaged.
+    Damaged,
+}
+
+/// The model of this machine, one for all vaults of the process since it takes 60 MB.
+struct Loaded {
+    /// The file that was read, with its time, and whether it was sound.
+    file: Option<(PathBuf, SystemTime, bool)>,
+    /// From the last sound file, also after that file is gone: notes are perhaps being read with it.
+    encoder: Option<Arc<Encoder>>,
+}
+
+static LOADED: Mutex<Loaded> = Mutex::new(Loaded { file: None, encoder: None });
+
+/// The model in memory.
+pub(in crate::index::knowledge) struct MiniLm(Arc<Encoder>);
+
+impl MiniLm {
+    /// The meaning of a text, of any length; `None` for a text without a known word.
+    pub(super) fn embed(&self, text: &str) -> Option<[f32; DIMENSIONS]> {
+        self.0.embed(text)
+    }
+}
+
+/// Loads the model from this folder, unless that was done since its file changed.
+pub fn load(folder: &Path) -> State {
+    let path = folder.join(FILE);
+    let Ok(time) = sealed::modified(&path) else { return State::Missing };
+    let mut loaded = all();
+    let known = loaded.file.as_ref().filter(|known| (&known.0, known.1) == (&path, time));
+    let is_sound = known.map(|known| known.2).unwrap_or_else(|| {
+        let read = sealed::read(&path).ok();
+        let read = read.as_deref().and_then(|file| file::read(sealed::content(file, HEADER)?));
+        let is_sound = read.is_some();
+        loaded.file = Some((path, time, is_sound));
+        loaded.encoder = read.map(Arc::new).or_else(|| loaded.encoder.take());
+        is_sound
+    });
+    if is_sound { State::Ready } else { State::Damaged }
+}
+
+/// Frees its memory.
+pub fn unload() {
+    *all() = Loaded { file: None, encoder: None };
+}
+
+/// The model, if it was loaded.
+pub(in crate::index::knowledge) fn loaded() -> Option<MiniLm> {
+    all().encoder.clone().map(MiniLm)
+}
+
+fn all() -> MutexGuard<'static, Loaded> {
+    LOADED.lock().unwrap_or_else(PoisonError::into_inner)
+}
