@@ -4,7 +4,6 @@
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -71,7 +70,7 @@ pub fn run(
     session: &Session,
     arguments: &ModelsArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     match &arguments.action {
         None | Some(ModelsAction::List) => return models::run(session, output),
         Some(ModelsAction::Add { model: Installable::Minilm, from, yes }) => {
@@ -79,7 +78,7 @@ pub fn run(
         }
         Some(ModelsAction::Remove { model: Installable::Minilm }) => remove(session, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn folder(session: &Session) -> PathBuf {
