@@ -245,32 +245,40 @@ describe("an edited message", () => {
 describe("a message with attachments", () => {
   const said = "What is this?\n(with a picture)\n(the note `Garden/Plot 27.md` is meant)\n(a part of the note `Inbox.md` is meant)";
 
-  it("is requested again without its image, which is reported", async () => {
+  const image = { mimeType: "image/png", data: "iVBORw0KGgo=" };
+  const went = (answer: object): void => void daemon.answers.set("_vault/attachments", () => answer);
+
+  it("is requested again with what went with it", async () => {
     items = [item(1, "user_message_chunk", said), item(2, "agent_message_chunk", "A pear.")];
+    went({ images: [image], texts: [{ path: "Inbox.md", text: "pears" }] });
     await mounted();
     await press("Ask again");
     expect(daemon.last.asked("session/prompt")[0]?.params?.["prompt"]).toEqual([
       { type: "text", text: "What is this?" },
       { type: "resource_link", uri: "Garden/Plot 27.md", name: "Garden/Plot 27.md" },
+      { type: "resource", resource: { uri: "Inbox.md", text: "pears" } },
+      { type: "image", ...image },
     ]);
-    expect(notices).toEqual(["The images and selections of the earlier message are not included; attach them again"]);
+    expect(notices).toEqual([]);
   });
 
   it("is edited in its original form", async () => {
     items = [item(1, "user_message_chunk", said)];
+    went({ images: [image], texts: [{ path: "Inbox.md", text: "pears" }] });
     await mounted();
     await press("Edit the message");
     expect(field().value).toBe("What is this?");
-    expect(chips()).toEqual(["Plot 27"]);
-    expect(notices).toHaveLength(1);
+    expect(chips()).toEqual(["Plot 27", "Selection in Inbox", "Picture 1"]);
+    expect(notices).toEqual([]);
   });
 
-  it("is not requested again if it was only an image", async () => {
+  it("is not requested again if it was only an image that is lost, which is reported", async () => {
     items = [item(1, "user_message_chunk", "(with a picture)"), item(2, "agent_message_chunk", "A pear.")];
+    went({ images: [] });
     await mounted();
     await press("Ask again");
     expect(daemon.last.asked("_vault/fork")).toHaveLength(0);
-    expect(notices).toHaveLength(1);
+    expect(notices).toEqual(["The images and selections of the earlier message are not included; attach them again"]);
   });
 
   it("keeps the person's own text in brackets, and reports every loss", async () => {
