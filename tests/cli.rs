@@ -103,6 +103,9 @@ mod moved;
 mod naming;
 #[path = "cli/organize.rs"]
 mod organize;
+#[cfg(unix)]
+#[path = "cli/pdfs.rs"]
+mod pdfs;
 #[path = "cli/plugin.rs"]
 mod plugin;
 #[path = "cli/policy.rs"]

@@ -100,7 +100,7 @@ fn add(session: &Session, from: Option<&str>, yes: bool, output: &Output) -> Res
         format!(
             "all-MiniLM-L6-v2 finds notes by the meaning of sentences (English, Apache-2.0).\n\
              Its files are checked by their sums; 23 MB are written to {}.\n\
-             Notes are read with it on this machine, some 50 ms a passage, and are sent nowhere.\n\
+             Notes are read with it on this machine, some 40 ms a passage, and are sent nowhere.\n\
              Install it: {source}?",
             folder.display()
         )

@@ -48,10 +48,11 @@ pub fn start(settings: &Settings, usual: Level, output: &Output) -> Log {
     Log { usual, filter: started.is_ok().then_some(handle) }
 }
 
-/// Logs other crates from warnings on only, since their details can contain what a log must not hold.
+/// Logs other crates from warnings on only, since their details can contain what a log must not hold; `lopdf` never, whose
+/// warnings quote the PDF.
 fn filter(level: Level) -> EnvFilter {
     let others = level.min(Level::Warn).word();
-    EnvFilter::new(format!("{others},vault_steward={}", level.word()))
+    EnvFilter::new(format!("{others},lopdf=off,vault_steward={}", level.word()))
 }
 
 /// Logs a panic as one line with its location only: its message could contain text of a note, which

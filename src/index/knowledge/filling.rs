@@ -8,7 +8,8 @@ use super::content::{Content, Kind};
 use super::meaning::vectors;
 use super::pdfs::Pdfs;
 use super::reading::Source;
-use super::{Knowledge, MAKING_ALONE, Shared, table};
+use super::table::{self, Table};
+use super::{Knowledge, MAKING_ALONE, Shared};
 use crate::index::synced::{Cancelled, RecordTable};
 use crate::note::path::VaultPath;
 use crate::note::search_query::{Filter, SearchedFile};
@@ -95,12 +96,16 @@ impl Shared {
         vectors.iter().for_each(|path| self.vectors.synced.read(path));
     }
 
-    /// PDFs that a caller may see and whose text is still to be extracted.
-    pub(super) fn unread_pdfs(&self, view: &View) -> usize {
-        let vault = &self.words.synced.vault;
-        let (catalogue, pdfs) = (vault.catalogue(), self.pdfs.synced.table());
+    /// PDFs that a caller may see and whose text is still to be extracted, or to be added to the `words`.
+    pub(super) fn unread_pdfs(&self, words: &Table, view: &View) -> usize {
+        let pdfs = self.pdfs.synced.table();
+        let catalogue = self.words.synced.vault.catalogue();
         let files = catalogue.files().filter(|it| Pdfs::wants(*it) && view.shows(*it));
-        files.filter(|it| pdfs.get(&it.to_path()).is_none()).count()
+        let is_unread = |path: &VaultPath| {
+            let is_bare = words.pdfs.get(path) == Some(&false);
+            pdfs.get(path).is_none_or(|pdf| is_bare && pdf.has_text())
+        };
+        files.filter(|it| is_unread(&it.to_path())).count()
     }
 }
 

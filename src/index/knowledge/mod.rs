@@ -336,7 +336,7 @@ impl Knowledge {
             found.unread = notes.filter(|it| table.get(&it.to_path()).is_none()).count();
         }
         if !are_pdfs_whole {
-            found.unread += self.0.unread_pdfs(asking.view);
+            found.unread += self.0.unread_pdfs(&table, asking.view);
         }
         Ok(found)
     }

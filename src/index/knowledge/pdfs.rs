@@ -28,6 +28,12 @@ pub(super) struct Pdf {
     packed: Box<[u8]>,
 }
 
+impl Pdf {
+    pub fn has_text(&self) -> bool {
+        !self.packed.is_empty()
+    }
+}
+
 /// The texts of all PDFs.
 #[derive(Default)]
 pub(super) struct Pdfs {
@@ -39,14 +45,14 @@ pub(super) struct Pdfs {
 impl Pdfs {
     /// The text of a PDF and the file from which it was extracted; `None` if it was not read or has no text.
     pub fn text(&self, path: &VaultPath) -> Option<(Source, String)> {
-        let Pdf { source, packed } = self.files.get(path).filter(|it| !it.packed.is_empty())?;
+        let Pdf { source, packed } = self.files.get(path).filter(|it| it.has_text())?;
         let text = zstd::bulk::decompress(packed, 2 * MOST_TEXT).ok()?;
         Some((*source, String::from_utf8(text).ok()?))
     }
 
     /// PDFs that have text.
     pub fn count(&self) -> usize {
-        self.files.values().filter(|it| !it.packed.is_empty()).count()
+        self.files.values().filter(|it| it.has_text()).count()
     }
 
     /// Memory in bytes, without the allocator's overhead.

@@ -8,6 +8,8 @@ use lopdf::{Dictionary, Document, Encoding, Object};
 const MAX_CHARACTERS: usize = 512 << 10;
 
 pub(super) struct Font<'a> {
+    /// What the file says for those who copy text; it counts before the encoding.
+    unicode: Option<Encoding<'a>>,
     encoding: Option<Encoding<'a>>,
     /// Bytes of a character's code.
     code: usize,
@@ -20,6 +22,13 @@ pub(super) struct Font<'a> {
 impl<'a> Font<'a> {
     pub fn new(document: &'a Document, font: &'a Dictionary) -> Self {
         let encoding = font.get_font_encoding_with_limit(document, MAX_CHARACTERS).ok();
+        // The crate uses the table of characters only for a font without an encoding.
+        let mut bare = font.clone();
+        bare.remove(b"Encoding");
+        let unicode = match bare.get_font_encoding_with_limit(document, MAX_CHARACTERS) {
+            Ok(Encoding::UnicodeMapEncoding(map)) => Some(Encoding::UnicodeMapEncoding(map)),
+            _ => None,
+        };
         let numbers = |dictionary: &'a Dictionary, name: &[u8]| {
             let numbers = dictionary.get_deref(name, document).and_then(Object::as_array);
             numbers.map(Vec::as_slice).unwrap_or_default()
@@ -35,7 +44,7 @@ impl<'a> Font<'a> {
             for (at, width) in numbers(font, b"Widths").iter().take(256).enumerate() {
                 widths.insert(first.saturating_add(at as u32), number(width).unwrap_or(0.0));
             }
-            return Self { encoding, code: 1, widths, other: 500.0 };
+            return Self { unicode, encoding, code: 1, widths, other: 500.0 };
         };
         let mut rest = numbers(descendant, b"W");
         // `first [width …]`, or `first last width`.
@@ -64,12 +73,27 @@ impl<'a> Font<'a> {
             }
         }
         let other = descendant.get(b"DW").ok().and_then(number).unwrap_or(1_000.0);
-        Self { encoding, code: 2, widths, other }
+        Self { unicode, encoding, code: 2, widths, other }
     }
 
     pub fn text(&self, bytes: &[u8]) -> String {
-        let text = self.encoding.as_ref().and_then(|it| it.bytes_to_string(bytes).ok());
-        text.unwrap_or_default()
+        let encoded = |bytes: &[u8]| {
+            self.encoding.as_ref().and_then(|it| it.bytes_to_string(bytes).ok()).unwrap_or_default()
+        };
+        let Some(Encoding::UnicodeMapEncoding(map)) = &self.unicode else { return encoded(bytes) };
+        // The crate finds the lengths of codes by ranges that many files state wrongly.
+        let mut text = String::new();
+        for code in bytes.chunks(self.code) {
+            let number = code.iter().fold(0, |number, byte| (number << 8) | u32::from(*byte));
+            let is_short = code.len() == 1;
+            let known = map.get(number, code.len() as u8);
+            match known.or_else(|| map.get(number, 2).filter(|_| is_short)) {
+                Some(known) => text.push_str(&String::from_utf16_lossy(&known)),
+                None if is_short => text.push_str(&encoded(code)),
+                None => {}
+            }
+        }
+        if text.is_empty() { encoded(bytes) } else { text }
     }
 
     /// The width of a string in this size. `spacing` is added to each character, and to each blank.

@@ -260,13 +260,22 @@ impl<'a> Painter<'a> {
 
     /// Adds a run of text, after a blank or on a new line where it does not continue the one before it.
     fn add(&mut self, text: &str, from: Matrix, to: Matrix, size: f32) {
-        let [_, _, c, d, x, y] = from.0;
+        // What cannot be read leaves a gap.
+        if text.is_empty() {
+            return;
+        }
+        let [a, b, c, d, x, y] = from.0;
         let size = (size * c.hypot(d)).abs();
         if let Some(last) = self.last {
-            let (large, down) = (size.max(last.size), (y - last.y).abs());
+            // Along the line, which may be turned, and across it.
+            let length = a.hypot(b);
+            let (u, v) = if length > 0.0 { (a / length, b / length) } else { (1.0, 0.0) };
+            let along = (x - last.x) * u + (y - last.y) * v;
+            let down = ((y - last.y) * u - (x - last.x) * v).abs();
+            let large = size.max(last.size);
             if down > large * 0.55 {
                 self.text.push_str(if down > large * 1.9 { "\n\n" } else { "\n" });
-            } else if !(-large..=size * 0.15).contains(&(x - last.x))
+            } else if !(-large..=size * 0.15).contains(&along)
                 && !self.text.ends_with(char::is_whitespace)
                 && !text.starts_with(char::is_whitespace)
             {
