@@ -99,9 +99,13 @@ fn build(ground: &Ground<'_>, question: &str, page: &mut Page) -> Result<()> {
     let took = begun.elapsed().as_secs_f64();
     page.add(row.alone(took, "s", ground.target([1.5, 15.0, 150.0])));
     let bytes = |part: &str| status["memory"][part].as_u64().unwrap_or_default() as f64;
-    for (what, part) in [("words", "words"), ("meaning", "meaning")] {
-        let row = Row::new(format!("memory of the {what} of a note"), ground.notes);
-        page.add(row.alone(bytes(part) / 1_024.0 / ground.notes as f64, "KB", 0.3));
+    let chunks = status["knowledge"]["chunks"].as_u64().unwrap_or_default() as f64;
+    for (what, part, count, most) in [
+        ("memory of the words of a note", "words", ground.notes as f64, 1.1),
+        ("memory of the meaning of a passage", "meaning", chunks, 0.3),
+    ] {
+        let row = Row::new(what, ground.notes);
+        page.add(row.alone(bytes(part) / 1_024.0 / count, "KB", most));
     }
     Ok(())
 }
