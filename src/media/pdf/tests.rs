@@ -84,44 +84,6 @@ fn words_and_lines_follow_from_where_they_are_painted() {
     }
 }
 
-/// As many files do it: an encoding for what is painted, a table for what is copied, and wrong ranges of codes.
-#[test]
-fn the_table_of_characters_counts_before_the_encoding() {
-    let table = |range: &str, characters: &str| {
-        let text = format!(
-            "begincmap 1 begincodespacerange {range} endcodespacerange\n\
-             2 beginbfchar {characters} endbfchar endcmap"
-        );
-        Stream::new(Dictionary::new(), text.into_bytes())
-    };
-    let with = |font: Dictionary, table: Stream, program: &str| {
-        let mut document = document(&[program.as_bytes()]);
-        let table = document.add_object(table);
-        let mut font = font;
-        font.set("ToUnicode", table);
-        let known = document.objects.values_mut().find_map(|object| {
-            let known = object.as_dict_mut().ok()?;
-            known.has_type(b"Font").then_some(known)
-        });
-        *known.unwrap() = font;
-        read(&written(document), 1, 1_000).unwrap().pages.remove(0)
-    };
-    let simple = dictionary! {
-        "Type" => "Font", "Subtype" => "TrueType", "BaseFont" => "A", "Encoding" => "WinAnsiEncoding",
-    };
-    let characters = "<41> <0042> <43> <0044>";
-    let program = "BT /F 10 Tf 72 700 Td (ACx) Tj ET";
-    assert_eq!(with(simple.clone(), table("<43> <43>", characters), program), "BDx");
-    let wide = "<0041> <0042> <0043> <0044>";
-    assert_eq!(with(simple, table("<0000> <FFFF>", wide), program), "BDx");
-    let composite = dictionary! {
-        "Type" => "Font", "Subtype" => "Type0", "BaseFont" => "A", "Encoding" => "Identity-H",
-        "DescendantFonts" => vec![dictionary! { "Type" => "Font", "DW" => 500 }.into()],
-    };
-    let program = "BT /F 10 Tf 72 700 Td <00410043> Tj ET";
-    assert_eq!(with(composite, table("<0003> <1A08>", wide), program), "BD");
-}
-
 #[test]
 fn text_of_forms_is_text_of_the_page() {
     assert_eq!(
