@@ -66,11 +66,7 @@ pub enum Installable {
 ///
 /// # Errors
 /// The model cannot be got, is not the right one, or cannot be written.
-pub fn run(
-    session: &Session,
-    arguments: &ModelsArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &ModelsArguments, output: &Output) -> Result<(), Failure> {
     match &arguments.action {
         None | Some(ModelsAction::List) => return models::run(session, output),
         Some(ModelsAction::Add { model: Installable::Minilm, from, yes }) => {
