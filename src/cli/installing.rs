@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
 
 use super::failure::Failure;
 use super::keeping::agreed;
@@ -190,12 +191,13 @@ fn remove(session: &Session, output: &Output) -> Result<(), Failure> {
             "make its folder writable",
         )
     })?;
-    if !is_removed {
-        output.notice("it was not installed");
-    }
+    let text = if is_removed { "it is removed" } else { "it was not installed" };
     // Meaning may be switched off.
     match session.settings.config.knowledge.meaning {
-        Model::Minilm => settings::set(&place(session), SETTING, None, output),
-        Model::BuiltIn | Model::Off => Ok(()),
+        Model::Minilm => {
+            output.notice(text);
+            settings::set(&place(session), SETTING, None, output)
+        }
+        Model::BuiltIn | Model::Off => Ok(output.answer(&json!({ "removed": is_removed }), text)?),
     }
 }

@@ -36,6 +36,7 @@ struct Wakes {
 }
 
 impl<F> Repoll<F> {
+    /// Wraps `future`.
     pub fn new(future: F) -> Self {
         let wakes = Arc::<Wakes>::default();
         let waker = Waker::from(Arc::clone(&wakes));

@@ -91,7 +91,7 @@ const TOOLS: [&[&str]; 30] = [
     &["call", "get_file_info", "/"],
 ];
 
-const COMMANDS_OF_OURS: [&[&str]; 69] = [
+const COMMANDS_OF_OURS: [&[&str]; 71] = [
     &["prompts", "list"],
     &["prompts", "show", "improve"],
     &["prompts", "add", "improve", "--yes"],
@@ -142,7 +142,9 @@ const COMMANDS_OF_OURS: [&[&str]; 69] = [
     &["status", "--all"],
     &["vaults"],
     &["doctor"],
-    &["models"],
+    &["models", "list"],
+    &["models", "add", "minilm", "--from", "nowhere", "--yes"],
+    &["models", "remove", "minilm"],
     &["key", "status", "work"],
     &["key", "remove", "work"],
     &["key", "set", "work"],
@@ -176,7 +178,7 @@ const SERVICE: [&[&str]; 0] = [];
 const WORDS: &str = "Nine grams. More?";
 
 /// There is nothing for them to do: what they print is an error.
-const FAILED: [&str; 9] = [
+const FAILED: [&str; 10] = [
     "organize resume 1",
     "journal adopt",
     "approvals allow 9",
@@ -185,6 +187,7 @@ const FAILED: [&str; 9] = [
     "organize stop 9",
     "workflow resume 1",
     "inbox retry 9",
+    "models add minilm --from nowhere --yes",
     "key set work",
 ];
 
