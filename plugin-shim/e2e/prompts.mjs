@@ -132,6 +132,8 @@ export async function a_selection_is_edited_in_place(set) {
   const editor = tab.locator(".mod-root .workspace-leaf.is-front .cm-content");
   await editor.waitFor();
   const before = await desk.daemon.read(NOTE);
+  const shown = () => tab.evaluate(() => window.standIn.app.workspace.getMostRecentLeaf().view.editor.getValue());
+  await until("note", shown, (text) => text === before);
   const open = async () => {
     await tab.evaluate((text) => {
       const { editor } = window.standIn.app.workspace.getMostRecentLeaf().view;
@@ -170,7 +172,7 @@ export async function a_selection_is_edited_in_place(set) {
   await modal.waitFor({ state: "detached" });
   const after = before.replace("Turn at Christmas.", "Turn it at Easter.");
   assert.equal(await desk.daemon.read(NOTE), after);
-  await until("note", () => tab.evaluate(() => window.standIn.app.workspace.getMostRecentLeaf().view.editor.getValue()), (text) => text === after);
+  await until("note", shown, (text) => text === after);
   await desk.daemon.command("undo");
   assert.equal(await desk.daemon.read(NOTE), before);
   await desk.quit();
