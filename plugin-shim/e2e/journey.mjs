@@ -13,6 +13,7 @@ const ID = "vault-steward";
 export async function a_new_user_gets_there(set) {
   const desk = await Desk.set(set);
   const tab = await desk.open();
+  await tab.locator(".cm-line").nth(1).waitFor();
   const before = { ...(await atRest(desk)), editors: await editors(tab) };
   await install(desk, tab);
   await startAndPair(desk, tab);
