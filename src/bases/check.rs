@@ -438,12 +438,12 @@ impl<'c> Reader<'c, '_> {
         let (mut known, mut seen) = (Vec::new(), HashSet::new());
         let mut last = String::new();
         for file in source.files() {
-            let path = source.path(file);
-            let Some((folder, _)) = path.rsplit_once('/') else { continue };
             // Files of one folder are mostly adjacent.
-            if folder == last {
+            if source.is_directly_in(file, &last) {
                 continue;
             }
+            let path = source.path(file);
+            let Some((folder, _)) = path.rsplit_once('/') else { continue };
             folder.clone_into(&mut last);
             for (at, _) in path.rmatch_indices('/') {
                 // The parents of a known folder are known.

@@ -40,6 +40,10 @@ pub trait Source {
     }
     /// The path from the vault's root, with its extension, `/` between folders.
     fn path(&self, file: FileId) -> Text;
+    /// Whether the file lies in `folder` itself, not in a folder below it.
+    fn is_directly_in(&self, file: FileId, folder: &str) -> bool {
+        is_directly_in(&self.path(file), folder)
+    }
     /// Bytes.
     fn size(&self, _file: FileId) -> u64 {
         0
@@ -123,4 +127,10 @@ pub trait Source {
     fn similarity(&self, _file: FileId, _text: &str) -> Result<f64, String> {
         Err("file.similarity() cannot be used here".to_owned())
     }
+}
+
+/// Whether the file at `path` lies in `folder` itself, not in a folder below it.
+pub fn is_directly_in(path: &str, folder: &str) -> bool {
+    let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| !name.contains('/'))
 }

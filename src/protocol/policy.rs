@@ -60,6 +60,7 @@ pub struct ApprovalsResult {
 pub struct Approval {
     pub id: i64,
     pub tool: String,
+    /// The folder from the vault's root; empty for a tool of an MCP server, which has none.
     pub folder: String,
     /// The program in which the person agreed.
     pub agreed_by: String,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Gaps;
 use super::rows::{Row, Rows};
-use crate::bases::source::{Column, Hint, Source};
+use crate::bases::source::{Column, Hint, Source, is_directly_in};
 use crate::bases::value::{FileId, Link, Object, Text, Value};
 use crate::index::knowledge::{Knowledge, Likeness};
 use crate::index::links::{Form, Links, Seen, StoredLink};
@@ -259,6 +259,10 @@ impl Source for Moment<'_> {
 
     fn path(&self, file: FileId) -> Text {
         self.row(file).path.shared()
+    }
+
+    fn is_directly_in(&self, file: FileId, folder: &str) -> bool {
+        is_directly_in(self.row(file).path.as_str(), folder)
     }
 
     fn size(&self, file: FileId) -> u64 {
