@@ -33,7 +33,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper_util", &["server", "cli"]),
     ("image", &["media"]),
     ("indicatif", &["cli"]),
-    ("inotify", &["vault"]),
+    ("inotify", &["config", "vault"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
     ("lopdf", &["media"]),

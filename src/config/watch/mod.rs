@@ -1,10 +1,18 @@
 //! Detects changes of the settings file.
 //!
-//! Every two seconds, which costs one system call and misses nothing, this checks the file's metadata. It reads the file
-//! only if it changed and then stayed unchanged for a while. Therefore an editor that writes in pieces or replaces the file
-//! causes one change, and reading the file causes none.
+//! Events are only hints. After each event, and at intervals without one, this checks the file's
+//! metadata, and reads the file only if it changed and then stayed unchanged for a while. Therefore
+//! an editor that writes in pieces or replaces the file causes one change, and reading the file
+//! causes none.
 
 #![expect(clippy::disallowed_methods, reason = "the settings file, which is never in a vault")]
+
+#[cfg(target_os = "linux")]
+#[path = "inotify.rs"]
+mod platform;
+#[cfg(not(target_os = "linux"))]
+#[path = "polling.rs"]
+mod platform;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +29,8 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How long to wait for a file that keeps changing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The interval of checks.
-const POLL: Duration = Duration::from_secs(2);
+/// The interval of checks without events.
+pub(super) const POLL: Duration = Duration::from_secs(2);
 
 /// A file's metadata; if it differs, the file has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,6 +56,7 @@ fn sight(path: &Path) -> Option<Sight> {
 
 /// Watches the file of `live` until dropped.
 pub async fn follow(live: Arc<Live>) {
+    let mut signs = platform::Signs::start(live.path());
     let mut known = None;
     loop {
         let now = look(live.path().to_path_buf()).await;
@@ -58,7 +67,7 @@ pub async fn follow(live: Arc<Live>) {
                 tracing::error!(%error, "looking at the settings broke off");
             }
         }
-        sleep(POLL).await;
+        signs.next().await;
     }
 }
 
