@@ -94,7 +94,9 @@ export type AnswerResult = {
 };
 
 /** A standing approval: a tool that needs no further approval in a folder. */
-export type Approval = { id: number, tool: string, folder: string,
+export type Approval = { id: number, tool: string,
+/** The folder from the vault's root; empty for a tool of an MCP server, which has none. */
+folder: string,
 /** The program in which the person agreed. */
 agreedBy: string,
 /** Local time. */

@@ -10,11 +10,11 @@ use tokio::time::{Instant, timeout};
 
 use super::acp::{self, Heard, Permission, Shown};
 use super::ask::{Ask, Asked};
-use super::kept::Kept;
 use super::place::Place;
 use super::process::{Line, Process};
 use super::seat::Seat;
 use super::settings::Guest;
+use super::stored_sessions::StoredSessions;
 use crate::llm::{ErrorKind, LlmError, Stop, Usage};
 
 /// How long a guest may take to start and to begin a session. Some of them fetch a list of models first.
@@ -59,7 +59,7 @@ pub(super) struct Live {
     /// The agent's id of the session.
     session: String,
     /// Where it is remembered, if the guest can load it.
-    kept: Option<Arc<Kept>>,
+    stored: Option<Arc<StoredSessions>>,
     pub has_images: bool,
     happens: mpsc::UnboundedSender<Happening>,
     pub happenings: tokio::sync::Mutex<mpsc::UnboundedReceiver<Happening>>,
@@ -94,7 +94,7 @@ pub(super) struct Beginning<'a> {
     pub guest: &'a Guest,
     pub conversation: &'a str,
     pub place: &'a Place,
-    pub kept: Arc<Kept>,
+    pub stored: Arc<StoredSessions>,
     /// The server knows it already, since the guest's MCP client calls before the session is there.
     pub seat: Arc<Seat>,
     pub asks: Arc<dyn Ask>,
@@ -108,7 +108,7 @@ pub(super) fn error(guest: &Guest, kind: ErrorKind, text: impl AsRef<str>) -> Ll
 impl Live {
     /// Starts a guest and begins a session, which is followed until the guest ends.
     pub async fn begin(beginning: Beginning<'_>) -> Result<Arc<Self>, LlmError> {
-        let Beginning { guest, conversation, place, kept, seat, asks } = beginning;
+        let Beginning { guest, conversation, place, stored, seat, asks } = beginning;
         let fault = |kind, text: String| error(guest, kind, text);
         let port = place.port.get().copied().unwrap_or_default();
         let way = format!("{port} {}", seat.secret);
@@ -129,7 +129,7 @@ impl Live {
             let cwd = cwd.to_string_lossy();
             let can_load = known["agentCapabilities"]["loadSession"] == true;
             let has_images = known["agentCapabilities"]["promptCapabilities"]["image"] == true;
-            if let Some(before) = kept.find(conversation, guest).filter(|_| can_load) {
+            if let Some(before) = stored.find(conversation, guest).filter(|_| can_load) {
                 let params = acp::loaded(&before.id, &cwd, server.clone(), &guest.meta);
                 // What it replays is shown already.
                 match ask(&process, &mut lines, 2, "session/load", params).await {
@@ -163,7 +163,7 @@ impl Live {
             seat,
             process,
             session,
-            kept: can_load.then_some(kept),
+            stored: can_load.then_some(stored),
             has_images,
             happens,
             happenings: tokio::sync::Mutex::new(happenings),
@@ -224,14 +224,14 @@ impl Live {
 
     /// Remembers the session for a later run.
     fn keep(&self) {
-        let Some(kept) = &self.kept else { return };
+        let Some(stored) = &self.stored else { return };
         let (heard, has_failed) = {
             let state = self.state();
             (state.heard, state.has_failed)
         };
         match heard.filter(|_| !has_failed) {
-            Some(heard) => kept.keep(&self.conversation, &self.guest, &self.session, heard),
-            None => kept.forget(&self.conversation),
+            Some(heard) => stored.keep(&self.conversation, &self.guest, &self.session, heard),
+            None => stored.forget(&self.conversation),
         }
     }
 

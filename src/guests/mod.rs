@@ -14,7 +14,7 @@
 //! bounded; it ends with all processes that it started.
 //!
 //! In reading order: [`settings`], [`place`] (folders and rights), `process`, `acp` (messages), `seat` (its calls),
-//! `live` (a session), `kept` (sessions that are loaded),
+//! `live` (a session), `stored_sessions` (sessions that are loaded),
 //! `history` (the conversation as text), `turn` (a turn of a guest), [`ask`] and `allowed` (a
 //! person's word).
 
@@ -22,12 +22,12 @@ mod acp;
 mod allowed;
 pub mod ask;
 mod history;
-mod kept;
 mod live;
 pub mod place;
 mod process;
 mod seat;
 pub mod settings;
+mod stored_sessions;
 mod turn;
 
 use std::collections::HashMap;
@@ -40,12 +40,12 @@ use tokio::sync::oneshot;
 use crate::llm::{ErrorKind, LlmError, Origin, Provider, ToolResult};
 pub use allowed::Allowed;
 pub use ask::{Ask, Asked};
-use kept::Kept;
 pub use live::VARIABLE;
 use live::{Beginning, Live};
 pub use place::Place;
 use seat::Seat;
 pub use settings::Guest;
+use stored_sessions::StoredSessions;
 
 /// The most guests that run at the same time; the one that has been idle longest makes room.
 const MAX_LIVE: usize = 4;
@@ -63,7 +63,7 @@ pub struct Guests(Arc<Inner>);
 struct Inner {
     place: Place,
     allowed: Allowed,
-    kept: Arc<Kept>,
+    stored: Arc<StoredSessions>,
     asks: OnceLock<Arc<dyn Ask>>,
     state: Mutex<State>,
 }
@@ -82,9 +82,9 @@ impl Guests {
     /// Guests that run in `place`. Starts nothing.
     pub fn new(place: Place) -> Self {
         let allowed = Allowed::new(&place.folder);
-        let kept = Arc::new(Kept::new(&place.folder));
+        let stored = Arc::new(StoredSessions::new(&place.folder));
         let (asks, state) = (OnceLock::new(), Mutex::default());
-        Self(Arc::new(Inner { place, allowed, kept, asks, state }))
+        Self(Arc::new(Inner { place, allowed, stored, asks, state }))
     }
 
     /// Sets who asks a person. Only the first call has an effect.
@@ -188,8 +188,9 @@ impl Guests {
         }
         // Dropping this future ends the session that begins.
         let mut taken = Taken { guests: self, seat: Some(Arc::clone(&seat)) };
-        let (place, kept) = (&self.0.place, Arc::clone(&self.0.kept));
-        let live = Live::begin(Beginning { guest, conversation, place, kept, seat, asks }).await?;
+        let (place, stored) = (&self.0.place, Arc::clone(&self.0.stored));
+        let live =
+            Live::begin(Beginning { guest, conversation, place, stored, seat, asks }).await?;
         if self.state().is_ending {
             live.die(ending(guest));
             return Err(ending(guest));

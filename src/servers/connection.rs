@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::fault::Fault;
-use super::heard::{Failure, Reply, Shared};
-use super::mirrored;
 use super::offer::Described;
+use super::param_headers;
 use super::process::{Heard, MAX_LINE, Process};
 use super::remote::{Remote, Target};
+use super::replies::{Failure, Reply, Shared};
 
 /// How often a withdrawal is noticed while an answer is awaited.
 const POLL: Duration = Duration::from_millis(20);
@@ -264,7 +264,7 @@ impl Connection {
         patience: &Patience<'_>,
     ) -> Result<Value, Fault> {
         let headers = match &self.way {
-            Way::Remote(_) => mirrored::headers(&tool.tool["inputSchema"], arguments),
+            Way::Remote(_) => param_headers::headers(&tool.tool["inputSchema"], arguments),
             Way::Process(_) => Vec::new(),
         };
         let params = json!({ "name": tool.name, "arguments": arguments });

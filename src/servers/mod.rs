@@ -9,21 +9,21 @@
 //! the server is ended with all that it started. A tool is offered in the words in which a person has allowed it
 //! ([`pin`]); other words are withheld.
 //!
-//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `heard`,
-//! `mirrored` and `remote` (HTTP), `connection`, `slot` (one server over time), `answers`, this file, `foreign_tools`, [`fault`].
+//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `replies`,
+//! `param_headers` and `remote` (HTTP), `connection`, `slot` (one server over time), `answers`, this file, `foreign_tools`, [`fault`].
 
 mod answers;
 mod connection;
 pub mod fault;
 mod foreign_tools;
-mod heard;
 #[cfg(test)]
 mod http_tests;
-mod mirrored;
 pub mod offer;
+mod param_headers;
 pub mod pin;
 mod process;
 mod remote;
+mod replies;
 pub mod settings;
 mod slot;
 #[cfg(all(test, unix))]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::mirrored;
+use super::param_headers;
 use crate::note::invisible::cleared;
 
 /// The longest name of a tool with its server's, in characters; what vendors of models accept.
@@ -76,7 +76,7 @@ impl Described {
             return Err("its arguments are no object".to_owned());
         }
         clear(&mut schema)?;
-        if let Some(why) = mirrored::fault(&schema) {
+        if let Some(why) = param_headers::fault(&schema) {
             return Err(why);
         }
         let size = schema.to_string().len();

@@ -16,9 +16,9 @@ use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
 use super::START_SECONDS;
-use super::heard::{Failure, MAX_UNASKED_BYTES, Shared, refused};
-use super::mirrored::encoded;
+use super::param_headers::encoded;
 use super::process::MAX_LINE;
+use super::replies::{Failure, MAX_UNASKED_BYTES, Shared, refused};
 use crate::llm::endpoint::{Address, connection_words, http_client};
 use crate::llm::sse::SseDecoder;
 

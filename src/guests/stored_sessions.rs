@@ -33,13 +33,13 @@ pub(super) struct Session {
 
 /// The sessions by conversation.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredSessions {
     file: PathBuf,
     /// Serialises changes of the file.
     lock: Mutex<()>,
 }
 
-impl Kept {
+impl StoredSessions {
     pub fn new(folder: &Path) -> Self {
         Self { file: folder.join("sessions.json"), lock: Mutex::default() }
     }
