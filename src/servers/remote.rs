@@ -1,6 +1,6 @@
 //! A server at an address: its requests by POST, their answers as JSON or as a stream of events.
 //!
-//! The limits are those of pipes: the longest answer, what nobody asked for, the time of a call. A redirect is followed
+//! The limits are those of pipes: the longest answer, unsolicited messages, the time of a call. A redirect is followed
 //! within the same origin alone, so that a key goes nowhere else; a server that says more than it may is left.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What a server has sent, and who waits for it: answers, failures, and what nobody asked for.
+//! What a server has sent, and who waits for it: answers, failures, and unsolicited messages.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-/// Messages between two answers that nobody asked for; a server that sends more is ended.
+/// The most unsolicited messages between two answers; a server that sends more is ended.
 const MAX_UNASKED: usize = 1_000;
 
 /// The same in bytes.
