@@ -275,12 +275,19 @@ impl Seen<'_> {
     /// ones; by path and position.
     pub fn doubtful(&self, folder: &VaultPath, ambiguous: bool) -> Vec<Doubtful> {
         let mut found = Vec::new();
-        self.resolved(folder, |source, link, resolution| {
-            if resolution.target.is_none() || (ambiguous && !resolution.others.is_empty()) {
-                let lead = Lead { link: link.clone(), resolution };
+        self.resolved(folder, |source, link, target, has_others| {
+            if target.is_none() || (ambiguous && has_others) {
+                let lead = Lead { link: link.clone(), resolution: Resolution::default() };
                 found.push(Doubtful { source: source.clone(), lead });
             }
         });
+        if ambiguous {
+            let catalogue = self.links.0.synced.vault.catalogue();
+            let files = self.files(&catalogue);
+            for Doubtful { source, lead } in &mut found {
+                lead.resolution = target_of(&files, source, &lead.link);
+            }
+        }
         found
     }
 
@@ -289,8 +296,8 @@ impl Seen<'_> {
         let mut linked: HashSet<VaultPath> = HashSet::new();
         let everywhere = VaultPath::root();
         let below = if scope == Scope::Orphans { &everywhere } else { folder };
-        self.resolved(below, |source, _, resolution| {
-            if let Some(target) = resolution.target.filter(|target| target != source) {
+        self.resolved(below, |source, _, target, _| {
+            if let Some(target) = target.filter(|target| target != source) {
                 linked.insert(if scope == Scope::Orphans { target } else { source.clone() });
             }
         });
@@ -302,10 +309,8 @@ impl Seen<'_> {
     pub fn backlink_counts(&self) -> HashMap<VaultPath, usize> {
         let mut counts: HashMap<VaultPath, usize> = HashMap::new();
         let mut source_of: HashMap<VaultPath, VaultPath> = HashMap::new();
-        self.resolved(&VaultPath::root(), |source, _, resolution| {
-            let Some(target) = resolution.target.filter(|target| target != source) else {
-                return;
-            };
+        self.resolved(&VaultPath::root(), |source, _, target, _| {
+            let Some(target) = target.filter(|target| target != source) else { return };
             // The links of a file come one after another, so a target was counted for it if it was the last.
             if source_of.get(&target) != Some(source) {
                 *counts.entry(target.clone()).or_default() += 1;
@@ -376,11 +381,12 @@ impl Seen<'_> {
         sources
     }
 
-    /// Calls `each` with every link of the files below `folder`, by path and position, and where it leads.
+    /// Calls `each` with every link of the files below `folder`, by path and position, its target, and whether it has
+    /// other candidates.
     pub(super) fn resolved(
         &self,
         folder: &VaultPath,
-        mut each: impl FnMut(&VaultPath, &StoredLink, Resolution),
+        mut each: impl FnMut(&VaultPath, &StoredLink, Option<VaultPath>, bool),
     ) {
         let mut repeated = Repeated::default();
         for batch in self.sources(folder).chunks(BATCH) {
@@ -390,11 +396,11 @@ impl Seen<'_> {
             for source in batch {
                 let links = graph.get(source).map(|record: &Record| &record.links);
                 for link in links.into_iter().flatten() {
-                    let resolution = match link.form {
-                        Form::CanvasFile => target_of(&files, source, link),
-                        _ => repeated.resolve(&files, source, link.path()),
+                    let (target, has_others) = match link.form {
+                        Form::CanvasFile => (target_of(&files, source, link).target, false),
+                        _ => repeated.target(&files, source, link.path()),
                     };
-                    each(source, link, resolution);
+                    each(source, link, target, has_others);
                 }
             }
         }

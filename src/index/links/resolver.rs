@@ -122,17 +122,24 @@ pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resol
 pub(super) struct Repeated(HashMap<Box<str>, Choices>);
 
 impl Repeated {
-    pub fn resolve(&mut self, files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
+    /// The target, and whether there are other candidates. They are not listed: a name can have hundreds.
+    pub fn target(
+        &mut self,
+        files: &dyn Files,
+        source: &VaultPath,
+        link: &str,
+    ) -> (Option<VaultPath>, bool) {
         if link.is_empty() || link.starts_with('.') {
-            return resolve_among(files, source, link);
+            let Resolution { target, others } = resolve_among(files, source, link);
+            return (target, !others.is_empty());
         }
         if let Some(known) = self.0.get(link) {
-            return known.from(source);
+            return known.target(source);
         }
         let choices = named(files, link).choices(&lower(link));
-        let resolution = choices.from(source);
+        let target = choices.target(source);
         self.0.insert(link.into(), choices);
-        resolution
+        target
     }
 }
 
@@ -145,6 +152,19 @@ enum Choices {
 }
 
 impl Choices {
+    /// What [`from`](Self::from) resolves to, and whether there are others.
+    fn target(&self, source: &VaultPath) -> (Option<VaultPath>, bool) {
+        match self {
+            Self::Exactly(target) => (target.clone(), false),
+            Self::Ending(ending) if ending.len() < 2 => (ending.first().cloned(), false),
+            Self::Ending(ending) => {
+                let folder = source.parent().unwrap_or_else(VaultPath::root);
+                let near = ending.iter().find(|file| file.is_within(&folder));
+                (near.or(ending.first()).cloned(), true)
+            }
+        }
+    }
+
     fn from(&self, source: &VaultPath) -> Resolution {
         let ending = match self {
             Self::Exactly(target) => {
@@ -279,7 +299,8 @@ mod tests {
             for source in &files.0 {
                 for link in &links {
                     let alone = resolve_among(&files, source, link);
-                    prop_assert_eq!(repeated.resolve(&files, source, link), alone, "{} in {}", link, source);
+                    let alone = (alone.target, !alone.others.is_empty());
+                    prop_assert_eq!(repeated.target(&files, source, link), alone, "{} in {}", link, source);
                 }
             }
         }
