@@ -33,7 +33,7 @@ enum Choice {
 }
 
 impl Answering {
-    /// Who answers in a conversation by the settings of now. Reads key files; may block.
+    /// The agent and model for a conversation by the current settings. Reads key files; may block.
     pub fn of(shared: &Shared, conversation: ConversationId) -> Self {
         let chosen = shared.ports.memory.chosen(conversation);
         let agent = match active(shared, &chosen) {
@@ -83,7 +83,6 @@ impl Answering {
         fast.filter(|fast| fits(fast.window)).or(self.model.as_ref())
     }
 
-    /// Whether a guest answers.
     pub fn is_guest(&self) -> bool {
         self.agent.as_ref().is_some_and(|agent| agent.settings.is_guest())
     }

@@ -27,7 +27,6 @@ pub struct Agent {
 pub struct Undelivered(Vec<UserMessage>);
 
 impl Agent {
-    /// An idle agent.
     pub fn new(ports: Ports, settings: TurnSettings) -> Self {
         Self { shared: Arc::new(Shared::new(ports, settings)), orders: Arc::default() }
     }
@@ -47,7 +46,6 @@ impl Agent {
         self.shared.agents.store(Arc::new(agents));
     }
 
-    /// The user's own agents.
     pub fn agents(&self) -> Arc<Agents> {
         self.shared.agents.load_full()
     }
@@ -144,7 +142,6 @@ impl Agent {
         self.shared.cancel(conversation)
     }
 
-    /// Whether a turn is running in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.shared.is_working(conversation)
     }

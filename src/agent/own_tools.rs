@@ -11,7 +11,6 @@ const MAX_CHARS: usize = 20_000;
 const SEND: &str = "send_message";
 const END: &str = "end_conversation";
 
-/// Whether `tool` is one of these tools.
 pub fn is_own(tool: &str) -> bool {
     [SEND, END].contains(&tool)
 }
@@ -29,7 +28,6 @@ pub enum Own {
     End { reason: String },
 }
 
-/// The definitions for the model.
 pub fn specs() -> Vec<ToolSpec> {
     let spec = |name: &str, description: &str, properties: Value, required: Value| ToolSpec {
         name: name.to_owned(),

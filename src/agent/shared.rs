@@ -82,7 +82,6 @@ impl Future for PendingOutcome {
     }
 }
 
-/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageOutcome {
     pub conversation: ConversationId,
@@ -99,7 +98,6 @@ pub struct MessageOutcome {
     pub answer: String,
 }
 
-/// Why a message is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
     /// It cannot be stored, or there is no such conversation.

@@ -23,7 +23,6 @@ const KEYS: [&str; 5] = ["filters", "formulas", "properties", "summaries", "view
 const VIEW_KEYS: [&str; 8] =
     ["type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries"];
 
-/// A base.
 #[derive(Debug, Clone)]
 pub struct BaseFile {
     /// At least one: a base without views is a table of all files.
@@ -35,7 +34,6 @@ pub struct BaseFile {
     text: Arc<str>,
 }
 
-/// A view of a base.
 #[derive(Debug, Clone)]
 pub struct View {
     /// The layout: `table`, `cards`, `list`, `map`, or a plugin's own.
@@ -124,7 +122,6 @@ pub fn read_condition(
     }
 }
 
-/// The diagnostic for invalid YAML.
 pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
     let line = text[..fault.at].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = text[line..].lines().next().unwrap_or_default();

@@ -40,7 +40,6 @@ impl std::fmt::Debug for Scope<'_> {
 
 /// Evaluates arguments for functions that decide which of them to evaluate, and how often.
 pub(super) trait Walk<'a> {
-    /// The value of an argument.
     fn eval(&mut self, expr: &Expr) -> Value;
     /// The value of an argument for an element of a list, with `acc` if given.
     fn of_element(&mut self, expr: &Expr, value: &Value, index: usize, acc: Option<Value>)

@@ -95,7 +95,6 @@ impl Deref for Diagnostic {
     }
 }
 
-/// The content of a [`Diagnostic`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
     pub kind: Kind,
@@ -119,12 +118,10 @@ impl Diagnostic {
         Self::new(kind, Severity::Error, text, at, message.into())
     }
 
-    /// A warning at a range of `text`.
     pub fn warning(kind: Kind, text: &str, at: Span, message: impl Into<String>) -> Self {
         Self::new(kind, Severity::Warning, text, at, message.into())
     }
 
-    /// Adds advice.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self

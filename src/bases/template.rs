@@ -32,7 +32,6 @@ pub struct Template {
     purpose: Purpose,
 }
 
-/// A piece of a template.
 #[derive(Debug, Clone)]
 pub enum Part {
     Text(Text),

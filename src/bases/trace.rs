@@ -19,7 +19,6 @@ pub struct Part {
     pub reads: Vec<(Text, Value)>,
 }
 
-/// The outcome of a part.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     Holds,

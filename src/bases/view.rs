@@ -12,7 +12,6 @@ use super::query::{ColumnKey, Filter, Query, SortBy, Summary};
 use super::source::{Column, Hint, Source};
 use super::value::{EvalError, FileId, Text, Value};
 
-/// The result of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// The groups with rows on this page; a single one without a key if the query does not group.
@@ -39,7 +38,6 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// A file and the values of its columns.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub file: FileId,
@@ -62,7 +60,6 @@ pub struct FailedAt {
     pub expression: Text,
 }
 
-/// The rows of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     /// From 0.

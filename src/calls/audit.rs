@@ -30,7 +30,6 @@ const MAX_CHARACTERS: usize = 300;
 /// The interval between deletions of old rows.
 const TRIM_EVERY: Duration = Duration::from_secs(3600);
 
-/// The audit of one vault.
 #[derive(Debug)]
 pub struct Audit {
     shared: Arc<Shared>,

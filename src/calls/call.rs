@@ -47,7 +47,6 @@ impl fmt::Debug for Request {
     }
 }
 
-/// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
     pub action: Action,
@@ -99,7 +98,6 @@ impl Content {
     }
 }
 
-/// The name of an action.
 pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
@@ -111,7 +109,6 @@ pub fn word(action: Action) -> &'static str {
     }
 }
 
-/// The decision on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Approved, this once.
@@ -136,7 +133,6 @@ pub enum Decision {
     Withdrawn,
 }
 
-/// The client and person that answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answerer {
     /// The name of the program that answered.

@@ -159,7 +159,6 @@ impl Calls {
         self.0.policy.replace(settings);
     }
 
-    /// The policy that judges the calls.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }

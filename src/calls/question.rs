@@ -17,7 +17,6 @@ use crate::store::audit::AuditRow;
 use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
-/// The outcome of a call.
 #[derive(Debug)]
 pub enum Outcome {
     /// The call has ended.
@@ -56,22 +55,18 @@ impl Question {
         &self.asked.reasons
     }
 
-    /// The name of the tool.
     pub fn tool(&self) -> &str {
         &self.request.tool
     }
 
-    /// The caller of the tool.
     pub fn caller(&self) -> &Caller {
         &self.request.caller
     }
 
-    /// The conversation that made the call.
     pub fn conversation(&self) -> Option<&str> {
         self.request.conversation.as_deref()
     }
 
-    /// The changes that the call would make.
     pub fn changes(&self) -> &Arc<[ShownChange]> {
         &self.asked.changes
     }

@@ -57,7 +57,6 @@ impl Work {
     }
 }
 
-/// The answer of a tool.
 pub type Answered = Result<Answer<Facts>, ToolError>;
 
 /// The tools of one vault, as a transport calls them.
@@ -141,7 +140,6 @@ pub enum Progress {
 }
 
 impl Stopped {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Late { progress: Progress::NotBegun, .. } => {
@@ -183,17 +181,14 @@ impl Task {
         }))
     }
 
-    /// Tells the work whether it was cancelled.
     pub fn cancelled(&self) -> &Cancel {
         &self.0.cancel
     }
 
-    /// Whether a person is being asked.
     pub fn is_asking(&self) -> bool {
         self.0.is_asking.load(Ordering::Acquire)
     }
 
-    /// Cancels the work.
     pub fn cancel(&self) {
         self.0.cancel.cancel();
         self.0.give_up.notify_one();

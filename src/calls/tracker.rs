@@ -20,7 +20,6 @@ struct Inner {
 pub struct Guard(Arc<Inner>);
 
 impl Tracker {
-    /// Counts one more.
     #[must_use]
     pub fn begin(&self) -> Guard {
         self.0.count.fetch_add(1, Ordering::AcqRel);
@@ -35,7 +34,6 @@ impl Tracker {
         begun.is_ok().then(|| Guard(Arc::clone(&self.0)))
     }
 
-    /// The number running.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)

@@ -232,7 +232,6 @@ fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-/// Calls the tool and prints its answer.
 pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
     // Parsed earlier, where no error could be returned.
     let arguments = match &call.arguments {

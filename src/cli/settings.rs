@@ -69,7 +69,6 @@ impl Place {
     }
 }
 
-/// Prints every setting.
 pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {

@@ -280,7 +280,6 @@ fn mode(mode: Option<&ModeResult>) -> String {
     }
 }
 
-/// The confinement of the daemon, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {

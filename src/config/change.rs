@@ -42,7 +42,6 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { near, .. } => Some(match near {

@@ -29,13 +29,11 @@ struct State {
 }
 
 impl HeardKeys {
-    /// An empty cache.
     pub fn new(keyring: Keyring) -> Self {
         let state = Mutex::default();
         Self(Arc::new(Inner { keyring, state, answered: Condvar::new() }))
     }
 
-    /// The cached key of a provider.
     pub fn get(&self, provider: &str) -> Option<Key> {
         self.state().keys.get(provider).cloned()
     }

@@ -75,7 +75,6 @@ pub enum Look {
 /// Receives the results, in order.
 type Sink = Box<dyn Fn(&Settings, &News) + Send + Sync>;
 
-/// The settings of a running daemon.
 pub struct Live {
     path: PathBuf,
     named: bool,
@@ -131,7 +130,6 @@ impl Live {
         &self.path
     }
 
-    /// The settings in effect.
     pub fn current(&self) -> Arc<Settings> {
         self.current.load_full()
     }

@@ -33,7 +33,6 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// A description for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Flag => "named by `--vault`",
@@ -45,7 +44,6 @@ impl Origin {
     }
 }
 
-/// The chosen vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Its canonical folder: every alias of a path gives the same one.

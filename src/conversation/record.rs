@@ -121,7 +121,6 @@ impl Conversation {
         }
     }
 
-    /// The state to display.
     pub fn shown(&self) -> Shown {
         match (self.is_working, self.state()) {
             (true, _) => Shown::Working,
@@ -131,7 +130,6 @@ impl Conversation {
     }
 }
 
-/// The state of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is open; the next message may belong to it.
@@ -164,7 +162,6 @@ pub struct Waiting {
     pub question: String,
 }
 
-/// The end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// Milliseconds since the Unix epoch.
@@ -174,7 +171,6 @@ pub struct End {
     pub reason: String,
 }
 
-/// The cause of a conversation's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     /// Nobody wrote for as long as the settings allow.
@@ -188,7 +184,6 @@ pub enum EndKind {
 
 words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person" });
 
-/// The origin of a conversation's title and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
     Extract,
@@ -213,7 +208,6 @@ pub struct Turn {
     pub reason: String,
 }
 
-/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     Running,
@@ -254,7 +248,6 @@ pub struct Item {
     pub body: Option<String>,
 }
 
-/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ItemKind {
     /// A message from the person.

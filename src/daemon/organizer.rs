@@ -104,7 +104,6 @@ impl Organizer {
         }
     }
 
-    /// Records a change of the vault at `now`.
     pub fn hear(&self, change: &VaultChange, now: i64) {
         let mut state = self.state();
         if !state.is_active {

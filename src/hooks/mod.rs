@@ -67,7 +67,6 @@ struct Shared {
     failures: Mutex<BTreeMap<String, String>>,
 }
 
-/// A hook's refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub hook: String,

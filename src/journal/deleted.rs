@@ -60,7 +60,6 @@ pub struct TrashItem {
     pub change: Option<ChangeId>,
 }
 
-/// A restored file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The change set of the restoration, which can be undone.

@@ -38,7 +38,6 @@ pub enum SetKind {
     Restore,
 }
 
-/// A change set with its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSet {
     pub id: ChangeSetId,
@@ -67,7 +66,6 @@ impl ListedSet {
     }
 }
 
-/// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     Created,

@@ -66,7 +66,7 @@ pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind, Texts};
-pub use preview::{PreviewAction, PreviewStep, Review, Text};
+pub use preview::{PreviewAction, PreviewStep, Review, TextSource};
 pub use recovery::Recovered;
 pub use retention::{Freed, StoredTexts, Verified};
 pub use settings::Settings;
@@ -102,7 +102,6 @@ impl Journal {
         Self(Arc::new(Inner { store, executor }))
     }
 
-    /// The store that this journal records in.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

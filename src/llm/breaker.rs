@@ -42,7 +42,6 @@ impl Breaker {
         }
     }
 
-    /// Records a successful turn.
     pub fn succeeded(&self) {
         *self.lock() = State::Closed { failures: 0 };
     }

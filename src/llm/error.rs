@@ -36,7 +36,6 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// A description for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Auth => "the key was refused",
@@ -121,7 +120,6 @@ impl LlmError {
         self.retry_same() || matches!(self.kind, Auth | Billing | NotFound | ContextLength)
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let provider = self.provider.split('/').next().unwrap_or_default();
         Some(match self.kind {

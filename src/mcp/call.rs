@@ -14,7 +14,6 @@ use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
 use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 
-/// A call of a tool or lookup by a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub id: RequestId,
@@ -66,7 +65,6 @@ impl Call {
         Self { id, era, client, tool, arguments, can_ask, reply, what, progress: None }
     }
 
-    /// Whether the client wants progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.progress.is_some()
     }

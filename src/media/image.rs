@@ -28,7 +28,6 @@ const MAX_FILE_SIDE: u32 = 32_768;
 /// Images are decoded one at a time, so that the memory for one is all that they take.
 static DECODING: Mutex<()> = Mutex::new(());
 
-/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Png,
@@ -72,7 +71,6 @@ impl Format {
         }
     }
 
-    /// Its name, for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "PNG",
@@ -82,7 +80,6 @@ impl Format {
         }
     }
 
-    /// The media type.
     pub fn mime(self) -> &'static str {
         match self {
             Self::Png => "image/png",

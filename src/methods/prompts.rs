@@ -56,7 +56,6 @@ pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsRe
     Ok(PromptsResult { examples: examples.collect(), folder, prompts })
 }
 
-/// Fills a prompt.
 pub fn get(
     calls: &Calls,
     params: &PromptGetParams,

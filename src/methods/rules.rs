@@ -56,7 +56,6 @@ pub fn enable(
     Ok(RulesEnableResult { rules: enabled.iter().map(info).collect() })
 }
 
-/// Disables a rule.
 pub fn disable(
     calls: &Calls,
     params: &RulesDisableParams,

@@ -134,7 +134,6 @@ pub fn run(
     })
 }
 
-/// Resumes a run.
 pub fn resume(
     workflows: &Workflows,
     models: &ChosenModels,

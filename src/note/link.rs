@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `[[…]]`

@@ -128,7 +128,6 @@ impl VaultPath {
         (path.is_empty() || path.split('/').all(sound)).then(|| Self(Arc::from(path)))
     }
 
-    /// Borrows the path.
     pub fn borrowed(&self) -> PathRef<'_> {
         PathRef::from(self)
     }

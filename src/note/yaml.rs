@@ -17,7 +17,6 @@ const MAX_VALUES: usize = 20_000;
 /// The deepest nesting of lists and mappings.
 const MAX_DEPTH: usize = 64;
 
-/// A value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub content: Content,
@@ -27,7 +26,6 @@ pub struct Node {
     pub tag: Option<String>,
 }
 
-/// The content of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     Scalar {
@@ -40,7 +38,6 @@ pub enum Content {
     Mapping(Vec<(Node, Node)>),
 }
 
-/// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,
@@ -60,7 +57,6 @@ pub struct YamlFault {
 }
 
 impl Node {
-    /// The text of a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, .. } => Some(text),

@@ -33,7 +33,6 @@ const COMMON: [(&str, &str); 6] = [
     ("{snake_words}", "garden_plan"),
 ];
 
-/// A naming convention.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     pub pattern: Pattern,

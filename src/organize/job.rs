@@ -9,7 +9,6 @@ use crate::note::path::VaultPath;
 /// Items per piece of a job that is too long to be atomic.
 pub const PIECE: usize = 500;
 
-/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Running,
@@ -48,7 +47,6 @@ impl State {
         }
     }
 
-    /// Parses a state.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.word() == word)
     }

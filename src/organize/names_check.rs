@@ -41,7 +41,6 @@ pub struct Said {
     pub conflict_of: Option<VaultPath>,
 }
 
-/// A finding about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub path: VaultPath,
@@ -53,7 +52,6 @@ pub struct Finding {
     pub others: Vec<VaultPath>,
 }
 
-/// The kinds of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
@@ -79,7 +77,6 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// The kind in a word or two.
     pub fn word(self) -> &'static str {
         match self {
             Self::Forbidden => "forbidden",

@@ -247,7 +247,6 @@ impl Plan {
         folders
     }
 
-    /// The items that can be applied.
     pub fn applicable(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| !item.is_blocked())
     }

@@ -51,7 +51,6 @@ impl Scope {
     }
 }
 
-/// A caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Caller {
     pub scope: Scope,

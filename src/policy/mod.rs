@@ -31,7 +31,6 @@ pub use settings::{Mode, Permission, Settings};
 /// A monotonic clock, as the time since a fixed moment.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// The clock of this process.
 pub fn clock() -> Clock {
     let started = std::time::Instant::now();
     Arc::new(move || started.elapsed())
@@ -62,7 +61,6 @@ struct State {
 }
 
 impl Policy {
-    /// The policy of these settings.
     pub fn new(settings: Settings, clock: Clock) -> Self {
         let guarded = GuardedNotes::default();
         let state = State { layers: layers::enabled(&settings, &guarded, &clock), settings };
@@ -81,7 +79,6 @@ impl Policy {
         *self.guarded.write().unwrap_or_else(PoisonError::into_inner) = guarded;
     }
 
-    /// The settings in effect.
     pub fn settings(&self) -> Settings {
         self.state().settings.clone()
     }
@@ -90,7 +87,6 @@ impl Policy {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether a layer is on.
     pub fn is_on(&self, layer: &str) -> bool {
         !self.state().settings.off.iter().any(|off| off.word() == layer)
     }

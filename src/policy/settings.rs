@@ -44,7 +44,6 @@ impl Mode {
         if rank(other) > rank(self) { other } else { self }
     }
 
-    /// The mode of that name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.word() == word)
     }

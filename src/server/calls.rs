@@ -149,7 +149,6 @@ impl Calls {
         Some(took.max(Duration::from_nanos(1)))
     }
 
-    /// The context of a request from this client.
     pub fn context(&self, client: Client, cancel: Cancel) -> Context {
         Context {
             client,
@@ -207,7 +206,6 @@ impl Calls {
         Ok(())
     }
 
-    /// Cancels the request `id`.
     pub fn cancel(&self, id: &RequestId) {
         if let Some(task) = lock(&self.in_flight).get(id) {
             task.cancel();

@@ -138,7 +138,6 @@ pub fn admit(shared: &Shared, headers: &HeaderMap, ticket: &[u8]) -> Option<Entr
     (is_right && is_home && shared.challenges.take(nonce, Instant::now())).then_some(entry)
 }
 
-/// The route.
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new().route("/v1/challenge/{name}/{nonce}", routing::get(challenge))
 }

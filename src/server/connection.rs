@@ -59,7 +59,6 @@ enum Ending {
     Gone,
 }
 
-/// Serves one upgraded connection to its end.
 pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
     let settings = shared.settings.load_full();
     let reply = usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX / 4);

@@ -267,7 +267,6 @@ impl Events {
         state.subscribers.insert(connection, subscriber);
     }
 
-    /// Forgets a connection.
     pub fn unsubscribe(&self, connection: u64) {
         let mut state = lock(&self.0.state);
         state.subscribers.remove(&connection);

@@ -25,7 +25,6 @@ use super::{Shared, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
-/// The path of MCP messages.
 pub const MCP_PATH: &str = "/mcp";
 
 /// A request's peer address; added to its extensions by the accept loop.

@@ -88,7 +88,6 @@ impl std::fmt::Debug for Hosts {
 }
 
 impl Hosts {
-    /// Adds a client with its operations.
     pub fn join(
         &self,
         connection: u64,
@@ -154,7 +153,6 @@ impl Hosts {
         })
     }
 
-    /// Whether a client supports the operation.
     pub fn can(&self, operation: HostOperation) -> bool {
         lock(&self.0).chosen(Some(operation)).is_some()
     }

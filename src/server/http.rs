@@ -97,7 +97,6 @@ impl Unread {
     }
 }
 
-/// The routes.
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/v1/sessions", routing::post(create))

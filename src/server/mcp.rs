@@ -47,7 +47,6 @@ const MAX_CALLER_CHARS: usize = 60;
 /// The name of a client that does not give one.
 const NAMELESS: &str = "mcp";
 
-/// The route.
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new().route(MCP_PATH, routing::post(post))
 }

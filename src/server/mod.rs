@@ -74,7 +74,6 @@ pub use settings::{AcpSettings, Settings};
 use table::Methods;
 use token::TokenKeeper;
 
-/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error("could not listen on 127.0.0.1:{port}")]
@@ -100,7 +99,6 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// The state that all connections share.
 pub struct Shared {
     /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
@@ -180,7 +178,6 @@ impl Server {
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
-    /// The port bound.
     pub fn port(&self) -> u16 {
         self.shared.port
     }

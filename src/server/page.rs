@@ -38,7 +38,6 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 /// The largest request body of an exchange, in bytes.
 const MOST: usize = 1024;
 
-/// The routes.
 pub fn routes() -> Router<Arc<Shared>> {
     let file = |kind: &'static str, bytes: &'static [u8]| {
         routing::get(move |State(shared): State<Arc<Shared>>| {

@@ -36,7 +36,6 @@ const WRITING: Duration = Duration::from_secs(10);
 /// Timeout of the closing handshake.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// Stores received messages.
 pub trait Inbox: Send + Sync + 'static {
     /// Stores a message durably, unless it is stored already. May block.
     ///
@@ -121,7 +120,6 @@ impl SmartHole {
         });
     }
 
-    /// The state of the connection now.
     pub fn status(&self) -> ConnectionStatus {
         lock(&self.0.status).clone()
     }

@@ -16,7 +16,6 @@ use crate::organize::job::{State, with_dependencies};
 use crate::organize::plan::Item;
 use crate::organize::planner;
 
-/// Does what a plan says.
 pub struct ApplyPlan;
 
 /// Edited notes that the text of an answer names.

@@ -34,7 +34,6 @@ pub struct Settings {
     pub prompts_folder: String,
 }
 
-/// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub vault: Vault,

@@ -26,7 +26,6 @@ const SURELY_MEANT: i64 = 92;
 /// Bytes of the note's text in an answer.
 const MAX_CONTENT_BYTES: usize = 20 << 10;
 
-/// Reads or makes the note of a day.
 pub struct DailyNote;
 
 /// Opens the daily note of a day as Obsidian's settings name it (folder, date format, template),

@@ -17,7 +17,6 @@ use crate::note::path::VaultPath;
 use crate::organize::profile::{self, Counts, Folder, Profile};
 use crate::vault::{Kind, Want};
 
-/// Describes a vault.
 pub struct DescribeVault;
 
 const DEFAULT_BYTES: usize = 30_000;

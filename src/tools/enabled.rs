@@ -41,7 +41,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The state as a word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Automatic => "automatic",
@@ -82,7 +81,6 @@ impl Enabled {
         serde_json::from_str(&self.row.folders).unwrap_or_default()
     }
 
-    /// Its actions as words.
     pub fn actions(&self) -> Vec<String> {
         serde_json::from_str(&self.row.actions).unwrap_or_default()
     }
@@ -157,7 +155,6 @@ fn outside(path: &Path) -> Result<String, String> {
     }
 }
 
-/// The parameters of enabling rules.
 #[derive(Debug, Clone, Default)]
 pub struct Enabling {
     /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
@@ -331,7 +328,6 @@ fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), To
     Err(ToolError::new(ErrorCode::InvalidRule, message, hint))
 }
 
-/// Disables the rule of this name.
 pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     let store = &context.journal.store().enabled_rules;
     let found = all(context)?.into_iter().find(|one| one.row.name == name);

@@ -10,7 +10,6 @@ use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Entry, Kind, Order, Want, Wanted, nonblocking};
 
-/// Lists files.
 pub struct ListFiles;
 
 const DEFAULT_RESULTS: usize = 100;

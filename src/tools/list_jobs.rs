@@ -11,7 +11,6 @@ use crate::note::code::ErrorCode;
 use crate::organize::job::State;
 use crate::organize::plan::Item;
 
-/// Lists jobs.
 pub struct ListJobs;
 
 /// Jobs in one answer.

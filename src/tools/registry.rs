@@ -21,7 +21,6 @@ use crate::note::code::ErrorCode;
 /// or than the first call of a daemon.
 pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
-/// A tool as it is listed and called.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
@@ -98,7 +97,6 @@ impl fmt::Debug for Definition {
 }
 
 impl Definition {
-    /// The tool of this type.
     pub fn of<T: Tool + 'static>() -> Self {
         Self {
             name: T::NAME.to_owned(),

@@ -14,7 +14,6 @@ use crate::note::path::VaultPath;
 use crate::note::spelling;
 use crate::vault::{Found, Want, nonblocking};
 
-/// Finds text in files.
 pub struct SearchFiles;
 
 const MAX_FILES: usize = 1_000;

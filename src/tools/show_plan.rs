@@ -16,7 +16,6 @@ use crate::organize::planner;
 use crate::organize::views::{self, GroupBy, View};
 use crate::vault::{Kind, Want};
 
-/// Shows a plan.
 pub struct ShowPlan;
 
 /// Items in one answer.

@@ -24,7 +24,6 @@ use crate::organize::suggest::{About, is_empty_name, makes_the_same, style_named
 use crate::organize::{about, conventions};
 use crate::vault::{Kind, Want};
 
-/// Suggests names.
 pub struct SuggestNames;
 
 /// Files of one call.

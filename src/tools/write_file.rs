@@ -14,7 +14,6 @@ use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::vault::{Before, Found, Kind, Vault, VaultError, Want, WriteTarget};
 
-/// Writes a file.
 pub struct WriteFile;
 
 /// Creates a file with this content, or replaces all of one that exists; to change part of a note use

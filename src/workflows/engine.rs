@@ -22,7 +22,6 @@ const MOST_ITEMS: usize = 1_000;
 
 /// Executes steps, either for real or from a recording.
 pub(super) trait Doer: Sync {
-    /// Whether this is a dry run.
     fn is_dry_run(&self) -> bool;
     /// Executes a step, or one element of it.
     fn act(&self, unit: &Unit<'_>) -> Ended;

@@ -49,7 +49,6 @@ pub trait Models: Send + Sync {
     fn ask(&self, prompt: &str, cancel: &Cancel) -> Result<String, (String, Option<String>)>;
 }
 
-/// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     pub text: String,
@@ -64,7 +63,6 @@ pub struct Start {
     pub answers: BTreeMap<String, String>,
 }
 
-/// The parameters for resuming a run.
 #[derive(Debug, Clone, Default)]
 pub struct Resume {
     pub run: i64,
@@ -98,7 +96,6 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),

@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 /// The error code of a step without a matching recording.
 pub const NOT_RECORDED: &str = "not_recorded";
 
-/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The run's number; `None` for a dry run, which is not recorded.
@@ -152,7 +151,6 @@ pub struct Told {
 }
 
 impl Ended {
-    /// A failed step.
     pub fn failed(code: &str, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = Fault { code: code.to_owned(), message: message.into(), hint };
         Self { state: State::Failed, error: Some(error), ..Self::default() }

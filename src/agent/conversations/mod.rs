@@ -108,12 +108,10 @@ impl Conversations {
         }
     }
 
-    /// The current settings.
     pub fn settings(&self) -> Arc<ConversationSettings> {
         self.0.settings.load_full()
     }
 
-    /// The clock in use.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
@@ -123,7 +121,6 @@ impl Conversations {
         self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
     }
 
-    /// The underlying store.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

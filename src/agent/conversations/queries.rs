@@ -18,7 +18,6 @@ const EXCERPT: usize = 160;
 /// The most excerpts of one conversation.
 const EXCERPTS: usize = 3;
 
-/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub conversation: Conversation,
@@ -26,7 +25,6 @@ pub struct Found {
     pub excerpts: Vec<Excerpt>,
 }
 
-/// A matching item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub item: ItemNumber,

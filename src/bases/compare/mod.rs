@@ -72,7 +72,6 @@ impl Compare<'_> {
         }
     }
 
-    /// The target file of a link.
     pub fn leads_to(&self, link: &Link) -> Option<FileId> {
         if link.is_external { None } else { self.source.resolve(link.path(), link.from) }
     }

@@ -31,7 +31,6 @@ const LISTED: usize = 20;
 /// The most diff lines shown before an undo that needs approval.
 const MAX_DIFF: usize = 60;
 
-/// Runs a command.
 pub async fn perform(
     talk: &mut Talk<'_>,
     command: Command,

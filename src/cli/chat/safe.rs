@@ -78,7 +78,6 @@ pub fn line(text: &str) -> String {
     shown.replace('\n', " ")
 }
 
-/// A text of several lines.
 pub fn lines(text: &str) -> String {
     let mut shown = String::new();
     Safe::default().push(text, &mut shown);

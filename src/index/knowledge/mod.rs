@@ -120,7 +120,6 @@ pub enum Meant {
     NoWords,
 }
 
-/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// Words to rank by, in any spelling ([`words::of`]).
@@ -133,7 +132,6 @@ pub struct Query {
     pub meaning: Meaning,
 }
 
-/// The caller and scope of a search.
 pub struct Asking<'a> {
     /// The files that the caller may see.
     pub view: &'a View,
@@ -146,7 +144,6 @@ pub struct Asking<'a> {
     pub page: std::ops::Range<usize>,
 }
 
-/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     /// The requested page, best first.
@@ -162,7 +159,6 @@ pub struct Found {
     pub meant: Meant,
 }
 
-/// A matching note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundNote {
     pub path: VaultPath,

@@ -55,7 +55,6 @@ pub enum Scope {
     DeadEnds,
 }
 
-/// A tag of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagCount {
     /// In its first spelling, without `#`.
@@ -214,7 +213,6 @@ impl Seen<'_> {
         found.into_iter().map(|found| found.source).collect()
     }
 
-    /// Resolves a linkpath from the file at `source`.
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
         let catalogue = self.links.0.synced.vault.catalogue();
         resolve_among(&self.files(&catalogue), source, link)

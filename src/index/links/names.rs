@@ -48,7 +48,6 @@ impl NameChange {
         }
     }
 
-    /// Adds a file at `path`.
     pub fn comes(&mut self, path: VaultPath) {
         self.come(path, None);
     }
@@ -144,7 +143,6 @@ impl NameChange {
         self.origins.get(path).map_or_else(|| Some(path.clone()), Clone::clone)
     }
 
-    /// The moved files.
     pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
         &self.moved
     }

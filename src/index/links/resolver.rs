@@ -63,7 +63,6 @@ pub(super) fn can_be_led_to(entry: &Entry<'_>) -> bool {
     entry.kind == Kind::File && !entry.unnameable
 }
 
-/// The target of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolution {
     /// `None` if the link is unresolved.

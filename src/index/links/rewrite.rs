@@ -41,7 +41,6 @@ pub struct Plan {
     pub unknown: Vec<Unknown>,
 }
 
-/// A file with updated links.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
     /// Its path before the change.

@@ -23,7 +23,6 @@ const MAX_PLACED: usize = 64 << 10;
 /// Bytes that are searched between two checks of the time, and maximum size of a file that is read by one call.
 const AT_ONCE: usize = 64 << 10;
 
-/// A line of an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// From 1.

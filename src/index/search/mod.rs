@@ -65,7 +65,6 @@ pub enum Mode {
     Count,
 }
 
-/// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub pattern: String,
@@ -95,7 +94,6 @@ impl Query {
     }
 }
 
-/// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     pub path: VaultPath,
@@ -133,7 +131,6 @@ impl More {
     }
 }
 
-/// The results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Results {
     /// Newest first; files that are excluded in Obsidian come last.

@@ -225,7 +225,6 @@ impl Text {
         self.0.inner.patterns.drop_large();
     }
 
-    /// Memory use.
     pub fn memory(&self) -> TextMemory {
         let table = read(&self.0.inner.table);
         TextMemory {

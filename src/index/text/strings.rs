@@ -14,7 +14,6 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use super::plan::{Plan, and, or};
 use super::signature::{self, SEQUENCES};
 
-/// The plan of a pattern.
 pub fn plan_of(hir: &Hir) -> Plan {
     let by_letters = Part::of(hir, Alphabet::Letters).into_plan();
     if by_letters.asks_for_sequences() {

@@ -22,7 +22,6 @@ use super::frontmatter::{self, Frontmatter};
 use super::link::Link;
 use lines::Lines;
 
-/// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// 1 to 6.
@@ -33,7 +32,6 @@ pub struct Heading {
     pub line: usize,
 }
 
-/// The id that `^id` gives to a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
     /// The id, without `^`.
@@ -52,7 +50,6 @@ pub struct Block {
     pub task: Option<char>,
 }
 
-/// A tag in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagAt {
     /// Its name, without `#`.

@@ -137,7 +137,7 @@ impl<'a> File<'a> {
         Line::new(self.raw(at)).ending
     }
 
-    /// Whether the line is the one that the patch has.
+    /// Whether the line at `at` of the file is this one of the patch.
     fn is(&self, at: usize, line: &PatchLine) -> bool {
         self.text_is(at, line) && (line.ending.is_some() || at + 1 == self.len())
     }

@@ -43,14 +43,12 @@ pub struct Goal {
     pub alias: Option<(String, String)>,
 }
 
-/// A range of bytes and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub range: Range<usize>,
     pub text: String,
 }
 
-/// The result for the links of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// In the order of the text; they do not overlap.
@@ -64,7 +62,6 @@ pub struct Rewritten {
 /// Decides what a link is to become; `None` leaves it.
 pub type Decide<'d> = &'d mut dyn FnMut(Asked<'_>) -> Option<Goal>;
 
-/// Rewrites the links of a note.
 pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
     let links = markdown::read(text).links;
     let mut wanted: Vec<Option<String>> = vec![None; links.len()];

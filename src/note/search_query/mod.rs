@@ -82,7 +82,6 @@ pub enum Place {
     DoneTask,
 }
 
-/// A word or phrase to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     /// As typed, without quotes.

@@ -41,7 +41,6 @@ const RULE_KEYS: [&str; 11] = [
     "description",
 ];
 
-/// The rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct RuleFile {
     pub rules: Vec<Rule>,

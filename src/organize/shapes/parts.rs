@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-/// The kind of a part of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Date(DateForm),
@@ -24,14 +23,12 @@ pub enum Kind {
     Sign,
 }
 
-/// A part of a name with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub kind: Kind,
     pub range: Range<usize>,
 }
 
-/// Formats of dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateForm {
     Dashed,
@@ -105,7 +102,6 @@ impl DateForm {
     }
 }
 
-/// Formats of times of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     Compact,

@@ -217,7 +217,6 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("a brace is not closed")]
@@ -266,7 +265,6 @@ impl Pattern {
         Ok(Self { slots, style: style.unwrap_or(Style::Any) })
     }
 
-    /// Whether a name fits the pattern.
     pub fn fits(&self, name: &str, vocabulary: &Vocabulary) -> bool {
         let (slots, inside) = match inside(&self.slots, name) {
             Some(inside) => inside,
@@ -279,7 +277,6 @@ impl Pattern {
             || (inside.len() < name.len() && readings(name, vocabulary).iter().any(whole))
     }
 
-    /// Describes the pattern in words.
     pub fn description(&self) -> String {
         let part = |slot: &Slot| match slot {
             Slot::Text(text) if text == " " => "a blank".to_owned(),

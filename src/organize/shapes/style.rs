@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::parts::is_mark;
 
-/// The style of the words of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Style {
     /// No common style.
@@ -64,7 +63,6 @@ impl Style {
         }
     }
 
-    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Any => "words",
@@ -98,7 +96,6 @@ impl Style {
     }
 }
 
-/// A set of styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Styles(u16);
 

@@ -38,7 +38,6 @@ impl std::fmt::Debug for Values<'_> {
 }
 
 impl Values<'_> {
-    /// Whether a condition holds.
     pub fn holds(&self, condition: &Arc<Expression>) -> Result<bool, String> {
         match self.evaluator().value(&Prepared::new(condition, self)) {
             Value::Error(error) => Err(format!("`{}`: {}", condition.source, error.message)),
@@ -85,7 +84,6 @@ impl Values<'_> {
         }
     }
 
-    /// A template as a text.
     pub fn text(&self, template: &Template) -> Result<String, String> {
         template.prepare(self).text(&mut self.evaluator()).map_err(|error| error.to_string())
     }

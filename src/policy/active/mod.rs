@@ -52,7 +52,6 @@ impl Format {
     }
 }
 
-/// A file's format and text.
 pub type Text<'a> = (Format, &'a str);
 
 /// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a

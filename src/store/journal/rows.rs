@@ -24,7 +24,6 @@ pub struct NewSet<'a> {
     pub began: i64,
 }
 
-/// A step to record.
 #[derive(Debug, Clone, Default)]
 pub struct NewStep {
     /// Index of its change in the operation, from 0.
@@ -44,7 +43,6 @@ pub struct Intent {
     pub steps: Vec<i64>,
 }
 
-/// The result of a step.
 #[derive(Debug, Clone)]
 pub struct StepResult {
     pub step: i64,
@@ -61,7 +59,6 @@ pub struct Mark {
     pub undone_by: Option<i64>,
 }
 
-/// A stored change set.
 #[derive(Debug, Clone)]
 pub struct SetRow {
     pub id: i64,
@@ -79,7 +76,6 @@ pub struct SetRow {
     pub began: i64,
 }
 
-/// A stored step.
 #[derive(Debug, Clone, Default)]
 pub struct StepRow {
     /// Increases with each step; 0 before it is stored.

@@ -15,7 +15,6 @@ const MOST: usize = 100;
 const BEFORE: u64 = 400;
 const AFTER: u64 = 31;
 
-/// Finds what could be meant.
 pub struct Complete;
 
 /// Completes the beginning of an argument.

@@ -16,7 +16,6 @@ use crate::vault::{DailyNotes, Found, Want, WriteTarget};
 /// Before the name of a template.
 const PREFIX: &str = "template_";
 
-/// Lists the prompts.
 pub struct ListPrompts;
 
 /// Lists the prompts: the daily note, the person's own, and one for each template.
@@ -94,7 +93,6 @@ pub fn prompt_folders(context: &Context, own: &str) -> Vec<VaultPath> {
     templates.into_iter().chain(own_prompts::found(context, own)).collect()
 }
 
-/// Fills a prompt.
 pub struct GetPrompt;
 
 /// The text that a prompt brings into a conversation.

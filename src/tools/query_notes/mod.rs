@@ -30,7 +30,6 @@ use words::words;
 const DEFAULT_RESULTS: i64 = 50;
 const MAX_RESULTS: usize = 1_000;
 
-/// Runs a query.
 pub struct QueryNotes;
 
 /// Finds notes and files by properties, tags, links, dates and folders: what is overdue, what has no status. For words

@@ -56,7 +56,6 @@ impl Reader {
         Self { resolver, obsidian: Arc::clone(&self.obsidian) }
     }
 
-    /// Obsidian's current settings.
     pub fn obsidian(&self) -> ObsidianSettings {
         lock(&self.obsidian).settings(self.root())
     }

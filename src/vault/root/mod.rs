@@ -25,7 +25,6 @@ use super::protect::Protection;
 use crate::note::path::VaultPath;
 use hard_links::HardLinks;
 
-/// The root folder of a vault.
 pub struct Root {
     place: PathBuf,
     name: String,

@@ -23,7 +23,6 @@ const DEEPEST: usize = 24;
 /// The longest piece of a code line shown at once, in bytes.
 const CODE_PIECE: usize = 400;
 
-/// The renderer of one text.
 #[derive(Debug)]
 pub struct Markdown {
     safe: Safe,

@@ -40,7 +40,6 @@ const STEP_KEYS: [&str; 11] = [
 /// The keys that say what a step does.
 const KINDS: [&str; 4] = ["tool", "model", "ask", "rules"];
 
-/// Reads and checks a definition.
 pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let at = MAX_BYTES as u32..MAX_BYTES as u32;
