@@ -141,11 +141,7 @@ pub struct PreparedFilter {
     hint: Option<Hint>,
 }
 
-impl std::fmt::Debug for PreparedFilter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PreparedFilter").field("hint", &self.hint).finish_non_exhaustive()
-    }
-}
+debug_only!(PreparedFilter, hint);
 
 impl PreparedFilter {
     /// Resolves the filter's properties in `source` once for all rows.

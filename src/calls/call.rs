@@ -1,6 +1,5 @@
 //! The request for a tool call, the changes shown to a person, and the person's decision.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -37,15 +36,8 @@ pub struct Request {
     pub mode: Option<Mode>,
 }
 
-impl fmt::Debug for Request {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The arguments can hold note text.
-        f.debug_struct("Request")
-            .field("tool", &self.tool)
-            .field("caller", &self.caller)
-            .finish_non_exhaustive()
-    }
-}
+// The arguments can hold note text.
+debug_only!(Request, tool, caller);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {

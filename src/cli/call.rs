@@ -45,12 +45,8 @@ pub struct CallArguments {
     dry_run: bool,
 }
 
-impl std::fmt::Debug for CallArguments {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The arguments can hold note text.
-        f.debug_struct("CallArguments").field("tool", &self.tool).finish_non_exhaustive()
-    }
-}
+// The arguments can hold note text.
+debug_only!(CallArguments, tool);
 
 impl Args for CallArguments {
     fn augment_args(command: clap::Command) -> clap::Command {

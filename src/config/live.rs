@@ -257,11 +257,7 @@ impl Live {
     }
 }
 
-impl std::fmt::Debug for Live {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Live").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+debug_only!(Live, path);
 
 #[cfg(test)]
 mod tests {

@@ -32,17 +32,11 @@ pub enum Origin {
     Obsidian,
 }
 
-impl Origin {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Flag => "named by `--vault`",
-            Self::Environment => "named by `STEWARD_VAULT`",
-            Self::Config => "named in the settings",
-            Self::Folder => "the nearest folder upward with `.obsidian`",
-            Self::Obsidian => "the one vault open in Obsidian",
-        }
-    }
-}
+words!(pub Origin::words {
+    Flag => "named by `--vault`", Environment => "named by `STEWARD_VAULT`",
+    Config => "named in the settings", Folder => "the nearest folder upward with `.obsidian`",
+    Obsidian => "the one vault open in Obsidian",
+});
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {

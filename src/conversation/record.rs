@@ -51,28 +51,6 @@ number!(ConversationId, TurnId, BranchId, ItemNumber);
 #[error("`{}` is not a number", .0.escape_debug())]
 pub struct NotANumber(pub String);
 
-/// Implements the stored and displayed words of an enum.
-macro_rules! words {
-    ($name:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
-        impl $name {
-            /// The word for storage and display.
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word),+
-                }
-            }
-
-            /// Parses the word.
-            pub fn parse(word: &str) -> Option<Self> {
-                match word {
-                    $($word => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
 /// A conversation: a series of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
@@ -140,7 +118,7 @@ pub enum State {
     Ended,
 }
 
-words!(State { Open => "open", Waiting => "waiting", Ended => "ended" });
+words!(pub State::word, parse { Open => "open", Waiting => "waiting", Ended => "ended" });
 
 /// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +130,9 @@ pub enum Shown {
     Done,
 }
 
-words!(Shown { Working => "working", Waiting => "waiting_for_you", Done => "done" });
+words!(pub Shown::word, parse {
+    Working => "working", Waiting => "waiting_for_you", Done => "done",
+});
 
 /// An open question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +162,9 @@ pub enum EndKind {
     Person,
 }
 
-words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person" });
+words!(pub EndKind::word, parse {
+    Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person",
+});
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
@@ -192,7 +174,7 @@ pub enum TitleOrigin {
     Person,
 }
 
-words!(TitleOrigin { Extract => "extract", Model => "model", Person => "person" });
+words!(pub TitleOrigin::word, parse { Extract => "extract", Model => "model", Person => "person" });
 
 /// A turn: from a person's message to the model's final answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,7 +203,7 @@ pub enum TurnState {
     Failed,
 }
 
-words!(TurnState {
+words!(pub TurnState::word, parse {
     Running => "running",
     Done => "done",
     Waiting => "waiting",
@@ -268,7 +250,7 @@ pub enum ItemKind {
     Note,
 }
 
-words!(ItemKind {
+words!(pub ItemKind::word, parse {
     User => "user",
     Assistant => "assistant",
     ToolResults => "tool_results",

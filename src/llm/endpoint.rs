@@ -1,7 +1,6 @@
 //! One model at one address, over HTTP.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,11 +48,7 @@ struct Inner {
     http: Arc<Http>,
 }
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("id", &self.id).field("target", &self.target).finish()
-    }
-}
+debug_only!(Inner, id, target);
 
 /// The connection pool that endpoints share.
 #[derive(Debug, Clone)]

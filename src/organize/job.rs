@@ -23,34 +23,11 @@ pub enum State {
     PartlyUndone,
 }
 
-impl State {
-    pub const ALL: [Self; 7] = [
-        Self::Running,
-        Self::Completed,
-        Self::Failed,
-        Self::Interrupted,
-        Self::Cancelled,
-        Self::Undone,
-        Self::PartlyUndone,
-    ];
-
-    /// The state as a word: `running`, `partly_undone`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Cancelled => "cancelled",
-            Self::Undone => "undone",
-            Self::PartlyUndone => "partly_undone",
-        }
-    }
-
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
-    }
-}
+words!(pub State::word, ALL, parse {
+    Running => "running", Completed => "completed", Failed => "failed",
+    Interrupted => "interrupted", Cancelled => "cancelled", Undone => "undone",
+    PartlyUndone => "partly_undone",
+});
 
 fn key(path: &str) -> String {
     VaultPath::from_disk(path).map_or_else(|| path.to_owned(), |path| path.fold_key())
@@ -233,8 +210,8 @@ mod tests {
     #[test]
     fn every_state_has_its_word() {
         for state in State::ALL {
-            assert_eq!(State::of(state.word()), Some(state));
+            assert_eq!(State::parse(state.word()), Some(state));
         }
-        assert_eq!(State::of("done"), None);
+        assert_eq!(State::parse("done"), None);
     }
 }

@@ -76,23 +76,11 @@ pub enum FindingKind {
     Date,
 }
 
-impl FindingKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Forbidden => "forbidden",
-            Self::BreaksLinks => "breaks links",
-            Self::Long => "long",
-            Self::Twin => "twin",
-            Self::Decomposed => "decomposed",
-            Self::ConflictCopy => "conflict copy",
-            Self::Untitled => "untitled",
-            Self::SameName => "same name",
-            Self::Convention => "convention",
-            Self::Heading => "heading",
-            Self::Date => "date",
-        }
-    }
-}
+words!(pub FindingKind::word {
+    Forbidden => "forbidden", BreaksLinks => "breaks links", Long => "long", Twin => "twin",
+    Decomposed => "decomposed", ConflictCopy => "conflict copy", Untitled => "untitled",
+    SameName => "same name", Convention => "convention", Heading => "heading", Date => "date",
+});
 
 /// Collects the metadata of all files that the snapshot's caller may see; reads every note for its heading.
 /// `conflict_of` gives the original of a conflict copy. The result of a cancelled call is invalid.

@@ -73,23 +73,10 @@ pub enum InboxState {
     SetAside,
 }
 
-impl InboxState {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Taken => "taken",
-            Self::Answered => "answered",
-            Self::Done => "done",
-            Self::SetAside => "set_aside",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        [Self::New, Self::Taken, Self::Answered, Self::Done, Self::SetAside]
-            .into_iter()
-            .find(|state| state.word() == word)
-    }
-}
+words!(pub InboxState::word, parse {
+    New => "new", Taken => "taken", Answered => "answered", Done => "done",
+    SetAside => "set_aside",
+});
 
 const COLUMNS: &str =
     "id, source, message, text, body, state, differs, attempts, received, turn, reason";

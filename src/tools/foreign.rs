@@ -1,7 +1,5 @@
 //! Tools of other people's servers.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use super::context::Context;
@@ -33,8 +31,4 @@ pub struct External {
     pub run: Run,
 }
 
-impl fmt::Debug for External {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("External").field(&self.name).finish()
-    }
-}
+debug_only!(External, name);

@@ -102,7 +102,7 @@ impl Job {
 
     /// The state according to the journal.
     pub fn state(&self) -> State {
-        let kept = State::of(&self.row.state).unwrap_or(State::Failed);
+        let kept = State::parse(&self.row.state).unwrap_or(State::Failed);
         match (kept, self.counts()) {
             (State::Running, _) | (_, (_, 0)) => kept,
             (_, (done, undone)) if done == undone => State::Undone,

@@ -132,7 +132,7 @@ impl Tool for ListJobs {
 }
 
 fn state(word: &str) -> Result<State, ToolError> {
-    State::of(word).ok_or_else(|| {
+    State::parse(word).ok_or_else(|| {
         let states: Vec<&str> = State::ALL.iter().map(|state| state.word()).collect();
         ToolError::new(
             ErrorCode::InvalidInput,

@@ -90,11 +90,7 @@ fn made<T: Serialize, S: Serializer>(value: &Made<T>, serializer: S) -> Result<S
     (**value).serialize(serializer)
 }
 
-impl fmt::Debug for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Definition").field(&self.name).finish()
-    }
-}
+debug_only!(Definition, name);
 
 impl Definition {
     pub fn of<T: Tool + 'static>() -> Self {

@@ -136,11 +136,7 @@ struct Inner {
     at_work: Mutex<HashSet<i64>>,
 }
 
-impl std::fmt::Debug for Workflows {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workflows").finish_non_exhaustive()
-    }
-}
+debug_only!(Workflows);
 
 /// A listener for the start and end of steps.
 pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);

@@ -36,18 +36,11 @@ pub enum RunState {
     Interrupted,
 }
 
-impl RunState {
-    /// The stored form.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Waiting => "waiting",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
+// The stored form.
+words!(pub RunState::word {
+    Shown => "shown", Done => "done", Failed => "failed", Waiting => "waiting",
+    Interrupted => "interrupted",
+});
 
 /// One execution of a step, or of one element of a step with `for_each`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,20 +91,11 @@ pub enum State {
     NotRun,
 }
 
-impl State {
-    /// The stored form.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Shown => "shown",
-            Self::Unknown => "unknown",
-            Self::Waiting => "waiting",
-            Self::NotRun => "not_run",
-        }
-    }
-}
+// The stored form.
+words!(pub State::word {
+    Done => "done", Failed => "failed", Skipped => "skipped", Shown => "shown",
+    Unknown => "unknown", Waiting => "waiting", NotRun => "not_run",
+});
 
 /// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

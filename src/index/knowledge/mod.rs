@@ -421,8 +421,4 @@ impl Knowledge {
     }
 }
 
-impl std::fmt::Debug for Knowledge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Knowledge").finish_non_exhaustive()
-    }
-}
+debug_only!(Knowledge);

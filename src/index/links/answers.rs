@@ -398,11 +398,7 @@ impl Seen<'_> {
         }
     }
 }
-impl std::fmt::Debug for Links {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Links").finish_non_exhaustive()
-    }
-}
+debug_only!(Links);
 
 fn lead(files: &dyn Files, source: &VaultPath, link: &StoredLink) -> Lead {
     Lead { resolution: target_of(files, source, link), link: link.clone() }

@@ -93,11 +93,7 @@ struct Answer {
     near: Vec<VaultPath>,
 }
 
-impl std::fmt::Debug for Names {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Names").finish_non_exhaustive()
-    }
-}
+debug_only!(Names);
 
 impl Names {
     /// Creates the index of `vault` without reading anything.

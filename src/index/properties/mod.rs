@@ -39,17 +39,11 @@ pub enum NotRead {
     NotYaml,
 }
 
-impl NotRead {
-    /// The reason, to follow "its properties are not known:".
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::TooLarge => "the note is too large to be read",
-            Self::NotText => "the file is not text",
-            Self::Unreadable => "the note could not be read",
-            Self::NotYaml => "its frontmatter is not valid YAML",
-        }
-    }
-}
+// The reason, to follow "its properties are not known:".
+words!(pub NotRead::reason {
+    TooLarge => "the note is too large to be read", NotText => "the file is not text",
+    Unreadable => "the note could not be read", NotYaml => "its frontmatter is not valid YAML",
+});
 
 /// The property index of a vault. Clones share it.
 #[derive(Clone)]
@@ -108,11 +102,7 @@ impl Properties {
     }
 }
 
-impl std::fmt::Debug for Properties {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Properties").finish_non_exhaustive()
-    }
-}
+debug_only!(Properties);
 
 /// Visible notes whose properties could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -345,11 +345,7 @@ impl Bell {
     }
 }
 
-impl std::fmt::Debug for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Text").finish_non_exhaustive()
-    }
-}
+debug_only!(Text);
 
 fn megabytes(count: u64) -> usize {
     usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)

@@ -42,34 +42,14 @@ pub enum DateForm {
     Year,
 }
 
+// The format in Moment's syntax.
+words!(pub DateForm::format, ALL {
+    Dashed => "YYYY-MM-DD", Dotted => "YYYY.MM.DD", Underscored => "YYYY_MM_DD",
+    Compact => "YYYYMMDD", DayFirst => "DD.MM.YYYY", Month => "YYYY-MM", Week => "YYYY-[W]ww",
+    Quarter => "YYYY-[Q]Q", Year => "YYYY",
+});
+
 impl DateForm {
-    pub(super) const ALL: [Self; 9] = [
-        Self::Dashed,
-        Self::Dotted,
-        Self::Underscored,
-        Self::Compact,
-        Self::DayFirst,
-        Self::Month,
-        Self::Week,
-        Self::Quarter,
-        Self::Year,
-    ];
-
-    /// The format in Moment's syntax.
-    pub fn format(self) -> &'static str {
-        match self {
-            Self::Dashed => "YYYY-MM-DD",
-            Self::Dotted => "YYYY.MM.DD",
-            Self::Underscored => "YYYY_MM_DD",
-            Self::Compact => "YYYYMMDD",
-            Self::DayFirst => "DD.MM.YYYY",
-            Self::Month => "YYYY-MM",
-            Self::Week => "YYYY-[W]ww",
-            Self::Quarter => "YYYY-[Q]Q",
-            Self::Year => "YYYY",
-        }
-    }
-
     pub(super) fn write(self, day: NaiveDate) -> String {
         let format = match self {
             Self::Dashed => "%Y-%m-%d",
@@ -112,6 +92,17 @@ pub enum TimeForm {
     DashedSeconds,
 }
 
+// As Moment writes it.
+words!(pub TimeForm::format {
+    Compact => "HHmm", CompactSeconds => "HHmmss", Dotted => "HH.mm", DottedSeconds => "HH.mm.ss",
+    Dashed => "HH-mm", DashedSeconds => "HH-mm-ss",
+});
+
+words!(pub(super) TimeForm::strftime {
+    Compact => "%H%M", CompactSeconds => "%H%M%S", Dotted => "%H.%M", DottedSeconds => "%H.%M.%S",
+    Dashed => "%H-%M", DashedSeconds => "%H-%M-%S",
+});
+
 impl TimeForm {
     pub(super) const ALL: [Self; 6] = [
         Self::CompactSeconds,
@@ -121,29 +112,6 @@ impl TimeForm {
         Self::DashedSeconds,
         Self::Dashed,
     ];
-
-    /// As Moment writes it.
-    pub fn format(self) -> &'static str {
-        match self {
-            Self::Compact => "HHmm",
-            Self::CompactSeconds => "HHmmss",
-            Self::Dotted => "HH.mm",
-            Self::DottedSeconds => "HH.mm.ss",
-            Self::Dashed => "HH-mm",
-            Self::DashedSeconds => "HH-mm-ss",
-        }
-    }
-
-    pub(super) fn strftime(self) -> &'static str {
-        match self {
-            Self::Compact => "%H%M",
-            Self::CompactSeconds => "%H%M%S",
-            Self::Dotted => "%H.%M",
-            Self::DottedSeconds => "%H.%M.%S",
-            Self::Dashed => "%H-%M",
-            Self::DashedSeconds => "%H-%M-%S",
-        }
-    }
 }
 
 /// Splits a name into contiguous parts.

@@ -31,11 +31,7 @@ pub struct Values<'a> {
     pub zone: &'a dyn Zone,
 }
 
-impl std::fmt::Debug for Values<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Values").field("now", &self.now).finish_non_exhaustive()
-    }
-}
+debug_only!(Values<'_>, now);
 
 impl Values<'_> {
     pub fn holds(&self, condition: &Arc<Expression>) -> Result<bool, String> {
