@@ -13,6 +13,7 @@ use super::news::Listeners;
 use super::running_jobs::RunningJobs;
 use crate::edits::{Editor, Gate};
 use crate::index::names::Asking;
+use crate::index::properties::Moment;
 use crate::index::{Index, search};
 use crate::journal::{Journal, Origin};
 use crate::note::code::ErrorCode;
@@ -60,6 +61,15 @@ pub struct Context {
 }
 
 impl Context {
+    /// A snapshot of what this caller may see of the vault, with times in UTC.
+    ///
+    /// # Errors
+    /// The call was cancelled.
+    pub(super) fn moment(&self) -> Result<Moment<'_>, ToolError> {
+        let moment = self.index.properties.moment(&self.vault, &self.index.links, &self.cancel);
+        moment.map_err(|_| ToolError::cancelled())
+    }
+
     /// Resolves a path, or the name of a note in any folder.
     pub fn find(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
         self.index.names.resolve(self.asking(), asked, want)

@@ -12,7 +12,6 @@ use crate::vault::{Entry, Kind, Order, Want, Wanted, nonblocking};
 
 pub struct ListFiles;
 
-const DEFAULT_RESULTS: usize = 100;
 const MAX_RESULTS: usize = 1_000;
 
 /// Lists files and folders whose path fits a pattern, the newest first. Case does not matter. `*`
@@ -31,7 +30,7 @@ pub struct Input {
     #[serde(default)]
     path: String,
     /// How many entries at most, 1 to 1,000. Left out: 100.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::signed::<100>")]
     max_results: i64,
     /// The first entry shown, from 1: to continue after an answer that was cut.
     #[serde(default = "paging::default::<1>")]
@@ -46,10 +45,6 @@ pub struct Input {
 
 fn everything() -> String {
     "*".to_owned()
-}
-
-fn default_results() -> i64 {
-    DEFAULT_RESULTS as i64
 }
 
 /// The type of the listed entries.

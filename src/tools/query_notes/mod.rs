@@ -5,7 +5,6 @@ mod words;
 
 use std::borrow::Cow;
 
-use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -27,7 +26,6 @@ use crate::vault::Want;
 use asked::{Asked, written};
 use words::words;
 
-const DEFAULT_RESULTS: i64 = 50;
 const MAX_RESULTS: usize = 1_000;
 
 pub struct QueryNotes;
@@ -60,7 +58,7 @@ pub struct Input {
     #[serde(default)]
     sort: Vec<String>,
     /// How many rows at most, 1 to 1,000. Left out: 50.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::signed::<50>")]
     limit: i64,
     /// The first row shown, from 1: to continue after an answer that was cut.
     #[serde(default = "paging::default::<1>")]
@@ -71,10 +69,6 @@ pub struct Input {
     /// How `where` is written.
     #[serde(default)]
     dialect: Dialect,
-}
-
-fn default_results() -> i64 {
-    DEFAULT_RESULTS
 }
 
 /// How a condition is written.
@@ -269,13 +263,7 @@ impl Tool for QueryNotes {
         let asked = Asked::of(context, &input)?;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
-        let instant = |millis: i64| {
-            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-            times.millis(local.naive_utc())
-        };
-        let (index, vault) = (&context.index, &context.vault);
-        let moment = index.properties.moment(vault, &index.links, &context.cancel);
-        let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+        let moment = context.moment()?.in_zone(&times);
         let this = match &input.this {
             Some(asked) => Some(context.find(asked, Want::File)?.path),
             None => asked.base.clone(),

@@ -49,7 +49,7 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// At most so many notes, up to 50.
-    #[serde(default = "ten")]
+    #[serde(default = "paging::default::<10>")]
     limit: usize,
     /// The first note to show, from 1, to continue a list.
     #[serde(default = "paging::default::<1>")]
@@ -87,10 +87,6 @@ pub enum Meaning {
     Auto,
     Off,
     Only,
-}
-
-fn ten() -> usize {
-    10
 }
 
 /// The notes.
