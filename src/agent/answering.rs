@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::named::{ActiveAgent, AgentMissing};
 use super::ports::{Model, Models};
-use super::shared::Shared;
+use super::shared::SharedAgent;
 use crate::conversation::{Chosen, ConversationId};
 use crate::guests;
 use crate::llm::Origin;
@@ -34,7 +34,7 @@ enum Choice {
 
 impl Answering {
     /// The agent and model for a conversation by the current settings. Reads key files; may block.
-    pub fn of(shared: &Shared, conversation: ConversationId) -> Self {
+    pub fn of(shared: &SharedAgent, conversation: ConversationId) -> Self {
         let chosen = shared.ports.memory.chosen(conversation);
         let agent = match active(shared, &chosen) {
             Ok(agent) => agent,
@@ -99,7 +99,7 @@ impl Answering {
 }
 
 /// The model for the title and the summary of a conversation. Reads key files; may block.
-pub(super) fn summarizer(shared: &Shared, conversation: ConversationId) -> Option<Model> {
+pub(super) fn summarizer(shared: &SharedAgent, conversation: ConversationId) -> Option<Model> {
     let chosen = shared.ports.memory.chosen(conversation);
     // The agent's notes may be meant for its own model alone, so no other gets to read them.
     let agent = active(shared, &chosen).ok()?;
@@ -118,7 +118,7 @@ pub(super) fn summarizer(shared: &Shared, conversation: ConversationId) -> Optio
     }
 }
 
-fn active(shared: &Shared, chosen: &Chosen) -> Result<Option<ActiveAgent>, AgentMissing> {
+fn active(shared: &SharedAgent, chosen: &Chosen) -> Result<Option<ActiveAgent>, AgentMissing> {
     let Some(name) = &chosen.agent else { return Ok(None) };
     let settings = shared.agents.load().find(name)?.clone();
     Ok(Some(ActiveAgent { name: name.clone(), settings }))

@@ -30,19 +30,19 @@ pub struct Ports {
     pub place: Box<dyn VaultContext>,
 }
 
-pub(super) struct Shared {
+pub(super) struct SharedAgent {
     pub ports: Ports,
     pub settings: ArcSwap<TurnSettings>,
     /// The user's own agents.
     pub agents: ArcSwap<Agents>,
     /// The user's hooks for messages, which may refuse them.
     pub hooks: OnceLock<Hooks>,
-    state: Mutex<State>,
+    state: Mutex<AgentState>,
 }
 
 /// The running turns, and who waits for them.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct AgentState {
     pub running: HashMap<ConversationId, RunningTurn>,
     /// The callers that wait for the turn to which a message is delivered, by the message's inbox
     /// number. Has an entry for every message that is being routed.
@@ -114,7 +114,7 @@ pub enum PromptError {
     Ending,
 }
 
-impl Shared {
+impl SharedAgent {
     pub fn new(ports: Ports, settings: TurnSettings) -> Self {
         Self {
             ports,
@@ -125,7 +125,7 @@ impl Shared {
         }
     }
 
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, AgentState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,7 +171,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl AgentState {
     /// Answers all who wait for a message. A receiver that is gone needs no answer.
     pub fn answer(&mut self, number: i64, answered: &Result<MessageOutcome, PromptError>) {
         for waiting in self.waiting.remove(&number).into_iter().flatten() {
@@ -182,8 +182,8 @@ impl State {
 
 /// Runs blocking work on a thread that may block.
 pub(super) async fn blocking<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    work: impl FnOnce(&Shared) -> Result<T, MemoryError> + Send + 'static,
+    shared: &Arc<SharedAgent>,
+    work: impl FnOnce(&SharedAgent) -> Result<T, MemoryError> + Send + 'static,
 ) -> Result<T, MemoryError> {
     let shared = Arc::clone(shared);
     tokio::task::spawn_blocking(move || work(&shared)).await.unwrap_or_else(|error| {

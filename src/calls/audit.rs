@@ -32,12 +32,12 @@ const TRIM_EVERY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub struct Audit {
-    shared: Arc<Shared>,
+    shared: Arc<SharedAudit>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedAudit {
     rows: audit::Audit,
     limits: Mutex<Limits>,
     queue: Mutex<Queue>,
@@ -68,7 +68,7 @@ struct Queue {
 impl Audit {
     /// An audit stored in `rows`. Does no I/O yet.
     pub(super) fn new(rows: audit::Audit, settings: &Settings) -> Self {
-        let shared = Shared {
+        let shared = SharedAudit {
             rows,
             limits: Mutex::new(Limits::of(settings)),
             queue: Mutex::default(),
@@ -157,7 +157,7 @@ impl Drop for Audit {
     }
 }
 
-impl Shared {
+impl SharedAudit {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

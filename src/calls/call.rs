@@ -69,7 +69,7 @@ pub struct Content {
 
 impl ShownChange {
     /// The diff from line `first` (0-based) on, with whole lines; empty if the text is not held.
-    pub fn part(&self, first: usize) -> diff::Part {
+    pub fn part(&self, first: usize) -> diff::DiffPart {
         let content = self.content.as_deref();
         content.map(|it| it.part(&self.path, first)).unwrap_or_default()
     }
@@ -85,7 +85,7 @@ impl ShownChange {
 }
 
 impl Content {
-    fn part(&self, path: &str, first: usize) -> diff::Part {
+    fn part(&self, path: &str, first: usize) -> diff::DiffPart {
         diff::part(self.old.as_deref().unwrap_or_default(), &self.new, path, first, true)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::call::{Answerer, Decision, Request, ShownChange};
-use super::judge::{Agreed, Asked};
+use super::judge::{Agreed, ApprovalRequest};
 use super::saved_answers::Key;
 use super::{Calls, audit};
 use crate::note::code::ErrorCode;
@@ -31,12 +31,17 @@ pub enum Outcome {
 pub struct Question {
     calls: Calls,
     request: Request,
-    asked: Asked,
+    asked: ApprovalRequest,
     row: AuditRow,
 }
 
 impl Question {
-    pub(super) fn new(calls: Calls, request: Request, asked: Asked, row: AuditRow) -> Self {
+    pub(super) fn new(
+        calls: Calls,
+        request: Request,
+        asked: ApprovalRequest,
+        row: AuditRow,
+    ) -> Self {
         Self { calls, request, asked, row }
     }
 
@@ -252,7 +257,7 @@ impl Calls {
         (row.decision, row.layer) = ("asked".to_owned(), Some(layers::APPROVAL.to_owned()));
         row.reason = Some(audit::cut(&title));
         let row = self.0.audit.asked(row)?;
-        let asked = Asked {
+        let asked = ApprovalRequest {
             title,
             reasons,
             layer: layers::APPROVAL,

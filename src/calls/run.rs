@@ -212,10 +212,10 @@ impl Task {
 
 /// The queues that all transports of a process share. Clones share their state.
 #[derive(Debug, Clone)]
-pub struct Runner(Arc<Inner>);
+pub struct Runner(Arc<SharedRunner>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedRunner {
     /// Slots for quick blocking work, first come first served; never more than there are threads.
     reads: Arc<Semaphore>,
     /// Slots for searches, first come first served.
@@ -243,7 +243,7 @@ type Job<T> = Box<dyn FnOnce(&Cancel) -> Result<Step<T>, Stopped> + Send>;
 
 impl Default for Runner {
     fn default() -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedRunner {
             reads: Arc::new(Semaphore::new(READS)),
             searches: Arc::new(Semaphore::new(cores())),
             changes: Arc::new(Semaphore::new(CHANGES)),

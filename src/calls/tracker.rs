@@ -7,17 +7,17 @@ use tokio::sync::Notify;
 
 /// A count of live guards. Clones share the count.
 #[derive(Debug, Clone, Default)]
-pub struct Tracker(Arc<Inner>);
+pub struct Tracker(Arc<SharedTracker>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct SharedTracker {
     count: AtomicUsize,
     idle: Notify,
 }
 
 /// One piece of running work; dropping it ends it.
 #[derive(Debug)]
-pub struct Guard(Arc<Inner>);
+pub struct Guard(Arc<SharedTracker>);
 
 impl Tracker {
     #[must_use]

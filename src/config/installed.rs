@@ -33,7 +33,7 @@ impl Installation {
     }
 
     pub fn of(program: &Path, environment: &Environment) -> Self {
-        let place = Place { program, environment };
+        let place = ProgramLocation { program, environment };
         place
             .packaged()
             .or_else(|| place.by_path())
@@ -79,12 +79,12 @@ fn undeleted(program: PathBuf) -> PathBuf {
     }
 }
 
-struct Place<'a> {
+struct ProgramLocation<'a> {
     program: &'a Path,
     environment: &'a Environment,
 }
 
-impl Place<'_> {
+impl ProgramLocation<'_> {
     fn found(
         &self,
         kind: &'static str,

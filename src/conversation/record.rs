@@ -91,25 +91,25 @@ pub struct Chosen {
 
 impl Conversation {
     /// Derived from its end and its open question.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConversationState {
         match (&self.ended, &self.waiting) {
-            (Some(_), _) => State::Ended,
-            (None, Some(_)) => State::Waiting,
-            (None, None) => State::Open,
+            (Some(_), _) => ConversationState::Ended,
+            (None, Some(_)) => ConversationState::Waiting,
+            (None, None) => ConversationState::Open,
         }
     }
 
     pub fn shown(&self) -> Shown {
         match (self.is_working, self.state()) {
             (true, _) => Shown::Working,
-            (false, State::Waiting) => Shown::Waiting,
-            (false, State::Open | State::Ended) => Shown::Done,
+            (false, ConversationState::Waiting) => Shown::Waiting,
+            (false, ConversationState::Open | ConversationState::Ended) => Shown::Done,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ConversationState {
     /// It is open; the next message may belong to it.
     Open,
     /// It is open, with a question to the person.
@@ -118,7 +118,7 @@ pub enum State {
     Ended,
 }
 
-words!(pub State::word, parse { Open => "open", Waiting => "waiting", Ended => "ended" });
+words!(pub ConversationState::word, parse { Open => "open", Waiting => "waiting", Ended => "ended" });
 
 /// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,6 +311,6 @@ mod tests {
         assert_eq!(open.shown(), Shown::Done);
         assert_eq!(asked.shown(), Shown::Waiting);
         assert_eq!(working.shown(), Shown::Working);
-        assert_eq!((ended.shown(), ended.state()), (Shown::Done, State::Ended));
+        assert_eq!((ended.shown(), ended.state()), (Shown::Done, ConversationState::Ended));
     }
 }

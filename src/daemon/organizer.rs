@@ -42,12 +42,12 @@ const PLANNER: &str = "rules";
 pub struct Organizer {
     calls: Calls,
     host: Arc<HostDoor>,
-    state: Mutex<State>,
+    state: Mutex<OrganizerState>,
     wake: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct OrganizerState {
     /// Whether any rule is enabled. Otherwise changes are ignored.
     is_active: bool,
     /// Whether the settings or the mode prevent rules from running.
@@ -439,7 +439,7 @@ impl Organizer {
         enabled::stop(context, rule.row.id, &reason)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OrganizerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -79,9 +79,9 @@ use parts::Parts;
 
 /// The writer of a vault and its history. Clones share one journal.
 #[derive(Clone)]
-pub struct Journal(Arc<Inner>);
+pub struct Journal(Arc<SharedJournal>);
 
-struct Inner {
+struct SharedJournal {
     store: Store,
     executor: Executor,
 }
@@ -99,7 +99,7 @@ impl Journal {
     /// that a process that only reads does not wait for one.
     pub fn open(writer: Writer, store: Store, settings: Settings) -> Self {
         let executor = Executor::new(writer, &store, settings);
-        Self(Arc::new(Inner { store, executor }))
+        Self(Arc::new(SharedJournal { store, executor }))
     }
 
     pub fn store(&self) -> &Store {

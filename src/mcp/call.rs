@@ -58,7 +58,7 @@ impl Call {
         era: Era,
         client: Option<String>,
         method: &str,
-        (lookup, arguments): lookup::Asked,
+        (lookup, arguments): lookup::LookupCall,
     ) -> Self {
         let (tool, what) = (method.to_owned(), What::Lookup(lookup));
         let (can_ask, reply) = (false, None);

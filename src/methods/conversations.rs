@@ -212,7 +212,7 @@ impl StoredConversations {
     ) -> Result<SearchConversationsResult, ErrorObject> {
         let limit = params.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
         let found = self.conversations.search(&params.text, limit as usize).map_err(failed)?;
-        let one = |found: crate::agent::Found| FoundConversation {
+        let one = |found: crate::agent::ConversationMatch| FoundConversation {
             conversation: info(found.conversation),
             places: found.excerpts.into_iter().map(place).collect(),
         };

@@ -132,8 +132,14 @@ fn blanks(raw: &str) -> usize {
 /// The text is not YAML, has a duplicate key or a list as a key, or is too deep or too large.
 pub fn read(text: &str) -> Result<Option<Node>, YamlFault> {
     let offsets = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
-    let mut reader =
-        Reader { text, offsets, open: Vec::new(), anchors: HashMap::new(), values: 0, root: None };
+    let mut reader = YamlReader {
+        text,
+        offsets,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        values: 0,
+        root: None,
+    };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = reader.offset(error.marker());
@@ -157,7 +163,7 @@ struct Open {
     tag: Option<String>,
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     text: &'t str,
     /// Byte offsets of the characters, unless they equal the character indices.
     offsets: Option<Vec<usize>>,
@@ -167,7 +173,7 @@ struct Reader<'t> {
     root: Option<Node>,
 }
 
-impl Reader<'_> {
+impl YamlReader<'_> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlFault> {
         let at = self.offset(&span.start)..self.offset(&span.end).max(self.offset(&span.start));
         match event {

@@ -10,7 +10,7 @@ use crate::note::path::VaultPath;
 pub const PIECE: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum JobState {
     Running,
     Completed,
     /// Failed without any change.
@@ -23,7 +23,7 @@ pub enum State {
     PartlyUndone,
 }
 
-words!(pub State::word, ALL, parse {
+words!(pub JobState::word, ALL, parse {
     Running => "running", Completed => "completed", Failed => "failed",
     Interrupted => "interrupted", Cancelled => "cancelled", Undone => "undone",
     PartlyUndone => "partly_undone",
@@ -209,9 +209,9 @@ mod tests {
 
     #[test]
     fn every_state_has_its_word() {
-        for state in State::ALL {
-            assert_eq!(State::parse(state.word()), Some(state));
+        for state in JobState::ALL {
+            assert_eq!(JobState::parse(state.word()), Some(state));
         }
-        assert_eq!(State::parse("done"), None);
+        assert_eq!(JobState::parse("done"), None);
     }
 }

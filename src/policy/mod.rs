@@ -50,12 +50,12 @@ type GuardedNotes = Arc<RwLock<Guarded>>;
 /// The layers in effect. Clones share them.
 #[derive(Clone)]
 pub struct Policy {
-    state: Arc<RwLock<Arc<State>>>,
+    state: Arc<RwLock<Arc<PolicyState>>>,
     guarded: GuardedNotes,
     clock: Clock,
 }
 
-struct State {
+struct PolicyState {
     settings: Settings,
     layers: Vec<Box<dyn Layer>>,
 }
@@ -63,14 +63,14 @@ struct State {
 impl Policy {
     pub fn new(settings: Settings, clock: Clock) -> Self {
         let guarded = GuardedNotes::default();
-        let state = State { layers: layers::enabled(&settings, &guarded, &clock), settings };
+        let state = PolicyState { layers: layers::enabled(&settings, &guarded, &clock), settings };
         Self { state: Arc::new(RwLock::new(Arc::new(state))), guarded, clock }
     }
 
     /// Replaces the settings from the next call on, and resets the rate limits.
     pub fn replace(&self, settings: Settings) {
         let layers = layers::enabled(&settings, &self.guarded, &self.clock);
-        let state = State { layers, settings };
+        let state = PolicyState { layers, settings };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
@@ -83,7 +83,7 @@ impl Policy {
         self.state().settings.clone()
     }
 
-    fn state(&self) -> Arc<State> {
+    fn state(&self) -> Arc<PolicyState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 

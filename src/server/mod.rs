@@ -96,10 +96,10 @@ pub struct Backend {
 /// The server, bound to its port but not accepting connections yet.
 pub struct Server {
     listener: TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
 }
 
-pub struct Shared {
+pub struct SharedServer {
     /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
@@ -152,7 +152,7 @@ impl Server {
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
         let mut asked = [0; 32];
         getrandom::fill(&mut asked).map_err(ServerError::Random)?;
-        let shared = Shared {
+        let shared = SharedServer {
             mcp: Arc::default(),
             acp: Arc::default(),
             token,

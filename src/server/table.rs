@@ -18,7 +18,7 @@ use super::approvals::Approvals;
 use super::events::Events;
 use super::hosts::Hosts;
 use super::outbox::Outbox;
-use super::{Shared, lock, page};
+use super::{SharedServer, lock, page};
 use crate::calls::run::Work;
 use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
@@ -75,7 +75,7 @@ pub struct Context {
     pub max_bytes: u64,
     /// Signals that the client cancelled the request.
     pub cancel: Cancel,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedServer>,
     /// The client's queue, if it stays connected after the answer.
     pub(super) outbox: Option<Arc<Outbox>>,
     pub(super) attached: Attached,

@@ -52,9 +52,9 @@ type Subscriber = Box<dyn Fn(&ConnectionStatus) + Send + Sync>;
 
 /// The client. Clones share the connection.
 #[derive(Clone)]
-pub struct SmartHole(Arc<Inner>);
+pub struct SmartHole(Arc<SharedSmartHole>);
 
-struct Inner {
+struct SharedSmartHole {
     settings: watch::Sender<Settings>,
     stopping: watch::Sender<bool>,
     status: Mutex<ConnectionStatus>,
@@ -97,7 +97,7 @@ impl SmartHole {
             if settings.enabled { ConnectionState::Connecting } else { ConnectionState::Disabled };
         let name = registered(&settings);
         let status = Mutex::new(ConnectionStatus { state, name, reason: String::new() });
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedSmartHole {
             settings: watch::Sender::new(settings),
             stopping: watch::Sender::new(false),
             status,

@@ -23,7 +23,7 @@ use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::organize;
 use crate::policy::Permission;
-use crate::vault::{Cancel, Found, Vault, VaultError, Want};
+use crate::vault::{Cancel, ResolvedEntry, Vault, VaultError, Want};
 
 /// The settings of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl Context {
     }
 
     /// Resolves a path, or the name of a note in any folder.
-    pub fn find(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
+    pub fn find(&self, asked: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
         self.index.names.resolve(self.asking(), asked, want)
     }
 
@@ -81,7 +81,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with similar names; the trash cannot be read.
-    pub(super) fn find_to_take(&self, asked: &str) -> Result<Found, ToolError> {
+    pub(super) fn find_to_take(&self, asked: &str) -> Result<ResolvedEntry, ToolError> {
         let path = match self.vault.resolve(asked, Want::Entry) {
             Err(VaultError::NotFound { path, .. }) => path,
             other => return Ok(other?),

@@ -15,7 +15,7 @@ use crate::note::path::VaultPath;
 use crate::note::spoken::day::{self, Day as SpokenDay};
 use crate::note::template::{self, Variables};
 use crate::note::text::Text;
-use crate::vault::{Before, DailyNotes, Found, Kind, VaultError, Want, WriteTarget};
+use crate::vault::{Before, DailyNotes, Kind, ResolvedEntry, VaultError, Want, WriteTarget};
 
 /// How often the note is looked at again because it changed meanwhile.
 const ATTEMPTS: usize = 5;
@@ -171,10 +171,10 @@ pub(super) fn day_asked(
 
 fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolError> {
     match place(context, &day.path())? {
-        WriteTarget::Existing(Found { path, meta }) if meta.kind == Kind::File => {
+        WriteTarget::Existing(ResolvedEntry { path, meta }) if meta.kind == Kind::File => {
             existing(context, input, day, path)
         }
-        WriteTarget::Existing(Found { path, meta }) => {
+        WriteTarget::Existing(ResolvedEntry { path, meta }) => {
             Err(VaultError::NotAFile { path, kind: meta.kind }.into())
         }
         WriteTarget::Free(path) if input.create => {

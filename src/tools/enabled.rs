@@ -16,7 +16,7 @@ use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::organize::plan::{Asked, Item, Plan, ProblemKind};
+use crate::organize::plan::{Item, Plan, ProblemKind, RuleResult};
 use crate::organize::planner;
 use crate::organize::reach;
 use crate::organize::rule::{Action, Rule, Trigger};
@@ -434,7 +434,7 @@ pub struct Why {
     /// Newest first.
     pub done: Vec<Done>,
     /// The traces of the enabled rules for the note's current state.
-    pub now: Vec<Asked>,
+    pub now: Vec<RuleResult>,
 }
 
 /// The changes of a note by rules in one job.
@@ -546,7 +546,7 @@ impl Done {
 }
 
 /// The traces of rules as text: a line each, with the parts of its condition below.
-pub fn lines(asked: &[Asked]) -> Vec<String> {
+pub fn lines(asked: &[RuleResult]) -> Vec<String> {
     asked_lines(asked)
 }
 

@@ -35,7 +35,7 @@ use crate::tools::{Clock, Tier};
 use engine::Engine;
 use known::KnownTools;
 use live::{Live, Mode};
-use report::{Ended, Report, RunState, State, Told, key};
+use report::{Ended, Report, RunState, StepState, Told, key};
 
 /// The most workflows that run at once.
 const MOST_AT_A_TIME: usize = 4;
@@ -123,9 +123,9 @@ pub fn described(source: &str, found: &[Diagnostic]) -> String {
 
 /// Runs the workflows of one vault. Clones share it.
 #[derive(Clone)]
-pub struct Workflows(Arc<Inner>);
+pub struct Workflows(Arc<SharedWorkflows>);
 
-struct Inner {
+struct SharedWorkflows {
     calls: Calls,
     rows: WorkflowRows,
     store: Store,
@@ -164,7 +164,7 @@ impl Workflows {
         clock: Clock,
         instant: fn() -> Instant,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedWorkflows {
             rows: store.workflows.clone(),
             store: store.clone(),
             calls,
@@ -276,9 +276,9 @@ impl Workflows {
                 continue;
             }
             let is_over = match outcome.state {
-                State::Done | State::Skipped => true,
+                StepState::Done | StepState::Skipped => true,
                 // Retried, unless later steps ran without it.
-                State::Failed => workflow.steps[number].on_error == OnError::Continue,
+                StepState::Failed => workflow.steps[number].on_error == OnError::Continue,
                 _ => false,
             };
             if is_over {
@@ -388,7 +388,7 @@ pub fn list(
             // A person has to say whether an interrupted step was done.
             let waits = steps
                 .iter()
-                .filter(|step| step.state == State::Waiting.word() || step.outcome.is_none());
+                .filter(|step| step.state == StepState::Waiting.word() || step.outcome.is_none());
             waiting = waits.map(|step| key(&step.step, usize::try_from(step.item).ok())).collect();
         }
         listed.push((run, waiting));

@@ -60,7 +60,7 @@ pub struct StepReport {
 /// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    pub state: State,
+    pub state: StepState,
     /// The tool's structured result, for expressions.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub data: Json,
@@ -76,7 +76,7 @@ pub struct Ended {
 /// The state of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum StepState {
     Done,
     Failed,
     /// Skipped: its condition is false.
@@ -92,7 +92,7 @@ pub enum State {
 }
 
 // The stored form.
-words!(pub State::word {
+words!(pub StepState::word {
     Done => "done", Failed => "failed", Skipped => "skipped", Shown => "shown",
     Unknown => "unknown", Waiting => "waiting", NotRun => "not_run",
 });
@@ -128,7 +128,7 @@ pub struct Told {
     pub step: String,
     pub item: Option<usize>,
     /// `None` at the start.
-    pub ended: Option<State>,
+    pub ended: Option<StepState>,
     /// Ended steps, and all steps.
     pub done: usize,
     pub total: usize,
@@ -137,11 +137,11 @@ pub struct Told {
 impl Ended {
     pub fn failed(code: &str, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = Fault { code: code.to_owned(), message: message.into(), hint };
-        Self { state: State::Failed, error: Some(error), ..Self::default() }
+        Self { state: StepState::Failed, error: Some(error), ..Self::default() }
     }
 
     /// A step in this state, with a sentence for people.
-    pub fn standing(state: State, text: impl Into<String>) -> Self {
+    pub fn standing(state: StepState, text: impl Into<String>) -> Self {
         Self { state, text: text.into(), ..Self::default() }
     }
 }

@@ -19,7 +19,7 @@ const EXCERPT: usize = 160;
 const EXCERPTS: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ConversationMatch {
     pub conversation: Conversation,
     /// Matching items, newest first; empty if only the title or summary matches.
     pub excerpts: Vec<Excerpt>,
@@ -101,7 +101,7 @@ impl Conversations {
     /// At most `limit` conversations that contain all words of `text`: first those with all words
     /// in title or summary, then those with all words in one item, newest first. A phrase in double
     /// quotes matches as a whole.
-    pub fn search(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+    pub fn search(&self, text: &str, limit: usize) -> Result<Vec<ConversationMatch>> {
         let terms = terms(text);
         let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
         let mut place = HashMap::new();
@@ -127,7 +127,10 @@ impl Conversations {
         let mut shown = Vec::with_capacity(found.len());
         for (id, excerpts) in found {
             if let Some(conversation) = self.rows().get(id)? {
-                shown.push(Found { conversation: self.for_display(conversation), excerpts });
+                shown.push(ConversationMatch {
+                    conversation: self.for_display(conversation),
+                    excerpts,
+                });
             }
         }
         Ok(shown)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::failure::Failure;
 use super::super::output::Output;
-use super::super::settings::{self, Place};
+use super::super::settings::{self, SettingsSource};
 use super::calls::changed;
 use super::commands::{self, Command};
 use super::link::Link;
@@ -178,8 +178,11 @@ async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(),
     chain.retain(|known| known != model);
     chain.insert(0, model.to_owned());
     let session = talk.session;
-    let place =
-        Place::new(session.environment.clone(), session.folders.clone(), session.flags.clone());
+    let place = SettingsSource::new(
+        session.environment.clone(),
+        session.folders.clone(),
+        session.flags.clone(),
+    );
     // Written to the file directly: a person at the shell may do so, a client may not.
     let (key, value) = ("models.chain", Value::from(chain).to_string());
     let set = move || settings::set(&place, key, Some(&value), output);

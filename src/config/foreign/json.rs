@@ -195,7 +195,7 @@ impl Node {
 
 /// Parses the text into positions and values.
 fn read(text: &str, loose: bool) -> Result<(Node, Value), String> {
-    let mut reader = Reader { text, at: 0, loose };
+    let mut reader = JsonReader { text, at: 0, loose };
     reader.blanks()?;
     let (node, value) = reader.value(0)?;
     reader.blanks()?;
@@ -205,13 +205,13 @@ fn read(text: &str, loose: bool) -> Result<(Node, Value), String> {
     Ok((node, value))
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
     loose: bool,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }

@@ -145,7 +145,7 @@ pub struct Asking<'a> {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct SearchResults {
     /// The requested page, best first.
     pub notes: Vec<FoundNote>,
     pub total: usize,
@@ -199,9 +199,9 @@ pub struct Summary {
 
 /// The index of a vault's words and meaning. Clones share it.
 #[derive(Clone)]
-pub struct Knowledge(Arc<Shared>);
+pub struct Knowledge(Arc<SharedKnowledge>);
 
-struct Shared {
+struct SharedKnowledge {
     words: Arc<Persistent<Table>>,
     vectors: Arc<Persistent<Vectors>>,
     better: Better,
@@ -219,7 +219,7 @@ struct Shared {
 impl Knowledge {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedKnowledge {
             words: Arc::new(Persistent::new(vault.clone(), feed)),
             vectors: Arc::new(Persistent::new(vault.clone(), feed)),
             better: Better::new(vault.clone(), feed),
@@ -293,7 +293,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// [`Cancelled`]: the caller cancelled. Notes read by then stay in the index.
-    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Cancelled> {
+    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<SearchResults, Cancelled> {
         let words = &self.0.words;
         let is_whole = !self.is_part(asking.cancel)?;
         let are_pdfs_whole = self.0.update_pdfs(asking.cancel)?;

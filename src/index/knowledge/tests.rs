@@ -49,7 +49,7 @@ fn query(text: &str) -> Query {
     Query { words: vec![text.to_owned()], needs_word: true, ..Query::default() }
 }
 
-fn ask(table: &Table, query: &Query, view: &View) -> Found {
+fn ask(table: &Table, query: &Query, view: &View) -> SearchResults {
     let cancel = Cancel::default();
     let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
     let asking = Asking { view, cancel: &cancel, wants: &wants, links: &links, page: 0..50 };

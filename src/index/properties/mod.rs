@@ -47,9 +47,9 @@ words!(pub NotRead::reason {
 
 /// The property index of a vault. Clones share it.
 #[derive(Clone)]
-pub struct Properties(Arc<Shared>);
+pub struct Properties(Arc<SharedProperties>);
 
-struct Shared {
+struct SharedProperties {
     synced: Synced<Table>,
     /// Serialises updates, so that nobody uses the rows while types change.
     turn: Mutex<()>,
@@ -61,7 +61,7 @@ impl Properties {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed, knowledge: Knowledge) -> Self {
         let synced = Synced::new(vault, feed);
-        Self(Arc::new(Shared { synced, turn: Mutex::default(), knowledge }))
+        Self(Arc::new(SharedProperties { synced, turn: Mutex::default(), knowledge }))
     }
 
     /// The vault as it is now and as `vault` may see it, brought up to date, which the first time reads every note.

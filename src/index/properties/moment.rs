@@ -301,7 +301,9 @@ impl Source for Moment<'_> {
             let group = self.rows.names.group(column.0 & !ANY_SPELLING);
             cells.iter().find(|cell| self.rows.names.group(cell.name) == group)
         });
-        cell.map_or(Value::Null, |cell| self.rows.values.get(cell.value).value(file, &|local| self.instant(local)))
+        cell.map_or(Value::Null, |cell| {
+            self.rows.values.get(cell.value).value(file, &|local| self.instant(local))
+        })
     }
 
     fn properties(&self, file: FileId) -> Arc<Object> {

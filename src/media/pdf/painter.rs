@@ -62,7 +62,7 @@ struct End {
 }
 
 #[derive(Clone)]
-struct State<'a> {
+struct TextState<'a> {
     place: Matrix,
     font: Option<Rc<Font<'a>>>,
     size: f32,
@@ -119,8 +119,9 @@ impl<'a> Painter<'a> {
     }
 
     fn paint(&mut self, program: &[u8], resources: &Resources<'a>, place: Matrix, depth: usize) {
-        let mut state = State { place, font: None, size: 1.0, leading: 0.0, spacing: (0.0, 0.0) };
-        let mut saved: Vec<State<'a>> = Vec::new();
+        let mut state =
+            TextState { place, font: None, size: 1.0, leading: 0.0, spacing: (0.0, 0.0) };
+        let mut saved: Vec<TextState<'a>> = Vec::new();
         let (mut line, mut at) = (Matrix::IDENTITY, Matrix::IDENTITY);
         for operation in Content::decode_iter(program) {
             // The rest of a damaged program cannot be read.
@@ -240,7 +241,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Shows strings, with the gaps between them.
-    fn show(&mut self, pieces: &[Object], state: &State<'a>, at: &mut Matrix) {
+    fn show(&mut self, pieces: &[Object], state: &TextState<'a>, at: &mut Matrix) {
         let Some(font) = &state.font else { return };
         for piece in pieces {
             match piece {

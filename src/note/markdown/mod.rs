@@ -84,7 +84,7 @@ pub fn read(text: &str) -> Document {
         document.body = frontmatter.range.end;
         document.links = frontmatter.links.clone();
     }
-    let mut found = inline::Found::default();
+    let mut found = inline::ParsedInline::default();
     block::walk(text, document.body, &mut found);
     comments(text, &mut found);
     document.links.append(&mut found.links);
@@ -111,7 +111,7 @@ fn number_lines(text: &str, document: &mut Document) {
 
 /// Pairs the `%%` marks and flags the links between them. A mark at the beginning of a line can
 /// close anywhere below, or never; one inside a line must close in the same piece of prose.
-fn comments(text: &str, found: &mut inline::Found) {
+fn comments(text: &str, found: &mut inline::ParsedInline) {
     let marks = std::mem::take(&mut found.percents);
     let mut spans: Vec<Range<usize>> = Vec::new();
     let mut at = 0;

@@ -15,7 +15,7 @@ mod parse;
 
 use std::fmt;
 
-pub use apply::{Applied, Place, apply};
+pub use apply::{Applied, HunkPosition, apply};
 pub use error::PatchError;
 pub use parse::parse;
 

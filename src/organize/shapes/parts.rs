@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct NamePart {
     pub kind: Kind,
     pub range: Range<usize>,
 }
@@ -115,13 +115,13 @@ impl TimeForm {
 }
 
 /// Splits a name into contiguous parts.
-pub fn cut(name: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+pub fn cut(name: &str) -> Vec<NamePart> {
+    let mut parts: Vec<NamePart> = Vec::new();
     let mut at = 0;
     while at < name.len() {
         let rest = &name[at..];
-        let is_after_day = matches!(parts.last(), Some(Part { kind: Kind::Date(_), .. }));
-        let is_after_sign = !matches!(parts.last(), Some(Part { kind: Kind::Word, .. }));
+        let is_after_day = matches!(parts.last(), Some(NamePart { kind: Kind::Date(_), .. }));
+        let is_after_sign = !matches!(parts.last(), Some(NamePart { kind: Kind::Word, .. }));
         let (kind, length) = match special(name, at, &parts) {
             // `2026-11-21T1030`.
             _ if is_after_day && rest.starts_with('T') => (Kind::Sign, 1),
@@ -133,7 +133,7 @@ pub fn cut(name: &str) -> Vec<Part> {
         {
             // ` at ` belongs to the date, not to the words.
             parts.truncate(day + 1);
-            parts.push(Part { kind: Kind::Sign, range: parts[day].range.end..at });
+            parts.push(NamePart { kind: Kind::Sign, range: parts[day].range.end..at });
         }
         match parts.last_mut() {
             // A plain letter continues the word before it; so does a sign.
@@ -142,7 +142,7 @@ pub fn cut(name: &str) -> Vec<Part> {
             {
                 last.range.end = at + length;
             }
-            _ => parts.push(Part { kind, range: at..at + length }),
+            _ => parts.push(NamePart { kind, range: at..at + length }),
         }
         at += length;
     }
@@ -150,7 +150,7 @@ pub fn cut(name: &str) -> Vec<Part> {
 }
 
 /// The date, id, version, number or code at the start.
-fn special(name: &str, at: usize, before: &[Part]) -> Option<(Kind, usize)> {
+fn special(name: &str, at: usize, before: &[NamePart]) -> Option<(Kind, usize)> {
     let rest = &name[at..];
     let ends = |length: usize| !rest[length..].starts_with(char::is_alphanumeric);
     let bytes = rest.as_bytes();
@@ -238,7 +238,7 @@ fn id(digits: &str) -> Option<NaiveDateTime> {
     NaiveDateTime::parse_from_str(&format!("{digits}{seconds}"), "%Y%m%d%H%M%S").ok()
 }
 
-fn time_after_date(name: &str, at: usize, before: &[Part]) -> Option<TimeForm> {
+fn time_after_date(name: &str, at: usize, before: &[NamePart]) -> Option<TimeForm> {
     let rest = &name[at..];
     let day = before.iter().rev().take(4).find_map(|part| match part.kind {
         Kind::Date(form) => Some((form, part.range.end)),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveTime};
 
-use super::parts::{DateForm, Kind, Part, TimeForm, cut, day_and_time, is_emoji};
+use super::parts::{DateForm, Kind, NamePart, TimeForm, cut, day_and_time, is_emoji};
 use super::style::{Style, Styles, Vocabulary, shown_by, styles_of, written};
 
 /// An element of a pattern.
@@ -103,7 +103,7 @@ pub fn readings(name: &str, vocabulary: &Vocabulary) -> Vec<Reading> {
 
 /// Reads the parts at a level: at 1 a year is four digits, at 2 digits are a number, at 3 numbers, codes and versions
 /// are words, at 4 everything between words is part of them.
-fn read(name: &str, parts: &[Part], level: u8, vocabulary: &Vocabulary) -> Option<Reading> {
+fn read(name: &str, parts: &[NamePart], level: u8, vocabulary: &Vocabulary) -> Option<Reading> {
     let has_words = parts.iter().any(|part| part.kind == Kind::Word);
     let last = parts.len().saturating_sub(1);
     let slot = |at: usize| {

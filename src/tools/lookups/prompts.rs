@@ -11,7 +11,7 @@ use super::prompt_notes::{DAILY, Prompt, PromptArgument, Selection, named, text}
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::template::{Variables, fill};
-use crate::vault::{DailyNotes, Found, Want, WriteTarget};
+use crate::vault::{DailyNotes, ResolvedEntry, Want, WriteTarget};
 
 /// Before the name of a template.
 const PREFIX: &str = "template_";
@@ -149,7 +149,7 @@ impl Tool for GetPrompt {
             let day = time.format("%Y-%m-%d");
             let description = format!("The daily note of {day}");
             let text = match place(context, &settings.path(&time).text)? {
-                WriteTarget::Existing(Found { path, .. }) => {
+                WriteTarget::Existing(ResolvedEntry { path, .. }) => {
                     format!("My daily note of {day}, `{path}`:\n\n{}", text(context, &path)?)
                 }
                 WriteTarget::Free(path) => format!(
@@ -159,7 +159,7 @@ impl Tool for GetPrompt {
             };
             GetOutput { description, text, selection: None }
         } else if let Some(own) = own_prompts::find(context, &input.name)? {
-            let asked = own_prompts::Asked {
+            let asked = own_prompts::PromptRequest {
                 note: given(input.note),
                 selection: given(input.selection),
                 arguments: given(input.arguments).unwrap_or_default(),

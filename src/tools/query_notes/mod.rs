@@ -23,7 +23,7 @@ use crate::index::properties::Moment;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
-use asked::{Asked, written};
+use asked::{RunnableQuery, written};
 use words::words;
 
 const MAX_RESULTS: usize = 1_000;
@@ -260,7 +260,7 @@ impl Tool for QueryNotes {
         }
         let limit = paging::within(1..=MAX_RESULTS, "limit", input.limit)?;
         let skipped = paging::skipped(input.first_result);
-        let asked = Asked::of(context, &input)?;
+        let asked = RunnableQuery::of(context, &input)?;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
         let moment = context.moment()?.in_zone(&times);
@@ -300,7 +300,7 @@ impl Tool for QueryNotes {
 }
 
 fn output(
-    asked: &Asked,
+    asked: &RunnableQuery,
     table: Table,
     explanation: Option<Explanation>,
     warnings: Vec<Diagnostic>,
@@ -395,7 +395,7 @@ fn explanation(
     let mut evaluator = Evaluator::new(scope);
     let filter = query.filter.as_ref();
     let parts = filter.map(|filter| trace::explain(filter, file, &mut evaluator));
-    let parts: Vec<trace::Part> = parts.unwrap_or_default();
+    let parts: Vec<trace::ExplainedPart> = parts.unwrap_or_default();
     let is_row = parts.first().is_none_or(|whole| matches!(whole.outcome, Outcome::Holds));
     let compare = evaluator.compare();
     let read = |(name, value): &(Text, Value)| Read {
@@ -403,7 +403,7 @@ fn explanation(
         value: compare.json(value),
         text: compare.text(value).unwrap_or_else(|error| error.to_string()),
     };
-    let part = |part: trace::Part| Part {
+    let part = |part: trace::ExplainedPart| Part {
         depth: part.depth,
         expression: part.text.to_string(),
         reads: part.reads.iter().map(read).collect(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging, when};
-use crate::index::knowledge::{self, Asking, Found, FoundNote, Meant, Query};
+use crate::index::knowledge::{self, Asking, FoundNote, Meant, Query, SearchResults};
 use crate::index::links::Seen;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -186,7 +186,7 @@ impl Tool for SearchNotes {
         };
         let found = context.index.knowledge.search(&query, &asking);
         let found = found.map_err(|_| ToolError::cancelled())?;
-        let Found { notes, total, unread, words_left_out, marks, meant } = found;
+        let SearchResults { notes, total, unread, words_left_out, marks, meant } = found;
         let notes = notes.into_iter().map(|note| shown(context, &links, note, &marks)).collect();
         let (unread_notes, meaning) = (unread, word(meant));
         let data =

@@ -161,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let refused = install(folder.path(), [b"weights", b"words"]);
         assert!(matches!(refused, Err(NotInstalled::Sum { name: "model.safetensors", .. })));
-        assert_eq!(super::super::load(folder.path()), super::super::State::Missing);
+        assert_eq!(super::super::load(folder.path()), super::super::ModelState::Missing);
     }
 
     #[test]
