@@ -79,7 +79,7 @@ pub(super) struct Driver {
     shown: ReportedState,
 }
 
-/// The state that clients were last told.
+/// The state last sent to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ReportedState {
     asking: bool,

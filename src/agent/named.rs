@@ -176,7 +176,7 @@ impl NamedAgent {
         named.filter(|name| !name.contains(['*', '?', '{']))
     }
 
-    /// What a guest is started with; `None` for an agent of our own.
+    /// The command and settings of a guest; `None` for an agent of our own.
     pub fn guest(&self, name: &str) -> Option<Guest> {
         self.is_guest().then(|| Guest {
             name: name.to_owned(),

@@ -72,7 +72,7 @@ pub fn specs() -> Vec<ToolSpec> {
 /// Parses a call; `None` for a call of another tool.
 ///
 /// # Errors
-/// What is wrong with the arguments, for the model.
+/// Parses a call of one of these tools; the error is for the model.
 pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
     let ToolArgs::Object(arguments) = &call.args else { return None };
     let text = |key: &str| match arguments.get(key) {

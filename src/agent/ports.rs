@@ -134,7 +134,7 @@ pub trait Memory: Send + Sync + 'static {
         Ok(String::new())
     }
 
-    /// What was chosen for this conversation alone.
+    /// The choices for this conversation alone.
     fn chosen(&self, _conversation: ConversationId) -> Chosen {
         Chosen::default()
     }
@@ -276,7 +276,7 @@ pub struct TurnUpdate {
 /// The kind of a [`TurnUpdate`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// Something was said or done.
+    /// A message, a call or a result, to show.
     Show(Show),
     /// The turn is running; `queued` messages wait to be delivered.
     Running {
@@ -312,7 +312,7 @@ pub trait VaultContext: Send + Sync + 'static {
     fn vault(&self) -> String;
 
     /// The current situation, as a caller of this scope may see it. Its news are changes by others
-    /// since this conversation was last told.
+    /// since the last notice in this conversation.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 
     /// A short outline of the part of the vault that this scope may see, for a conversation's beginning; `None` if it

@@ -28,7 +28,7 @@ const MAX_HELD: usize = 16 << 20;
 /// Characters of a foreign tool's arguments that are shown to a person.
 const MAX_ARGUMENTS: usize = 8_000;
 
-/// What a caller is told of a proposal.
+/// The answer to a caller whose change became a proposal.
 const PROPOSED: &str = "the mode is `plan`, so this is a proposal: the person sees it, and can apply all proposals of the \
     turn together. Do not repeat it; later proposals see the vault as it is now. At the end, sum up what you propose";
 

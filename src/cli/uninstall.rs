@@ -49,7 +49,7 @@ struct History {
     bytes: u64,
 }
 
-/// What there is of this program besides its own file.
+/// The parts of an installation besides the program file.
 struct Installed {
     services: Vec<service::Plan>,
     /// Completions and man pages that a person made.

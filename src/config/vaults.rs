@@ -73,7 +73,7 @@ impl NoVault {
         }
     }
 
-    /// What to do about it, with one line for each known vault.
+    /// Advice, with one line for each known vault.
     pub fn hint(&self) -> String {
         let known = self.known();
         let first = match self {

@@ -128,7 +128,7 @@ pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
     LlmError::new(kind, connection_words(error))
 }
 
-/// What is wrong with a connection, with its causes and without the URL.
+/// Describes a connection error with its causes and without the URL.
 pub fn connection_words(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut said = error.to_string();

@@ -65,7 +65,7 @@ pub fn disable(
     Ok(RulesDisableResult { rule: info(&disabled) })
 }
 
-/// What the rules of a plan mean, and which files they take and nearly take.
+/// Describes the rules of a plan, and the files that they match and nearly match.
 pub fn describe(
     calls: &Calls,
     params: &RulesDescribeParams,

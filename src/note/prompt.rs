@@ -78,7 +78,7 @@ impl Prompt {
         template::has(&self.text, word)
     }
 
-    /// What is sent. Arguments for which it has no place go behind it.
+    /// The text to send. Arguments without a placeholder are appended.
     pub fn fill(&self, given: &Given<'_>) -> Result<String, Missing> {
         let arguments = given.arguments.trim();
         let places = self.uses("arguments");

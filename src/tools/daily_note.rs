@@ -20,7 +20,7 @@ use crate::vault::{Before, DailyNotes, Kind, ResolvedEntry, VaultError, Want, Wr
 /// How often the note is looked at again because it changed meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// Days within which a day that was said without its year is surely the nearest.
+/// A day without a year means the nearest one if that is at most this many days away.
 const SURELY_MEANT: i64 = 92;
 
 /// Bytes of the note's text in an answer.
@@ -193,7 +193,7 @@ fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolE
     }
 }
 
-/// Where the note is or would be. Who may not look there is not told where that is.
+/// The path of the note, whether it exists or not. The error for a caller who may not see the folder does not name it.
 pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolError> {
     let view = context.vault.view();
     let place = context.vault.resolve_new(asked);

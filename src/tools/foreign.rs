@@ -17,7 +17,7 @@ pub struct Foreign {
     pub reaches_out: bool,
 }
 
-/// What a call of such a tool does.
+/// The function that runs a call of such a tool.
 pub type Run = Box<dyn Fn(&Context, &Value) -> Result<Answer<Facts>, ToolError> + Send + Sync>;
 
 /// The parts of a tool that is not built in.

@@ -375,7 +375,7 @@ fn without_null(schema: &mut Schema) {
 
 /// The arguments with whole numbers written as such; `None` where they were.
 fn whole(input: &Value) -> Option<Value> {
-    /// Numbers from here on are not told apart by a float.
+    /// From here on, a float cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     fn write(value: &mut Value) -> bool {
         match value {

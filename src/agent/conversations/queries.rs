@@ -92,7 +92,7 @@ impl Conversations {
         Ok(listed.into_iter().map(|one| self.for_display(one)).collect())
     }
 
-    /// Those of the `among` conversations active last whose tool results contain one of these texts.
+    /// Of the last `among` active conversations, those whose tool results contain one of these texts.
     pub fn with_results(&self, texts: [&str; 2], among: u32) -> Result<Vec<Conversation>> {
         let found = self.rows().with_results(texts, among)?;
         Ok(found.into_iter().map(|one| self.for_display(one)).collect())

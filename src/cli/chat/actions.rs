@@ -191,7 +191,7 @@ async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(),
     done.unwrap_or_else(|_| Err(Failure::other("internal", "the setting was not written", "")))
 }
 
-/// Lists the agents, and marks the one that answers here.
+/// Lists the agents, and marks that of this conversation.
 async fn agents(talk: &mut Talk<'_>) -> Result<(), Failure> {
     let offered = talk.link.call(&ModelsParams::default()).await?.agents;
     let now = match talk.conversation.clone() {

@@ -19,7 +19,7 @@ const OF_LINKS: f64 = 0.02;
 /// Chunks per found note.
 const CHUNKS: usize = 3;
 
-/// What counts beside the words.
+/// The parts of a score besides the words.
 pub(super) struct Means<'a> {
     pub near: Vec<Near>,
     /// The weight of meaning in a score, from 0 to 1.

@@ -402,7 +402,7 @@ impl Knowledge {
         }
     }
 
-    /// What the index holds now.
+    /// The current content of the index.
     pub fn summary(&self) -> Summary {
         let (words, vectors) = (self.0.words.synced.table(), self.0.vectors.synced.table());
         let pdfs = self.0.pdfs.synced.table();

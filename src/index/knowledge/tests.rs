@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// What is near to a text, by path.
+/// The notes nearest to a text, as path, chunk and similarity.
 fn near(vectors: &Vectors, to: &str, view: &View) -> Vec<(String, usize, f64)> {
     let Some(to) = meaning::of(to) else { return Vec::new() };
     let near = vectors.nearest(&to, |path, _| view.shows(path)).into_iter();

@@ -177,7 +177,7 @@ impl<'f> Named<'f> {
         self.found.iter().copied().find(|file| lower(file.as_str()) == wanted)
     }
 
-    /// Where the linkpath, in lower case and without dots at its beginning, can lead.
+    /// The possible targets of the linkpath, which is in lower case and without dots at its beginning.
     fn choices(&self, asked: &str) -> Choices {
         let exactly = |file: Option<PathRef<'_>>| Choices::Exactly(file.map(PathRef::to_path));
         if self.is_only(asked) {

@@ -18,7 +18,7 @@ const FONT_WORK: usize = 20_000;
 const BYTES_OF_WORK: usize = 8;
 /// The work after which the painter checks again whether the text is still wanted.
 const CHECK: usize = 4_096;
-/// The most fonts that are kept in memory.
+/// The maximum number of cached fonts.
 const MAX_FONTS: usize = 256;
 /// How deep forms may contain forms, and saved states may lie on each other.
 const DEEP: (usize, usize) = (4, 64);
@@ -288,7 +288,7 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// Without what nobody reads: control characters, ends of lines, and ligatures, which hide words from a search.
+/// Removes control characters and ends of lines, and splits ligatures, which hide words from a search.
 fn cleaned(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for line in text.trim().lines() {

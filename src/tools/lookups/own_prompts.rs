@@ -94,7 +94,7 @@ impl OwnPrompt {
         }
     }
 
-    /// What is sent, and the selected text that it speaks of.
+    /// The message with its parts filled in, and the selected text that it refers to.
     pub(super) fn fill(
         &self,
         context: &Context,

@@ -80,7 +80,7 @@ fn templates(
     named(context, &folder, '_', name_of)
 }
 
-/// The folder whose notes are prompts; as in Obsidian, one that is not there holds none.
+/// The folder whose notes are prompts. Like in Obsidian, a missing folder has none.
 fn folder_of(context: &Context, settings: &DailyNotes) -> Option<VaultPath> {
     let found = context.vault.resolve(settings.templates.as_deref()?, Want::Folder);
     found.ok().map(|found| found.path)

@@ -27,7 +27,7 @@ const MOST_UNDERSTOOD: usize = 1_000;
 /// Parts of the query that an answer names as not read as meant.
 const MOST_IGNORED: usize = 20;
 
-/// What an answer says while vectors are being made.
+/// The sentence in an answer while vectors are being made.
 pub(super) const NOT_READY: &str =
     "[found by words alone: what the notes mean is still being read; ask again in a while]";
 
