@@ -9,6 +9,7 @@
 //!
 //! | floor | room | what it is |
 //! |---|---|---|
+//! | 0 | `macros` | macros of all rooms |
 //! | 0 | `chaos` | the points at which the chaos suite can kill the process; empty otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
 //! | 1 | [`conversation`] | conversations as values: items, turns, boundaries; pure |
@@ -34,6 +35,9 @@
 //! | 7 | [`workflows`] | steps that call tools one after another |
 //! | 8 | [`config`], [`methods`] | settings; the handlers of the protocol's methods |
 //! | 8 | [`daemon`], [`cli`] | the composition root, the command line |
+
+#[macro_use]
+mod macros;
 
 pub mod agent;
 pub mod bases;

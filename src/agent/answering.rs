@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::named::{ActiveAgent, AgentMissing};
 use super::ports::{Model, Models};
-use super::shared::Shared;
+use super::shared::SharedAgent;
 use crate::conversation::{Chosen, ConversationId};
 use crate::guests;
 use crate::llm::Origin;
@@ -33,8 +33,8 @@ enum Choice {
 }
 
 impl Answering {
-    /// Who answers in a conversation by the settings of now. Reads key files; may block.
-    pub fn of(shared: &Shared, conversation: ConversationId) -> Self {
+    /// The agent and model for a conversation by the current settings. Reads key files; may block.
+    pub fn of(shared: &SharedAgent, conversation: ConversationId) -> Self {
         let chosen = shared.ports.memory.chosen(conversation);
         let agent = match active(shared, &chosen) {
             Ok(agent) => agent,
@@ -83,7 +83,6 @@ impl Answering {
         fast.filter(|fast| fits(fast.window)).or(self.model.as_ref())
     }
 
-    /// Whether a guest answers.
     pub fn is_guest(&self) -> bool {
         self.agent.as_ref().is_some_and(|agent| agent.settings.is_guest())
     }
@@ -100,7 +99,7 @@ impl Answering {
 }
 
 /// The model for the title and the summary of a conversation. Reads key files; may block.
-pub(super) fn summarizer(shared: &Shared, conversation: ConversationId) -> Option<Model> {
+pub(super) fn summarizer(shared: &SharedAgent, conversation: ConversationId) -> Option<Model> {
     let chosen = shared.ports.memory.chosen(conversation);
     // The agent's notes may be meant for its own model alone, so no other gets to read them.
     let agent = active(shared, &chosen).ok()?;
@@ -119,7 +118,7 @@ pub(super) fn summarizer(shared: &Shared, conversation: ConversationId) -> Optio
     }
 }
 
-fn active(shared: &Shared, chosen: &Chosen) -> Result<Option<ActiveAgent>, AgentMissing> {
+fn active(shared: &SharedAgent, chosen: &Chosen) -> Result<Option<ActiveAgent>, AgentMissing> {
     let Some(name) = &chosen.agent else { return Ok(None) };
     let settings = shared.agents.load().find(name)?.clone();
     Ok(Some(ActiveAgent { name: name.clone(), settings }))

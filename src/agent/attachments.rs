@@ -120,7 +120,6 @@ impl Attachments {
         self.images.is_empty() && self.excerpts.is_empty()
     }
 
-    /// Checks the limits for one message.
     pub fn check(&self) -> Result<(), BadAttachment> {
         if self.images.len() > MAX_IMAGES || self.excerpts.len() > MAX_EXCERPTS {
             return Err(BadAttachment::TooMany);

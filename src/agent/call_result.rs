@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::note::code::ErrorCode;
 use crate::tools::{Image, Learnt};
 
-/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
     pub text: String,
@@ -23,7 +22,6 @@ pub struct CallResult {
     pub image: Option<Arc<Image>>,
 }
 
-/// A file that a call changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: String,
@@ -36,7 +34,6 @@ pub struct ChangedFile {
 }
 
 impl CallResult {
-    /// A failed call.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::done(text.into(), Value::Null) }
     }

@@ -34,7 +34,6 @@ pub fn files(journal: &Journal, turn: &str, before: usize, data: &Value) -> Vec<
     }
 }
 
-/// The files of these changes.
 pub fn of_changes(journal: &Journal, changes: &[ListedChange]) -> Vec<ChangedFile> {
     let mut room = MOST;
     let is_file = |change: &&ListedChange| change.entry == Kind::File;

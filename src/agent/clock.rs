@@ -20,7 +20,6 @@ pub trait Clock: Send + Sync + fmt::Debug {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
-/// The system's clocks.
 #[derive(Debug, Default)]
 pub struct SystemClock(());
 

@@ -47,7 +47,6 @@ pub struct Draft<T> {
     pub origin: Origin,
 }
 
-/// Why there is no draft.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DraftError {
     /// The last attempt and its errors.

@@ -24,7 +24,7 @@ use super::entry::{Entry, UserMessage};
 use super::images;
 use super::load;
 use super::ports::{CallOutcome, CallRequest, MemoryError, Pending, TurnUpdate, Update};
-use super::shared::{Shared, TurnCommand, blocking};
+use super::shared::{SharedAgent, TurnCommand, blocking};
 use super::turn::{Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
 use crate::calls::{Answerer, Decision};
@@ -49,7 +49,7 @@ pub(super) struct TurnResult {
 }
 
 pub(super) struct Driver {
-    shared: Arc<Shared>,
+    shared: Arc<SharedAgent>,
     settings: Arc<TurnSettings>,
     conversation: ConversationId,
     id: TurnId,
@@ -79,7 +79,7 @@ pub(super) struct Driver {
     shown: ReportedState,
 }
 
-/// The state that clients were last told.
+/// The state last sent to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ReportedState {
     asking: bool,
@@ -89,7 +89,7 @@ struct ReportedState {
 impl Driver {
     /// Begins a turn. Its first message is already stored.
     pub(super) async fn begin(
-        shared: Arc<Shared>,
+        shared: Arc<SharedAgent>,
         conversation: ConversationId,
         id: TurnId,
     ) -> Result<Self, MemoryError> {
@@ -519,7 +519,7 @@ impl Driver {
 }
 
 pub(super) fn failed_to_begin(
-    shared: &Shared,
+    shared: &SharedAgent,
     conversation: ConversationId,
     turn: TurnId,
     message: i64,

@@ -17,10 +17,8 @@ const MAX_FOUND: usize = 8;
 /// Looks for foreign tools.
 const FIND: &str = "find_tools";
 
-/// Calls a foreign tool.
 pub const CALL: &str = "call_tool";
 
-/// The definitions of the foreign tools.
 pub fn specs(tools: &Registry) -> Vec<ToolSpec> {
     let external = tools.iter().filter(|tool| tool.is_external);
     let (foreign, own): (Vec<_>, Vec<_>) = external.partition(|tool| tool.foreign.is_some());

@@ -9,7 +9,7 @@ use super::entry::{Entry, UserMessage};
 use super::named::Agents;
 use super::ports::{MemoryError, Model, StoredTurn};
 use super::router::{self, AgentCommand};
-use super::shared::{PendingOutcome, Ports, PromptError, Shared};
+use super::shared::{PendingOutcome, Ports, PromptError, SharedAgent};
 use super::turn_settings::TurnSettings;
 use super::turns;
 use crate::conversation::{ConversationId, TurnId};
@@ -18,7 +18,7 @@ use crate::hooks::Hooks;
 /// The agent of one vault. Clones share it.
 #[derive(Clone)]
 pub struct Agent {
-    shared: Arc<Shared>,
+    shared: Arc<SharedAgent>,
     orders: Arc<OnceLock<mpsc::UnboundedSender<AgentCommand>>>,
 }
 
@@ -27,9 +27,8 @@ pub struct Agent {
 pub struct Undelivered(Vec<UserMessage>);
 
 impl Agent {
-    /// An idle agent.
     pub fn new(ports: Ports, settings: TurnSettings) -> Self {
-        Self { shared: Arc::new(Shared::new(ports, settings)), orders: Arc::default() }
+        Self { shared: Arc::new(SharedAgent::new(ports, settings)), orders: Arc::default() }
     }
 
     /// Sets the hooks for messages. Only the first call has an effect.
@@ -47,7 +46,6 @@ impl Agent {
         self.shared.agents.store(Arc::new(agents));
     }
 
-    /// The user's own agents.
     pub fn agents(&self) -> Arc<Agents> {
         self.shared.agents.load_full()
     }
@@ -144,7 +142,6 @@ impl Agent {
         self.shared.cancel(conversation)
     }
 
-    /// Whether a turn is running in a conversation.
     pub fn is_working(&self, conversation: ConversationId) -> bool {
         self.shared.is_working(conversation)
     }

@@ -120,7 +120,7 @@ mod tests {
         Some(Arc::new(Image { path, revision, mime: "image/png", bytes: b"abc".to_vec() }))
     }
 
-    /// Of each image, whether it is given.
+    /// Whether each image is given.
     fn given(messages: &[Message]) -> Vec<bool> {
         let second = messages.iter().map(|message| blocks(message).nth(1).expect("an image"));
         second.map(|block| matches!(block.kind, BlockKind::Image { .. })).collect()

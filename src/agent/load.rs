@@ -5,14 +5,14 @@ use super::entry::Entry;
 use super::named::ActiveAgent;
 use super::ports::MemoryError;
 use super::prompt::{self, Instructions};
-use super::shared::Shared;
+use super::shared::SharedAgent;
 use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 
 /// Loads a conversation's context and stores new entries. Returns the context and whether stored
 /// items are damaged. Blocks.
 pub(super) fn load(
-    shared: &Shared,
+    shared: &SharedAgent,
     conversation: ConversationId,
     id: TurnId,
     settings: &TurnSettings,
@@ -60,7 +60,7 @@ pub(super) fn load(
 
 /// Stores an entry and appends it to the context. Blocks.
 fn store(
-    shared: &Shared,
+    shared: &SharedAgent,
     conversation: ConversationId,
     turn: TurnId,
     context: &mut Context,
@@ -73,7 +73,7 @@ fn store(
 
 /// Gives each call that an earlier turn left without a result the result "unknown".
 pub(super) fn fill_missing(
-    shared: &Shared,
+    shared: &SharedAgent,
     conversation: ConversationId,
     turn: TurnId,
     context: &mut Context,

@@ -32,7 +32,6 @@ const LEFT: u32 = 10_000;
 pub struct StoredMemory(Conversations);
 
 impl StoredMemory {
-    /// Uses these conversations.
     pub fn new(conversations: Conversations) -> Self {
         Self(conversations)
     }

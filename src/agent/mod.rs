@@ -59,8 +59,8 @@ pub mod wrap;
 
 pub use clock::Clock;
 pub use conversations::{
-    Arrived, ConversationError, ConversationEvent, Conversations, Excerpt, Found, Taken, TurnEnd,
-    foreign_source, is_foreign,
+    Arrived, ConversationError, ConversationEvent, ConversationMatch, Conversations, Excerpt,
+    Taken, TurnEnd, foreign_source, is_foreign,
 };
 pub use handle::{Agent, Undelivered};
 pub use named::Agents;

@@ -112,7 +112,6 @@ pub enum AgentMissing {
 }
 
 impl AgentMissing {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { known, .. } if known.is_empty() => {
@@ -141,7 +140,6 @@ impl Agents {
         all.filter(|(_, agent)| agent.enabled)
     }
 
-    /// The agent that a conversation names.
     pub fn find(&self, name: &str) -> Result<&NamedAgent, AgentMissing> {
         match self.0.get(name) {
             Some(agent) if agent.enabled => Ok(agent),
@@ -153,7 +151,6 @@ impl Agents {
         }
     }
 
-    /// The models that agents name.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         self.0.values().filter_map(|agent| agent.model.as_deref())
     }
@@ -179,7 +176,7 @@ impl NamedAgent {
         named.filter(|name| !name.contains(['*', '?', '{']))
     }
 
-    /// What a guest is started with; `None` for an agent of our own.
+    /// The command and settings of a guest; `None` for an agent of our own.
     pub fn guest(&self, name: &str) -> Option<Guest> {
         self.is_guest().then(|| Guest {
             name: name.to_owned(),

@@ -11,7 +11,6 @@ const MAX_CHARS: usize = 20_000;
 const SEND: &str = "send_message";
 const END: &str = "end_conversation";
 
-/// Whether `tool` is one of these tools.
 pub fn is_own(tool: &str) -> bool {
     [SEND, END].contains(&tool)
 }
@@ -29,7 +28,6 @@ pub enum Own {
     End { reason: String },
 }
 
-/// The definitions for the model.
 pub fn specs() -> Vec<ToolSpec> {
     let spec = |name: &str, description: &str, properties: Value, required: Value| ToolSpec {
         name: name.to_owned(),
@@ -74,7 +72,7 @@ pub fn specs() -> Vec<ToolSpec> {
 /// Parses a call; `None` for a call of another tool.
 ///
 /// # Errors
-/// What is wrong with the arguments, for the model.
+/// Parses a call of one of these tools; the error is for the model.
 pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
     let ToolArgs::Object(arguments) = &call.args else { return None };
     let text = |key: &str| match arguments.get(key) {

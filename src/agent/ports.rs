@@ -28,7 +28,6 @@ pub enum MemoryError {
     Broken { message: String, hint: Option<String> },
 }
 
-/// Where a message was routed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
     Started {
@@ -45,7 +44,6 @@ pub enum Routing {
     },
 }
 
-/// The stored end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTurn {
     pub conversation: ConversationId,
@@ -119,7 +117,6 @@ pub trait Memory: Send + Sync + 'static {
         why: &str,
     ) -> Result<Option<TurnId>, MemoryError>;
 
-    /// The stored end of a turn.
     fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError>;
 
     /// The turns that an earlier run left running, and the messages it never delivered. Changes
@@ -137,7 +134,7 @@ pub trait Memory: Send + Sync + 'static {
         Ok(String::new())
     }
 
-    /// What was chosen for this conversation alone.
+    /// The choices for this conversation alone.
     fn chosen(&self, _conversation: ConversationId) -> Chosen {
         Chosen::default()
     }
@@ -153,7 +150,6 @@ pub struct Leftovers {
     pub messages: Vec<UserMessage>,
 }
 
-/// A model to ask, and its window.
 #[derive(Clone)]
 pub struct Model {
     pub provider: Arc<dyn Provider>,
@@ -166,7 +162,6 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The configured models.
 pub trait Models: Send + Sync + 'static {
     /// The model for the next turn; `None` if none is configured.
     fn current(&self) -> Option<Model>;
@@ -210,7 +205,6 @@ pub trait Models: Send + Sync + 'static {
     fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>);
 }
 
-/// A model's call, with its circumstances.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
     pub call: ToolCall,
@@ -225,7 +219,6 @@ pub struct CallRequest {
     pub agent: Option<Arc<ActiveAgent>>,
 }
 
-/// The outcome of a call.
 pub enum CallOutcome {
     Done(CallResult),
     /// A person has to approve first; nothing was done yet.
@@ -249,7 +242,6 @@ pub trait Pending: Send {
     ) -> BoxFuture<'static, CallOutcome>;
 }
 
-/// The tools for the model.
 pub trait Toolbox: Send + Sync + 'static {
     /// The definitions, in a constant order.
     fn specs(&self) -> Vec<ToolSpec>;
@@ -284,7 +276,7 @@ pub struct TurnUpdate {
 /// The kind of a [`TurnUpdate`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// Something was said or done.
+    /// A message, a call or a result, to show.
     Show(Show),
     /// The turn is running; `queued` messages wait to be delivered.
     Running {
@@ -320,7 +312,7 @@ pub trait VaultContext: Send + Sync + 'static {
     fn vault(&self) -> String;
 
     /// The current situation, as a caller of this scope may see it. Its news are changes by others
-    /// since this conversation was last told.
+    /// since the last notice in this conversation.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 
     /// A short outline of the part of the vault that this scope may see, for a conversation's beginning; `None` if it

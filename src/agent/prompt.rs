@@ -77,7 +77,7 @@ pub struct Situation {
 pub struct Announced {
     minute: Option<String>,
     active_note: Option<String>,
-    /// Whether that note was announced as one that may be closed by now.
+    /// Whether the notice said that the note may be closed by now.
     was_last: bool,
 }
 

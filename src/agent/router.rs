@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::entry::{Entry, UserMessage};
 use super::ports::{MemoryError, Routing, StoredTurn};
 use super::shared::{
-    MessageOutcome, PendingOutcome, PromptError, QUEUE, Shared, TurnCommand, blocking,
+    MessageOutcome, PendingOutcome, PromptError, QUEUE, SharedAgent, TurnCommand, blocking,
 };
 use super::turn::{Event, Reason};
 use super::turns::{self, FinishedTurn};
@@ -53,7 +53,7 @@ enum Sender {
 type Lane = (Option<u64>, i64);
 
 struct Router {
-    shared: Arc<Shared>,
+    shared: Arc<SharedAgent>,
     /// The messages whose hooks are pending. Only the first of each lane is being asked about.
     lanes: HashMap<Lane, VecDeque<Message>>,
     asked: JoinSet<(Lane, Result<UserMessage, PromptError>)>,
@@ -63,7 +63,10 @@ struct Router {
 }
 
 /// Handles all commands until every sender is gone and all turns have ended.
-pub(super) async fn run(shared: Arc<Shared>, mut orders: mpsc::UnboundedReceiver<AgentCommand>) {
+pub(super) async fn run(
+    shared: Arc<SharedAgent>,
+    mut orders: mpsc::UnboundedReceiver<AgentCommand>,
+) {
     let (lanes, asked, turns) = (HashMap::new(), JoinSet::new(), JoinSet::new());
     let mut router = Router { shared, lanes, asked, turns, paused: Vec::new() };
     loop {
@@ -368,7 +371,7 @@ impl Router {
     /// Marks a rejected message so that the next start does not retry it.
     async fn refuse(&self, received: i64, why: &PromptError) {
         let words = why.to_string();
-        let refused = move |shared: &Shared| shared.ports.memory.refuse(received, &words);
+        let refused = move |shared: &SharedAgent| shared.ports.memory.refuse(received, &words);
         if let Err(error) = blocking(&self.shared, refused).await {
             tracing::warn!(%error, received, "a message that was refused may be heard after a start");
         }

@@ -30,19 +30,19 @@ pub struct Ports {
     pub place: Box<dyn VaultContext>,
 }
 
-pub(super) struct Shared {
+pub(super) struct SharedAgent {
     pub ports: Ports,
     pub settings: ArcSwap<TurnSettings>,
     /// The user's own agents.
     pub agents: ArcSwap<Agents>,
     /// The user's hooks for messages, which may refuse them.
     pub hooks: OnceLock<Hooks>,
-    state: Mutex<State>,
+    state: Mutex<AgentState>,
 }
 
 /// The running turns, and who waits for them.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct AgentState {
     pub running: HashMap<ConversationId, RunningTurn>,
     /// The callers that wait for the turn to which a message is delivered, by the message's inbox
     /// number. Has an entry for every message that is being routed.
@@ -82,7 +82,6 @@ impl Future for PendingOutcome {
     }
 }
 
-/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageOutcome {
     pub conversation: ConversationId,
@@ -99,7 +98,6 @@ pub struct MessageOutcome {
     pub answer: String,
 }
 
-/// Why a message is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
     /// It cannot be stored, or there is no such conversation.
@@ -116,7 +114,7 @@ pub enum PromptError {
     Ending,
 }
 
-impl Shared {
+impl SharedAgent {
     pub fn new(ports: Ports, settings: TurnSettings) -> Self {
         Self {
             ports,
@@ -127,7 +125,7 @@ impl Shared {
         }
     }
 
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, AgentState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,7 +171,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl AgentState {
     /// Answers all who wait for a message. A receiver that is gone needs no answer.
     pub fn answer(&mut self, number: i64, answered: &Result<MessageOutcome, PromptError>) {
         for waiting in self.waiting.remove(&number).into_iter().flatten() {
@@ -184,8 +182,8 @@ impl State {
 
 /// Runs blocking work on a thread that may block.
 pub(super) async fn blocking<T: Send + 'static>(
-    shared: &Arc<Shared>,
-    work: impl FnOnce(&Shared) -> Result<T, MemoryError> + Send + 'static,
+    shared: &Arc<SharedAgent>,
+    work: impl FnOnce(&SharedAgent) -> Result<T, MemoryError> + Send + 'static,
 ) -> Result<T, MemoryError> {
     let shared = Arc::clone(shared);
     tokio::task::spawn_blocking(move || work(&shared)).await.unwrap_or_else(|error| {

@@ -58,11 +58,7 @@ pub struct Summaries {
     failed: HashMap<ConversationId, (usize, Duration)>,
 }
 
-impl std::fmt::Debug for Summaries {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Summaries").field("failed", &self.failed).finish_non_exhaustive()
-    }
-}
+debug_only!(Summaries, failed);
 
 impl Summaries {
     /// Uses the model that is configured at the time of each request.

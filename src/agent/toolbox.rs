@@ -32,7 +32,6 @@ pub trait Person: Send + Sync + 'static {
     fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)>;
 }
 
-/// The tools of one vault.
 #[derive(Clone)]
 pub struct VaultToolbox {
     calls: Calls,

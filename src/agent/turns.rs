@@ -9,7 +9,7 @@ use super::driver::{self, Driver};
 use super::entry::{Entry, UserMessage};
 use super::load;
 use super::ports::MemoryError;
-use super::shared::{MessageOutcome, RunningTurn, Shared, TurnCommand};
+use super::shared::{MessageOutcome, RunningTurn, SharedAgent, TurnCommand};
 use super::turn::{Event, Reason};
 use crate::conversation::{ConversationId, TurnId};
 
@@ -23,7 +23,7 @@ pub(super) struct FinishedTurn {
 }
 
 /// Repairs what an earlier run left; returns the undelivered messages. Blocks.
-pub(super) fn recover(shared: &Shared) -> Result<Vec<UserMessage>, MemoryError> {
+pub(super) fn recover(shared: &SharedAgent) -> Result<Vec<UserMessage>, MemoryError> {
     let memory = &shared.ports.memory;
     let left = memory.leftovers()?;
     for (conversation, turn) in left.turns {
@@ -38,7 +38,11 @@ pub(super) fn recover(shared: &Shared) -> Result<Vec<UserMessage>, MemoryError> 
     Ok(left.messages)
 }
 
-fn repair(shared: &Shared, conversation: ConversationId, turn: TurnId) -> Result<(), MemoryError> {
+fn repair(
+    shared: &SharedAgent,
+    conversation: ConversationId,
+    turn: TurnId,
+) -> Result<(), MemoryError> {
     let memory = &shared.ports.memory;
     let mut context = Context::of(memory.entries(conversation)?);
     load::fill_missing(shared, conversation, turn, &mut context)?;
@@ -48,7 +52,10 @@ fn repair(shared: &Shared, conversation: ConversationId, turn: TurnId) -> Result
 }
 
 /// Ends a turn that no task runs any more, and repairs its history. Blocks.
-pub(super) fn give_up(shared: &Shared, conversation: ConversationId) -> Result<(), MemoryError> {
+pub(super) fn give_up(
+    shared: &SharedAgent,
+    conversation: ConversationId,
+) -> Result<(), MemoryError> {
     let memory = &shared.ports.memory;
     let Some(turn) = memory.interrupt(conversation, "it could not be ended")? else {
         return Ok(());
@@ -59,7 +66,7 @@ pub(super) fn give_up(shared: &Shared, conversation: ConversationId) -> Result<(
 
 /// Registers a stored turn and runs it to its end.
 pub(super) fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedAgent>,
     conversation: ConversationId,
     turn: TurnId,
     said: UserMessage,
@@ -90,7 +97,7 @@ pub(super) fn begin(
 
 /// Unregisters a finished turn and answers its messages; returns the undelivered ones.
 fn unregister(
-    shared: &Shared,
+    shared: &SharedAgent,
     conversation: ConversationId,
     turn: TurnId,
     done: &mut driver::TurnResult,

@@ -24,8 +24,9 @@ impl ConversationView for Conversations {
             text: place.text,
             tools: Vec::new(),
         };
-        let one =
-            |one: super::Found| (one.conversation, one.excerpts.into_iter().map(place).collect());
+        let one = |one: super::ConversationMatch| {
+            (one.conversation, one.excerpts.into_iter().map(place).collect())
+        };
         Ok(found.into_iter().map(one).collect())
     }
 

@@ -23,7 +23,6 @@ const KEYS: [&str; 5] = ["filters", "formulas", "properties", "summaries", "view
 const VIEW_KEYS: [&str; 8] =
     ["type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries"];
 
-/// A base.
 #[derive(Debug, Clone)]
 pub struct BaseFile {
     /// At least one: a base without views is a table of all files.
@@ -35,7 +34,6 @@ pub struct BaseFile {
     text: Arc<str>,
 }
 
-/// A view of a base.
 #[derive(Debug, Clone)]
 pub struct View {
     /// The layout: `table`, `cards`, `list`, `map`, or a plugin's own.
@@ -79,7 +77,7 @@ pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
         return Err(vec![Diagnostic::error(Kind::TooLarge, text, at, message)]);
     }
     let root = yaml::read(text).map_err(|fault| vec![not_yaml(text, &fault, Kind::InvalidBase)])?;
-    let mut reader = Reader::new(text, None);
+    let mut reader = BaseReader::new(text, None);
     let (formulas, views) = reader.base(root.as_ref());
     reader.circular(&formulas);
     reader.extensions();
@@ -87,7 +85,7 @@ pub fn read(text: &str) -> Result<BaseFile, Vec<Diagnostic>> {
     if !reader.faults.is_empty() {
         return Err(reader.faults);
     }
-    let Reader { warnings, expressions, .. } = reader;
+    let BaseReader { warnings, expressions, .. } = reader;
     let formulas = formulas.into_iter().map(|(name, formula, _)| (name, formula)).collect();
     Ok(BaseFile { views, warnings, formulas, expressions, text: text.into() })
 }
@@ -116,7 +114,7 @@ pub fn read_condition(
     path: &str,
     manner: Manner,
 ) -> Result<Condition, Vec<Diagnostic>> {
-    let mut reader = Reader::new(text, Some(manner));
+    let mut reader = BaseReader::new(text, Some(manner));
     let filter = reader.filter(node, path);
     match reader.faults.is_empty() {
         true => Ok(Condition { filter, expressions: reader.expressions }),
@@ -124,7 +122,6 @@ pub fn read_condition(
     }
 }
 
-/// The diagnostic for invalid YAML.
 pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
     let line = text[..fault.at].rfind('\n').map_or(0, |newline| newline + 1);
     let rest = text[line..].lines().next().unwrap_or_default();
@@ -168,7 +165,7 @@ pub fn moved(diagnostic: Diagnostic, text: &str, node: &Node) -> Diagnostic {
 /// A formula with its name and the name's place.
 type Formula = (Text, Arc<Expression>, Span);
 
-struct Reader<'t> {
+struct BaseReader<'t> {
     text: &'t str,
     faults: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
@@ -179,14 +176,14 @@ struct Reader<'t> {
 
 /// The parts of a base that all views share.
 #[derive(Default)]
-struct Shared {
+struct ViewDefaults {
     filter: Option<Filter>,
     formulas: Vec<(Text, Arc<Expression>)>,
     summaries: Vec<(Text, Arc<Expression>)>,
     titles: HashMap<ColumnKey, Text>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> BaseReader<'t> {
     fn new(text: &'t str, manner: Option<Manner>) -> Self {
         let (faults, warnings, expressions) = (Vec::new(), Vec::new(), Vec::new());
         Self { text, faults, warnings, expressions, manner }
@@ -204,7 +201,7 @@ impl<'t> Reader<'t> {
     }
 
     fn base(&mut self, root: Option<&Node>) -> (Vec<Formula>, Vec<View>) {
-        let mut shared = Shared::default();
+        let mut shared = ViewDefaults::default();
         let mut formulas = Vec::new();
         let mut views = None;
         let root = root.filter(|root| !root.is_null());
@@ -400,7 +397,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn view(&mut self, node: &Node, shared: &Shared) -> View {
+    fn view(&mut self, node: &Node, shared: &ViewDefaults) -> View {
         let mut view = View::new("table", "", shared);
         let mut own = None;
         for (key, value) in self.mapping(node, "a view") {
@@ -456,7 +453,7 @@ impl<'t> Reader<'t> {
         view
     }
 
-    fn sort_by(&mut self, node: &Node, what: &str, shared: &Shared) -> Option<SortBy> {
+    fn sort_by(&mut self, node: &Node, what: &str, shared: &ViewDefaults) -> Option<SortBy> {
         if let Some(key) = node.text().filter(|key| !key.is_empty()) {
             return Some(SortBy { key: self.column(node, key, shared), is_descending: false });
         }
@@ -490,7 +487,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses a column of a view. All but properties must exist.
-    fn column(&mut self, node: &Node, name: &str, shared: &Shared) -> ColumnKey {
+    fn column(&mut self, node: &Node, name: &str, shared: &ViewDefaults) -> ColumnKey {
         let key = ColumnKey::parse(name);
         match &key {
             ColumnKey::Formula(name) if shared.formulas.iter().all(|(known, _)| known != name) => {
@@ -524,7 +521,7 @@ impl<'t> Reader<'t> {
         key
     }
 
-    fn summary(&mut self, node: &Node, shared: &Shared) -> Option<Summary> {
+    fn summary(&mut self, node: &Node, shared: &ViewDefaults) -> Option<Summary> {
         let name = self.text(node, "summaries")?;
         if let Some((name, formula)) = shared.summaries.iter().find(|(own, _)| *own == name) {
             return Some(Summary::Own { name: name.clone(), formula: formula.clone() });
@@ -573,7 +570,7 @@ fn named(view: &Node) -> Option<&Node> {
 }
 
 impl View {
-    fn new(kind: &str, name: &str, shared: &Shared) -> Self {
+    fn new(kind: &str, name: &str, shared: &ViewDefaults) -> Self {
         let columns = vec![shown(ColumnKey::parse("file.name"), "file.name", shared)];
         let formulas = shared.formulas.clone();
         let filter = shared.filter.clone();
@@ -582,7 +579,7 @@ impl View {
     }
 }
 
-fn shown(key: ColumnKey, written: &str, shared: &Shared) -> ShownColumn {
+fn shown(key: ColumnKey, written: &str, shared: &ViewDefaults) -> ShownColumn {
     let title = shared.titles.get(&key).cloned().unwrap_or_else(|| written.into());
     ShownColumn { key, title, expression: None }
 }

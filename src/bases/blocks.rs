@@ -2,7 +2,6 @@
 
 use crate::note::frontmatter;
 
-/// A fenced block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// The content, after as many empty lines as precede it in the note, so that line numbers are those of the note.

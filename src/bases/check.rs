@@ -41,7 +41,7 @@ impl<'s> Checker<'s> {
 
     /// Diagnostics by place. All but extensions in a base are warnings.
     pub fn check(&self, expression: &Expression) -> Vec<Diagnostic> {
-        let mut reader = Reader { checker: self, of: expression, found: Vec::new() };
+        let mut reader = ExpressionChecker { checker: self, of: expression, found: Vec::new() };
         reader.part(&expression.root);
         reader.found.sort_by_key(|found| found.at.start);
         reader.found
@@ -65,13 +65,13 @@ impl Properties {
     }
 }
 
-struct Reader<'c, 's> {
+struct ExpressionChecker<'c, 's> {
     checker: &'c Checker<'s>,
     of: &'c Expression,
     found: Vec<Diagnostic>,
 }
 
-impl<'c> Reader<'c, '_> {
+impl<'c> ExpressionChecker<'c, '_> {
     fn written(&self, at: &Span) -> &'c str {
         self.of.source.get(at.start as usize..at.end as usize).unwrap_or_default()
     }

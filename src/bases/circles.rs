@@ -13,32 +13,32 @@ pub(super) fn find(formulas: &[(&str, &Expression)]) -> Vec<Vec<usize>> {
     let needs: Vec<Vec<usize>> =
         formulas.iter().map(|(_, formula)| needs(formula, &numbers)).collect();
     let mut found = Vec::new();
-    let mut states = vec![State::New; formulas.len()];
+    let mut states = vec![Visit::New; formulas.len()];
     for start in 0..formulas.len() {
         // Depth first, without recursion: each formula on the stack, and how many of its dependencies were visited.
         let mut way: Vec<(usize, usize)> = Vec::new();
-        if states[start] == State::New {
-            states[start] = State::OnTheWay;
+        if states[start] == Visit::New {
+            states[start] = Visit::OnTheWay;
             way.push((start, 0));
         }
         while let Some((at, looked_at)) = way.last_mut() {
             let (at, needed) = (*at, needs[*at].get(*looked_at).copied());
             *looked_at += 1;
             let Some(needed) = needed else {
-                states[at] = State::Done;
+                states[at] = Visit::Done;
                 way.pop();
                 continue;
             };
             match states[needed] {
-                State::New => {
-                    states[needed] = State::OnTheWay;
+                Visit::New => {
+                    states[needed] = Visit::OnTheWay;
                     way.push((needed, 0));
                 }
-                State::OnTheWay => {
+                Visit::OnTheWay => {
                     let circle = way.iter().map(|(at, _)| *at).skip_while(|at| *at != needed);
                     found.push(circle.chain([needed]).collect());
                 }
-                State::Done => {}
+                Visit::Done => {}
             }
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn find(formulas: &[(&str, &Expression)]) -> Vec<Vec<usize>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Visit {
     New,
     OnTheWay,
     Done,

@@ -29,18 +29,10 @@ pub struct Scope<'a> {
     pub formulas: &'a [(Text, Arc<Expression>)],
 }
 
-impl std::fmt::Debug for Scope<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scope")
-            .field("now", &self.now)
-            .field("this", &self.this)
-            .finish_non_exhaustive()
-    }
-}
+debug_only!(Scope<'_>, now, this);
 
 /// Evaluates arguments for functions that decide which of them to evaluate, and how often.
 pub(super) trait Walk<'a> {
-    /// The value of an argument.
     fn eval(&mut self, expr: &Expr) -> Value;
     /// The value of an argument for an element of a list, with `acc` if given.
     fn of_element(&mut self, expr: &Expr, value: &Value, index: usize, acc: Option<Value>)

@@ -33,11 +33,7 @@ pub struct Times<'a> {
     known: Cell<Option<(i64, i32)>>,
 }
 
-impl std::fmt::Debug for Times<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Times").finish_non_exhaustive()
-    }
-}
+debug_only!(Times<'_>);
 
 impl<'a> Times<'a> {
     /// Creates the local times of a zone.

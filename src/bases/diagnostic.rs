@@ -47,31 +47,17 @@ pub enum Kind {
     Outdated,
 }
 
-impl Kind {
-    /// The stable word for programs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidExpression => "invalid_expression",
-            Self::InvalidPattern => "invalid_pattern",
-            Self::InvalidFilter => "invalid_filter",
-            Self::InvalidBase => "invalid_base",
-            Self::InvalidWorkflow => "invalid_workflow",
-            Self::InvalidRule => "invalid_rule",
-            Self::InvalidPath => "invalid_path",
-            Self::OutsideVault => "outside_vault",
-            Self::ProtectedPath => "protected_path",
-            Self::Circular => "circular",
-            Self::TooDeep => "too_deep",
-            Self::TooLarge => "too_large",
-            Self::Extension => "extension",
-            Self::UnknownName => "unknown_name",
-            Self::UnknownProperty => "unknown_property",
-            Self::WrongArguments => "wrong_arguments",
-            Self::Misleading => "misleading",
-            Self::Outdated => "outdated",
-        }
-    }
-}
+// The stable word for programs.
+words!(pub Kind::as_str {
+    InvalidExpression => "invalid_expression", InvalidPattern => "invalid_pattern",
+    InvalidFilter => "invalid_filter", InvalidBase => "invalid_base",
+    InvalidWorkflow => "invalid_workflow", InvalidRule => "invalid_rule",
+    InvalidPath => "invalid_path", OutsideVault => "outside_vault",
+    ProtectedPath => "protected_path", Circular => "circular", TooDeep => "too_deep",
+    TooLarge => "too_large", Extension => "extension", UnknownName => "unknown_name",
+    UnknownProperty => "unknown_property", WrongArguments => "wrong_arguments",
+    Misleading => "misleading", Outdated => "outdated",
+});
 
 /// Whether the expression can still run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +81,6 @@ impl Deref for Diagnostic {
     }
 }
 
-/// The content of a [`Diagnostic`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
     pub kind: Kind,
@@ -119,12 +104,10 @@ impl Diagnostic {
         Self::new(kind, Severity::Error, text, at, message.into())
     }
 
-    /// A warning at a range of `text`.
     pub fn warning(kind: Kind, text: &str, at: Span, message: impl Into<String>) -> Self {
         Self::new(kind, Severity::Warning, text, at, message.into())
     }
 
-    /// Adds advice.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self

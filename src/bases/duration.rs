@@ -19,7 +19,6 @@ pub struct Duration {
     pub millis: f64,
 }
 
-/// A unit that a duration can be measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Years,
@@ -59,7 +58,6 @@ impl Unit {
 }
 
 impl Duration {
-    /// A duration of `amount` units.
     pub fn of(amount: f64, unit: Unit) -> Self {
         let mut duration = Self::default();
         match unit {
@@ -98,7 +96,6 @@ impl Duration {
         Some(sum)
     }
 
-    /// The sum of both.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             years: self.years + other.years,
@@ -108,7 +105,6 @@ impl Duration {
         }
     }
 
-    /// The duration times a factor.
     pub fn times(&self, factor: f64) -> Self {
         Self {
             years: self.years * factor,

@@ -93,7 +93,6 @@ impl<'a> Evaluator<'a> {
         self.context.compare()
     }
 
-    /// The value of an expression for the row.
     pub fn value(&mut self, prepared: &Prepared) -> Value {
         if self.context.source().is_cancelled() {
             return Value::Null;

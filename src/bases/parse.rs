@@ -16,7 +16,7 @@ use super::ast::{Expr, Expression, Local, Node, Op, Span};
 use super::diagnostic::{Diagnostic, Kind};
 use super::pattern;
 use super::token::{Lexer, Token};
-use super::tree::{self, MAX_BYTES, Part, Tree};
+use super::tree::{self, MAX_BYTES, Subtree, Tree};
 use super::value::Text;
 
 /// Syntax that is allowed in an expression, depending on its place.
@@ -84,7 +84,7 @@ struct Items {
     height: u32,
 }
 
-type Parsed = Result<Part, Diagnostic>;
+type Parsed = Result<Subtree, Diagnostic>;
 
 /// Operators of other languages as words, with ours.
 const WORDS: [(&str, &str); 10] = [
@@ -252,7 +252,12 @@ impl<'s> Parser<'s> {
     }
 
     /// A field or a method of `of`.
-    fn named(&mut self, Part { expr: of, height }: Part, name: &'s str, name_at: Span) -> Parsed {
+    fn named(
+        &mut self,
+        Subtree { expr: of, height }: Subtree,
+        name: &'s str,
+        name_at: Span,
+    ) -> Parsed {
         let start = of.at.start;
         if !self.is("(") {
             let at = start..name_at.end;

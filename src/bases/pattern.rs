@@ -54,7 +54,7 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
             Some("write `/(?:)/`, or `\"\"`"),
         ));
     }
-    let mut reader = Reader {
+    let mut reader = PatternReader {
         source,
         chars: source.char_indices().peekable(),
         written: String::with_capacity(source.len() + 16),
@@ -91,7 +91,7 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
     }
 }
 
-struct Reader<'s> {
+struct PatternReader<'s> {
     source: &'s str,
     chars: Peekable<CharIndices<'s>>,
     written: String,
@@ -111,7 +111,7 @@ enum Atom {
     Property(String),
 }
 
-impl<'s> Reader<'s> {
+impl<'s> PatternReader<'s> {
     fn read(&mut self) -> Result<(), PatternFault> {
         // Whether a quantifier may follow.
         let mut is_atom = false;

@@ -17,7 +17,6 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// The expressions of the condition, in order.
     pub fn expressions(&self) -> Vec<&Arc<Expression>> {
         match self {
             Self::Is(expression) => vec![expression],
@@ -28,7 +27,6 @@ impl Filter {
     }
 }
 
-/// The content of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ColumnKey {
     /// A field of the file: `file.mtime`.
@@ -52,7 +50,6 @@ impl ColumnKey {
     }
 }
 
-/// A column and its heading.
 #[derive(Debug, Clone)]
 pub struct ShownColumn {
     pub key: ColumnKey,
@@ -62,14 +59,12 @@ pub struct ShownColumn {
     pub expression: Option<Arc<Expression>>,
 }
 
-/// A sort key.
 #[derive(Debug, Clone)]
 pub struct SortBy {
     pub key: ColumnKey,
     pub is_descending: bool,
 }
 
-/// A summary of a column.
 #[derive(Debug, Clone)]
 pub enum Summary {
     /// One of the fifteen that Obsidian has, by name.

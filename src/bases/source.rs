@@ -79,7 +79,6 @@ pub trait Source {
     fn tags(&self, _file: FileId) -> Vec<Text> {
         Vec::new()
     }
-    /// The tags of all files.
     fn tag_names(&self) -> BTreeSet<Text> {
         self.files().flat_map(|file| self.tags(file)).collect()
     }

@@ -28,13 +28,12 @@ pub const MAX_NAME_BYTES: usize = 200;
 pub struct Template {
     /// As written, with its expressions in braces.
     pub source: Text,
-    pub parts: Vec<Part>,
+    pub parts: Vec<TemplatePart>,
     purpose: Purpose,
 }
 
-/// A piece of a template.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub enum TemplatePart {
     Text(Text),
     Expression {
         expression: Arc<Expression>,
@@ -82,7 +81,7 @@ impl Template {
     /// An invalid or unclosed expression, a template over 64 KB, and, for a name or path, literal text that no name may
     /// hold or that leads out of the vault.
     pub fn parse(source: &str, purpose: Purpose) -> Result<Self, Diagnostic> {
-        let mut reader = Reader::new(source, purpose)?;
+        let mut reader = TemplateReader::new(source, purpose)?;
         while let Some(opening) = source[reader.at..].find("{{") {
             let opening = reader.at + opening;
             reader.text(opening);
@@ -99,7 +98,7 @@ impl Template {
     /// # Errors
     /// As [`parse`](Self::parse), and braces around another word.
     pub fn parse_classic(source: &str, purpose: Purpose) -> Result<Self, Diagnostic> {
-        let mut reader = Reader::new(source, purpose)?;
+        let mut reader = TemplateReader::new(source, purpose)?;
         while let Some(opening) = source[reader.at..].find('{') {
             let opening = reader.at + opening;
             let Some(length) = source[opening..].find('}') else {
@@ -146,21 +145,21 @@ impl Template {
     pub fn literal(&self) -> Option<&str> {
         match &self.parts[..] {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     /// Whether the template is a single expression, whose value keeps its type.
     pub fn is_value(&self) -> bool {
-        matches!(self.parts[..], [Part::Expression { .. }])
+        matches!(self.parts[..], [TemplatePart::Expression { .. }])
     }
 
     /// The expressions with their byte offsets in the template.
     pub fn expressions(&self) -> impl Iterator<Item = (&Arc<Expression>, u32)> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Expression { expression, at } => Some((expression, *at)),
-            Part::Text(_) => None,
+            TemplatePart::Expression { expression, at } => Some((expression, *at)),
+            TemplatePart::Text(_) => None,
         })
     }
 
@@ -189,8 +188,8 @@ impl PreparedTemplate {
         let mut filled = String::new();
         for part in &self.template.parts {
             match part {
-                Part::Text(text) => filled.push_str(text),
-                Part::Expression { .. } => {
+                TemplatePart::Text(text) => filled.push_str(text),
+                TemplatePart::Expression { .. } => {
                     if let Some(prepared) = expressions.next() {
                         filled.push_str(&inserted(prepared, evaluator)?);
                     }
@@ -230,8 +229,8 @@ impl PreparedTemplate {
         let mut is_changed = false;
         for part in &self.template.parts {
             let (text, has_folders) = match part {
-                Part::Text(text) => (text.to_string(), true),
-                Part::Expression { expression, .. } => {
+                TemplatePart::Text(text) => (text.to_string(), true),
+                TemplatePart::Expression { expression, .. } => {
                     let Some(prepared) = expressions.next() else { continue };
                     let text = inserted(prepared, evaluator)?;
                     (text, gives_folders(&expression.root))
@@ -292,18 +291,18 @@ struct Component {
     is_needed: bool,
 }
 
-struct Reader<'s> {
+struct TemplateReader<'s> {
     source: &'s str,
     purpose: Purpose,
     /// The first byte that is not in a part yet.
     at: usize,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     texts: Vec<Range<usize>>,
     /// The components of a path, each with its offset and whether it contains an expression.
     names: Vec<(usize, String, bool)>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> TemplateReader<'s> {
     fn new(source: &'s str, purpose: Purpose) -> Result<Self, Diagnostic> {
         if source.len() > MAX_BYTES {
             let at = span(MAX_BYTES, source.len());
@@ -321,7 +320,7 @@ impl<'s> Reader<'s> {
         if text.is_empty() {
             return;
         }
-        self.parts.push(Part::Text(text.into()));
+        self.parts.push(TemplatePart::Text(text.into()));
         self.texts.push(self.at..end);
         let mut begin = self.at;
         for (number, name) in text.split('/').enumerate() {
@@ -337,7 +336,7 @@ impl<'s> Reader<'s> {
 
     /// Removes a dot at the end of the text.
     fn take_dot(&mut self) -> bool {
-        let Some(Part::Text(text)) = self.parts.last_mut() else { return false };
+        let Some(TemplatePart::Text(text)) = self.parts.last_mut() else { return false };
         let Some(rest) = text.strip_suffix('.') else { return false };
         *text = rest.into();
         if text.is_empty() {
@@ -353,7 +352,7 @@ impl<'s> Reader<'s> {
         let options =
             Options { allows_extensions: true, is_in_template: true, ..Options::default() };
         let parsed = parse::parse(text, options).map_err(|error| moved(error, self.source, at))?;
-        self.parts.push(Part::Expression { expression: Arc::new(parsed), at: at as u32 });
+        self.parts.push(TemplatePart::Expression { expression: Arc::new(parsed), at: at as u32 });
         if let Some((_, whole, is_mixed)) = self.names.last_mut() {
             // A placeholder for a value that is valid in a name.
             whole.push('x');

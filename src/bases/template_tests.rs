@@ -13,7 +13,7 @@ fn vault() -> Memory {
     let mut memory = Memory::default();
     memory.add(Note {
         properties: json!({
-            "title": "A/B: c", "project": "[[Other|Shown]]", "gone": "[[Notes/Missing#Part]]", "due": "2026-12-01",
+            "title": "A/B: c", "project": "[[Other|Shown]]", "gone": "[[Notes/Missing#TemplatePart]]", "due": "2026-12-01",
             "people": ["Ada", "Bob"], "empty": "", "dots": "..", "long": "word ".repeat(60), "n": 2.5, "done": false,
             "hidden": ".secret", "emoji": "👩\u{200d}💻",
         }),
@@ -213,8 +213,8 @@ proptest! {
             let mut written = String::new();
             for part in &template.parts {
                 match part {
-                    Part::Text(text) => written.push_str(text),
-                    Part::Expression { expression, at } => {
+                    TemplatePart::Text(text) => written.push_str(text),
+                    TemplatePart::Expression { expression, at } => {
                         prop_assert!(source[*at as usize..].starts_with(&*expression.source));
                         written.extend(["{{", &expression.source, "}}"]);
                     }

@@ -9,7 +9,7 @@ use super::value::{EvalError, FileId, Text, Value};
 
 /// One part of a filter with its outcome for one row.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct ExplainedPart {
     /// Nesting depth in groups and operators, from 0.
     pub depth: usize,
     /// The text of the part; `and`, `or`, `not`, `&&`, `||` or `!` for a part that joins those below it.
@@ -19,7 +19,6 @@ pub struct Part {
     pub reads: Vec<(Text, Value)>,
 }
 
-/// The outcome of a part.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     Holds,
@@ -40,7 +39,7 @@ impl Outcome {
 }
 
 /// The parts of a filter with their outcomes for a file. The first is the whole filter.
-pub fn explain(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Vec<Part> {
+pub fn explain(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Vec<ExplainedPart> {
     evaluator.begin(Some(file));
     let mut trace = Trace { evaluator, file, parts: Vec::new() };
     trace.filter(filter, 0, true);
@@ -50,7 +49,7 @@ pub fn explain(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> 
 struct Trace<'e, 'a> {
     evaluator: &'e mut Evaluator<'a>,
     file: FileId,
-    parts: Vec<Part>,
+    parts: Vec<ExplainedPart>,
 }
 
 /// How a group combines its parts.
@@ -64,7 +63,7 @@ enum Join {
 impl Trace<'_, '_> {
     fn push(&mut self, depth: usize, text: &str) -> usize {
         let outcome = Outcome::NotAsked;
-        self.parts.push(Part { depth, text: text.into(), outcome, reads: Vec::new() });
+        self.parts.push(ExplainedPart { depth, text: text.into(), outcome, reads: Vec::new() });
         self.parts.len() - 1
     }
 

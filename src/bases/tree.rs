@@ -17,7 +17,7 @@ pub const MAX_NESTING: u32 = 200;
 pub const MAX_NODES: usize = 10_000;
 
 /// A subtree and its height. Small, so that a parser may recurse on a small stack.
-pub(super) struct Part {
+pub(super) struct Subtree {
     pub(super) expr: Box<Expr>,
     pub(super) height: u32,
 }
@@ -35,7 +35,7 @@ impl<'s> Tree<'s> {
         Self { source, nodes: 0, depth: 0, properties: Vec::new() }
     }
 
-    pub(super) fn finish(self, root: Part) -> Expression {
+    pub(super) fn finish(self, root: Subtree) -> Expression {
         Expression { source: self.source.into(), root: *root.expr, properties: self.properties }
     }
 
@@ -50,7 +50,7 @@ impl<'s> Tree<'s> {
     }
 
     /// A node whose highest child has `below` levels.
-    pub(super) fn make(&mut self, node: Node, at: Span, below: u32) -> Result<Part, Diagnostic> {
+    pub(super) fn make(&mut self, node: Node, at: Span, below: u32) -> Result<Subtree, Diagnostic> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             let message = format!("the expression has more than {MAX_NODES} parts");
@@ -60,11 +60,11 @@ impl<'s> Tree<'s> {
         if below >= MAX_NESTING {
             return Err(self.too_deep(at));
         }
-        Ok(Part { expr: Box::new(Expr { node, at }), height: below + 1 })
+        Ok(Subtree { expr: Box::new(Expr { node, at }), height: below + 1 })
     }
 
     /// A property of the row's note.
-    pub(super) fn property(&mut self, name: &str, at: Span) -> Result<Part, Diagnostic> {
+    pub(super) fn property(&mut self, name: &str, at: Span) -> Result<Subtree, Diagnostic> {
         let known = self.properties.iter().position(|property| &**property == name);
         let number = known.unwrap_or_else(|| {
             self.properties.push(name.into());
@@ -76,10 +76,10 @@ impl<'s> Tree<'s> {
     /// An operation on two values.
     pub(super) fn binary(
         &mut self,
-        left: Part,
-        right: Part,
+        left: Subtree,
+        right: Subtree,
         node: impl FnOnce(Box<Expr>, Box<Expr>) -> Node,
-    ) -> Result<Part, Diagnostic> {
+    ) -> Result<Subtree, Diagnostic> {
         let at = left.expr.at.start..right.expr.at.end;
         let below = left.height.max(right.height);
         self.make(node(left.expr, right.expr), at, below)
@@ -87,7 +87,11 @@ impl<'s> Tree<'s> {
 
     /// Joins conditions with `||` or `&&` in a balanced tree, since their number is unlimited. Nested groups of the same
     /// operator are flattened.
-    pub(super) fn joined(&mut self, parts: Vec<Part>, is_or: bool) -> Result<Part, Diagnostic> {
+    pub(super) fn joined(
+        &mut self,
+        parts: Vec<Subtree>,
+        is_or: bool,
+    ) -> Result<Subtree, Diagnostic> {
         let mut flat = VecDeque::with_capacity(parts.len());
         for part in parts {
             flatten(part.expr, part.height, is_or, &mut flat);
@@ -98,10 +102,10 @@ impl<'s> Tree<'s> {
 
     fn halves(
         &mut self,
-        parts: &mut VecDeque<Part>,
+        parts: &mut VecDeque<Subtree>,
         count: usize,
         is_or: bool,
-    ) -> Result<Part, Diagnostic> {
+    ) -> Result<Subtree, Diagnostic> {
         if count < 2
             && let Some(only) = parts.pop_front()
         {
@@ -118,7 +122,7 @@ impl<'s> Tree<'s> {
     }
 }
 
-fn flatten(mut expr: Box<Expr>, height: u32, is_or: bool, into: &mut VecDeque<Part>) {
+fn flatten(mut expr: Box<Expr>, height: u32, is_or: bool, into: &mut VecDeque<Subtree>) {
     match (expr.node, is_or) {
         (Node::And(left, right), false) | (Node::Or(left, right), true) => {
             flatten(left, height, is_or, into);
@@ -126,7 +130,7 @@ fn flatten(mut expr: Box<Expr>, height: u32, is_or: bool, into: &mut VecDeque<Pa
         }
         (node, _) => {
             expr.node = node;
-            into.push_back(Part { expr, height });
+            into.push_back(Subtree { expr, height });
         }
     }
 }

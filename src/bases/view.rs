@@ -12,7 +12,6 @@ use super::query::{ColumnKey, Filter, Query, SortBy, Summary};
 use super::source::{Column, Hint, Source};
 use super::value::{EvalError, FileId, Text, Value};
 
-/// The result of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// The groups with rows on this page; a single one without a key if the query does not group.
@@ -39,7 +38,6 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// A file and the values of its columns.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub file: FileId,
@@ -62,7 +60,6 @@ pub struct FailedAt {
     pub expression: Text,
 }
 
-/// The rows of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     /// From 0.
@@ -89,7 +86,9 @@ pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
     let summaries: Vec<_> = query
         .summaries
         .iter()
-        .map(|(key, summary)| (Reader::new(key, scope.source), Own::new(summary, scope.source)))
+        .map(|(key, summary)| {
+            (ColumnReader::new(key, scope.source), Own::new(summary, scope.source))
+        })
         .collect();
     let mut groups = grouped(rows, query, &mut evaluator);
     let total = groups.iter().map(|(_, rows)| rows.len()).sum();
@@ -97,7 +96,7 @@ pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
     let mut columns: Vec<Vec<Value>> = vec![Vec::new(); summaries.len()];
     let mut table = Table { total, failed, ..Table::default() };
     let columns_shown: Vec<_> =
-        query.columns.iter().map(|column| Reader::of_column(column, scope.source)).collect();
+        query.columns.iter().map(|column| ColumnReader::of_column(column, scope.source)).collect();
     let on_page = page.range(total);
     let mut at = 0;
     for (key, files) in groups.drain(..) {
@@ -144,11 +143,7 @@ pub struct PreparedFilter {
     hint: Option<Hint>,
 }
 
-impl std::fmt::Debug for PreparedFilter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PreparedFilter").field("hint", &self.hint).finish_non_exhaustive()
-    }
-}
+debug_only!(PreparedFilter, hint);
 
 impl PreparedFilter {
     /// Resolves the filter's properties in `source` once for all rows.
@@ -242,7 +237,7 @@ impl Failed {
     }
 }
 
-enum Reader {
+enum ColumnReader {
     /// A property, with its column if any note has it.
     Property(Option<Column>),
     Field(Text),
@@ -250,7 +245,7 @@ enum Reader {
     Expression(Prepared),
 }
 
-impl Reader {
+impl ColumnReader {
     fn new(key: &ColumnKey, source: &dyn Source) -> Self {
         match key {
             ColumnKey::Note(name) => Self::Property(source.column(name)),
@@ -307,7 +302,7 @@ type Keyed = (Vec<Value>, Text, FileId);
 /// Sorts rows by the query's keys, then by `file.name` and path. Empty values come last in both directions.
 fn sort(rows: &mut Vec<FileId>, query: &Query, page: Page, evaluator: &mut Evaluator<'_>) {
     let source = evaluator.source();
-    let readers: Vec<_> = query.sort.iter().map(|by| Reader::new(&by.key, source)).collect();
+    let readers: Vec<_> = query.sort.iter().map(|by| ColumnReader::new(&by.key, source)).collect();
     let mut keyed: Vec<Keyed> = Vec::with_capacity(rows.len());
     for file in rows.drain(..) {
         evaluator.begin(Some(file));
@@ -347,7 +342,7 @@ fn grouped(
     evaluator: &mut Evaluator<'_>,
 ) -> Vec<(Option<Value>, Vec<FileId>)> {
     let Some(by) = &query.group_by else { return vec![(None, rows)] };
-    let reader = Reader::new(&by.key, evaluator.source());
+    let reader = ColumnReader::new(&by.key, evaluator.source());
     let mut groups: Vec<(Value, Vec<FileId>)> = Vec::new();
     let mut known: HashMap<(Type, String), usize> = HashMap::new();
     for file in rows {

@@ -30,15 +30,14 @@ const MAX_CHARACTERS: usize = 300;
 /// The interval between deletions of old rows.
 const TRIM_EVERY: Duration = Duration::from_secs(3600);
 
-/// The audit of one vault.
 #[derive(Debug)]
 pub struct Audit {
-    shared: Arc<Shared>,
+    shared: Arc<SharedAudit>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedAudit {
     rows: audit::Audit,
     limits: Mutex<Limits>,
     queue: Mutex<Queue>,
@@ -69,7 +68,7 @@ struct Queue {
 impl Audit {
     /// An audit stored in `rows`. Does no I/O yet.
     pub(super) fn new(rows: audit::Audit, settings: &Settings) -> Self {
-        let shared = Shared {
+        let shared = SharedAudit {
             rows,
             limits: Mutex::new(Limits::of(settings)),
             queue: Mutex::default(),
@@ -158,7 +157,7 @@ impl Drop for Audit {
     }
 }
 
-impl Shared {
+impl SharedAudit {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -253,7 +252,7 @@ pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolErro
     }
 }
 
-/// Adds why a server could not be used: that is not told by the code alone.
+/// Adds why a server could not be used, which the code does not say.
 pub(super) fn server_fault(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>) {
     if let Err(error) = result
         && error.data.as_ref().is_some_and(|data| data["fault"] == "server")

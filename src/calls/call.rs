@@ -1,6 +1,5 @@
 //! The request for a tool call, the changes shown to a person, and the person's decision.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -37,17 +36,9 @@ pub struct Request {
     pub mode: Option<Mode>,
 }
 
-impl fmt::Debug for Request {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The arguments can hold note text.
-        f.debug_struct("Request")
-            .field("tool", &self.tool)
-            .field("caller", &self.caller)
-            .finish_non_exhaustive()
-    }
-}
+// The arguments can hold note text.
+debug_only!(Request, tool, caller);
 
-/// A change as shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
     pub action: Action,
@@ -78,7 +69,7 @@ pub struct Content {
 
 impl ShownChange {
     /// The diff from line `first` (0-based) on, with whole lines; empty if the text is not held.
-    pub fn part(&self, first: usize) -> diff::Part {
+    pub fn part(&self, first: usize) -> diff::DiffPart {
         let content = self.content.as_deref();
         content.map(|it| it.part(&self.path, first)).unwrap_or_default()
     }
@@ -94,12 +85,11 @@ impl ShownChange {
 }
 
 impl Content {
-    fn part(&self, path: &str, first: usize) -> diff::Part {
+    fn part(&self, path: &str, first: usize) -> diff::DiffPart {
         diff::part(self.old.as_deref().unwrap_or_default(), &self.new, path, first, true)
     }
 }
 
-/// The name of an action.
 pub fn word(action: Action) -> &'static str {
     match action {
         Action::Write => "write",
@@ -111,7 +101,6 @@ pub fn word(action: Action) -> &'static str {
     }
 }
 
-/// The decision on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Approved, this once.
@@ -136,7 +125,6 @@ pub enum Decision {
     Withdrawn,
 }
 
-/// The client and person that answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answerer {
     /// The name of the program that answered.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Calls;
 use super::call::Request;
-use super::judge::{Asked, Seen};
+use super::judge::{ApprovalRequest, Seen};
 use crate::hooks::{Event, Kind, Refused};
 use crate::journal::ChangeSetId;
 use crate::note::code::ErrorCode;
@@ -117,7 +117,7 @@ impl Calls {
         &self,
         request: &Request,
         effects: &[Effect],
-        shown: impl FnOnce() -> Asked,
+        shown: impl FnOnce() -> ApprovalRequest,
         cancel: &Cancel,
     ) -> Result<(), Refusal> {
         if !self.hears(request, Kind::BeforeChange) {

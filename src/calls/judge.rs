@@ -28,7 +28,7 @@ const MAX_HELD: usize = 16 << 20;
 /// Characters of a foreign tool's arguments that are shown to a person.
 const MAX_ARGUMENTS: usize = 8_000;
 
-/// What a caller is told of a proposal.
+/// The answer to a caller whose change became a proposal.
 const PROPOSED: &str = "the mode is `plan`, so this is a proposal: the person sees it, and can apply all proposals of the \
     turn together. Do not repeat it; later proposals see the vault as it is now. At the end, sum up what you propose";
 
@@ -42,7 +42,7 @@ pub(super) struct Agreed {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ApprovalRequest {
     pub title: String,
     pub reasons: Vec<String>,
     pub layer: &'static str,
@@ -55,7 +55,7 @@ pub(super) struct Asked {
     pub outline: Option<String>,
 }
 
-impl Asked {
+impl ApprovalRequest {
     /// The error for a caller that can ask the person itself.
     pub fn needed(&self) -> ToolError {
         let changes: Vec<Value> = self.changes.iter().map(shown).collect();
@@ -101,8 +101,8 @@ pub(super) struct Seen {
     pub decision: Option<&'static str>,
     pub refusal: Option<Refusal>,
     pub change_set: Option<u64>,
-    preview: Option<Asked>,
-    question: Option<Asked>,
+    preview: Option<ApprovalRequest>,
+    question: Option<ApprovalRequest>,
     /// The effects that the call is about to have.
     effects: Vec<Effect>,
     /// The identity of a whole plan that was judged and is being applied in parts.
@@ -112,7 +112,7 @@ pub(super) struct Seen {
 pub(super) struct Judged {
     pub result: Result<Answer<Facts>, ToolError>,
     pub seen: Seen,
-    pub question: Option<Asked>,
+    pub question: Option<ApprovalRequest>,
 }
 
 impl Judged {
@@ -244,7 +244,7 @@ impl Judge {
         })
     }
 
-    fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> Asked {
+    fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> ApprovalRequest {
         let (mut room, mut left) = (MAX_DIFFS, MAX_HELD);
         let mut changes = Vec::new();
         // A whole plan has an outline that covers all of it.
@@ -279,7 +279,7 @@ impl Judge {
             changes.push(shown);
         }
         let lasting = !reasons.is_empty() && reasons.iter().all(|reason| reason.lasting);
-        Asked {
+        ApprovalRequest {
             title: proposal.title.to_owned(),
             reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
             layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
@@ -321,7 +321,7 @@ impl Judge {
     }
 
     /// Ends the call; it runs again once a person has approved.
-    fn ask(&self, asked: Asked) -> Refusal {
+    fn ask(&self, asked: ApprovalRequest) -> Refusal {
         let reason = "a person has to agree first".to_owned();
         let (layer, code) = (asked.layer, ErrorCode::ApprovalNeeded);
         self.seen().question = Some(asked);
@@ -440,7 +440,11 @@ fn common_folder(proposal: &Proposal) -> Option<VaultPath> {
     Some(folder)
 }
 
-fn dry_run_answer(preview: &Asked, is_proposal: bool, shows_identity: bool) -> Answer<Facts> {
+fn dry_run_answer(
+    preview: &ApprovalRequest,
+    is_proposal: bool,
+    shows_identity: bool,
+) -> Answer<Facts> {
     let mut lines = vec![format!("would {}; nothing was done", preview.title)];
     if is_proposal {
         lines.push(PROPOSED.to_owned());

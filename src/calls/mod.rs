@@ -63,10 +63,10 @@ pub type Cancel = vault::Cancel;
 
 /// Calls the tools of one vault. Clones share their state.
 #[derive(Debug, Clone)]
-pub struct Calls(Arc<Inner>);
+pub struct Calls(Arc<SharedCalls>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedCalls {
     context: Context,
     /// Whether the vault is on a local disk. On a network file system even cached reads can block.
     is_local: bool,
@@ -90,7 +90,7 @@ impl Calls {
 
     /// Like [`Self::new`], with hooks.
     pub fn with_hooks(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedCalls {
             hooks,
             tools: ArcSwap::from_pointee(Registry::built_in().clone()),
             foreign: OnceLock::new(),
@@ -159,7 +159,6 @@ impl Calls {
         self.0.policy.replace(settings);
     }
 
-    /// The policy that judges the calls.
     pub fn policy(&self) -> &Policy {
         &self.0.policy
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::call::{Answerer, Decision, Request, ShownChange};
-use super::judge::{Agreed, Asked};
+use super::judge::{Agreed, ApprovalRequest};
 use super::saved_answers::Key;
 use super::{Calls, audit};
 use crate::note::code::ErrorCode;
@@ -17,7 +17,6 @@ use crate::store::audit::AuditRow;
 use crate::tools::{Answer, Facts, ToolError};
 use crate::vault::Cancel;
 
-/// The outcome of a call.
 #[derive(Debug)]
 pub enum Outcome {
     /// The call has ended.
@@ -32,12 +31,17 @@ pub enum Outcome {
 pub struct Question {
     calls: Calls,
     request: Request,
-    asked: Asked,
+    asked: ApprovalRequest,
     row: AuditRow,
 }
 
 impl Question {
-    pub(super) fn new(calls: Calls, request: Request, asked: Asked, row: AuditRow) -> Self {
+    pub(super) fn new(
+        calls: Calls,
+        request: Request,
+        asked: ApprovalRequest,
+        row: AuditRow,
+    ) -> Self {
         Self { calls, request, asked, row }
     }
 
@@ -56,22 +60,18 @@ impl Question {
         &self.asked.reasons
     }
 
-    /// The name of the tool.
     pub fn tool(&self) -> &str {
         &self.request.tool
     }
 
-    /// The caller of the tool.
     pub fn caller(&self) -> &Caller {
         &self.request.caller
     }
 
-    /// The conversation that made the call.
     pub fn conversation(&self) -> Option<&str> {
         self.request.conversation.as_deref()
     }
 
-    /// The changes that the call would make.
     pub fn changes(&self) -> &Arc<[ShownChange]> {
         &self.asked.changes
     }
@@ -257,7 +257,7 @@ impl Calls {
         (row.decision, row.layer) = ("asked".to_owned(), Some(layers::APPROVAL.to_owned()));
         row.reason = Some(audit::cut(&title));
         let row = self.0.audit.asked(row)?;
-        let asked = Asked {
+        let asked = ApprovalRequest {
             title,
             reasons,
             layer: layers::APPROVAL,

@@ -57,7 +57,6 @@ impl Work {
     }
 }
 
-/// The answer of a tool.
 pub type Answered = Result<Answer<Facts>, ToolError>;
 
 /// The tools of one vault, as a transport calls them.
@@ -141,7 +140,6 @@ pub enum Progress {
 }
 
 impl Stopped {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Late { progress: Progress::NotBegun, .. } => {
@@ -183,17 +181,14 @@ impl Task {
         }))
     }
 
-    /// Tells the work whether it was cancelled.
     pub fn cancelled(&self) -> &Cancel {
         &self.0.cancel
     }
 
-    /// Whether a person is being asked.
     pub fn is_asking(&self) -> bool {
         self.0.is_asking.load(Ordering::Acquire)
     }
 
-    /// Cancels the work.
     pub fn cancel(&self) {
         self.0.cancel.cancel();
         self.0.give_up.notify_one();
@@ -217,10 +212,10 @@ impl Task {
 
 /// The queues that all transports of a process share. Clones share their state.
 #[derive(Debug, Clone)]
-pub struct Runner(Arc<Inner>);
+pub struct Runner(Arc<SharedRunner>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedRunner {
     /// Slots for quick blocking work, first come first served; never more than there are threads.
     reads: Arc<Semaphore>,
     /// Slots for searches, first come first served.
@@ -248,7 +243,7 @@ type Job<T> = Box<dyn FnOnce(&Cancel) -> Result<Step<T>, Stopped> + Send>;
 
 impl Default for Runner {
     fn default() -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedRunner {
             reads: Arc::new(Semaphore::new(READS)),
             searches: Arc::new(Semaphore::new(cores())),
             changes: Arc::new(Semaphore::new(CHANGES)),

@@ -7,20 +7,19 @@ use tokio::sync::Notify;
 
 /// A count of live guards. Clones share the count.
 #[derive(Debug, Clone, Default)]
-pub struct Tracker(Arc<Inner>);
+pub struct Tracker(Arc<SharedTracker>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct SharedTracker {
     count: AtomicUsize,
     idle: Notify,
 }
 
 /// One piece of running work; dropping it ends it.
 #[derive(Debug)]
-pub struct Guard(Arc<Inner>);
+pub struct Guard(Arc<SharedTracker>);
 
 impl Tracker {
-    /// Counts one more.
     #[must_use]
     pub fn begin(&self) -> Guard {
         self.0.count.fetch_add(1, Ordering::AcqRel);
@@ -35,7 +34,6 @@ impl Tracker {
         begun.is_ok().then(|| Guard(Arc::clone(&self.0)))
     }
 
-    /// The number running.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)

@@ -49,15 +49,14 @@ struct Relay<'a> {
     daemon: Option<Client>,
     /// The params of the client's `initialize`.
     introduction: Option<Value>,
-    in_flight: HashMap<RequestId, Asked>,
+    in_flight: HashMap<RequestId, ClientRequest>,
     /// The conversations that the client has begun or opened.
     open: BTreeSet<String>,
     /// The number of own requests so far.
     own: u64,
 }
 
-/// A request of the client.
-struct Asked {
+struct ClientRequest {
     method: String,
     session: Option<String>,
 }
@@ -156,7 +155,7 @@ impl Relay<'_> {
             self.come_back().await?;
         }
         let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
-        self.in_flight.insert(id.clone(), Asked { method: method.to_owned(), session });
+        self.in_flight.insert(id.clone(), ClientRequest { method: method.to_owned(), session });
         if self.send(text).await.is_err() {
             self.gone();
         }
@@ -250,7 +249,7 @@ impl Relay<'_> {
     }
 
     /// Updates the open conversations after a successful request.
-    fn note(&mut self, asked: &Asked, result: &Value) {
+    fn note(&mut self, asked: &ClientRequest, result: &Value) {
         let named = asked.session.clone();
         match asked.method.as_str() {
             "session/new" => {

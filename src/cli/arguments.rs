@@ -231,7 +231,6 @@ impl Cli {
         Self::from_arg_matches(&matches)
     }
 
-    /// The settings that the flags set.
     pub fn flags(&self) -> Flags {
         let verbose = match self.global.verbose {
             0 => None,
@@ -283,7 +282,6 @@ impl Command {
         }
     }
 
-    /// The default log level of the command.
     pub fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::Info,
@@ -464,7 +462,6 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
 }
 
-/// The command line as it is described to clap.
 pub fn command() -> clap::Command {
     Cli::command()
 }

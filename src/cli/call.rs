@@ -45,12 +45,8 @@ pub struct CallArguments {
     dry_run: bool,
 }
 
-impl std::fmt::Debug for CallArguments {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The arguments can hold note text.
-        f.debug_struct("CallArguments").field("tool", &self.tool).finish_non_exhaustive()
-    }
-}
+// The arguments can hold note text.
+debug_only!(CallArguments, tool);
 
 impl Args for CallArguments {
     fn augment_args(command: clap::Command) -> clap::Command {
@@ -232,7 +228,6 @@ fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-/// Calls the tool and prints its answer.
 pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
     // Parsed earlier, where no error could be returned.
     let arguments = match &call.arguments {

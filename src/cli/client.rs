@@ -227,7 +227,6 @@ impl Client {
         Ok(id)
     }
 
-    /// Sends a notification.
     pub async fn tell(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
         let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.send(told.to_string()).await

@@ -90,7 +90,6 @@ pub fn notes() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| names(typed).unwrap_or_default())
 }
 
-/// The settings.
 pub fn settings() -> ArgValueCandidates {
     ArgValueCandidates::new(|| KEYS.iter().map(|key| CompletionCandidate::new(key.name)).collect())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::completions;
 use super::failure::Failure;
 use super::output::Output;
-use super::settings::{self, Place};
+use super::settings::{self, SettingsSource};
 use crate::config::layers::{self, Flags};
 use crate::config::models::beside_the_chain;
 use crate::config::{Environment, file, folders, init};
@@ -100,12 +100,14 @@ pub fn run(flags: Flags, action: &ConfigAction, output: &Output) -> Result<(), F
                 output.text(&format!("ok: no {}; using defaults", settings.file.display()))?;
             }
         }
-        ConfigAction::List => settings::list(&Place::new(environment, folders, flags), output)?,
+        ConfigAction::List => {
+            settings::list(&SettingsSource::new(environment, folders, flags), output)?
+        }
         ConfigAction::Get { key } => {
-            settings::get(&Place::new(environment, folders, flags), key, output)?;
+            settings::get(&SettingsSource::new(environment, folders, flags), key, output)?;
         }
         ConfigAction::Set { key, value, .. } => {
-            let place = Place::new(environment, folders, flags);
+            let place = SettingsSource::new(environment, folders, flags);
             settings::set(&place, key, value.as_deref(), output)?;
         }
     }

@@ -29,7 +29,6 @@ pub const DECLINED: u8 = 5;
 /// The error code if no model could be asked.
 pub const NO_MODEL: &str = "no_model";
 
-/// The failure of a command, for people and programs.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub exit: u8,

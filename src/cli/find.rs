@@ -50,7 +50,6 @@ pub struct FindArguments {
     pub first_result: u64,
 }
 
-/// Prints the notes.
 pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<(), Failure> {
     if !find.sources.is_empty() {
         let query = find.words.join(" ");

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 
-/// One parameter of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Its name in JSON (`start_line`).

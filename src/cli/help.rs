@@ -45,250 +45,17 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Scripts", &["call", "workflow", "tools", "completions", "man", "help"]),
 ];
 
-/// Examples by command; the empty name is the program itself.
-const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
-    (
-        "",
-        &[
-            ("steward search last frost", "find words in notes"),
-            ("steward read 'Garden/Tomato'", "print a note"),
-            ("steward edit 'Garden/Tomato'", "change it in your editor"),
-            ("steward undo", "undo the last change"),
-            ("steward serve", "run the daemon, for the chat and other programs"),
-            ("steward chat", "chat with a language model about your notes"),
-        ],
-    ),
-    (
-        "search",
-        &[
-            ("steward search last frost", "notes with these words"),
-            ("steward search -l budget --in Projects", "only the names, in one folder"),
-            ("steward search -E 'frost|hail' -C 2", "a regular expression, with lines around"),
-        ],
-    ),
-    (
-        "find",
-        &[
-            ("steward find how to keep tomatoes from frost", "the notes that answer"),
-            ("steward find '\"green tea\"' -- -black", "these exact words, without that one"),
-            ("steward find kettle --all --since 1w", "changed within a week"),
-        ],
-    ),
-    (
-        "query",
-        &[
-            ("steward query 'status == \"open\" && due < today()'", "by properties"),
-            ("steward query --base Books.base --view Shelf", "a view of a base"),
-            ("steward query 'file.hasTag(\"book\")' -s file.name -s rating", "with these columns"),
-        ],
-    ),
-    (
-        "read",
-        &[
-            ("steward read 'Garden/Tomato'", "the whole note"),
-            ("steward read 'Garden/Tomato' --lines 10-20", "some lines, with their numbers"),
-            ("steward show 'Garden/Tomato' --at yesterday", "as it was then"),
-        ],
-    ),
-    (
-        "list",
-        &[
-            ("steward list Projects", "what is in a folder"),
-            ("steward list '**/*frost*'", "by name, in all folders"),
-            ("steward list Projects --at 14:02", "what was in it then"),
-        ],
-    ),
-    (
-        "links",
-        &[
-            ("steward links 'Garden/Tomato'", "links in a note and to it"),
-            ("steward links check", "broken links in the whole vault"),
-        ],
-    ),
-    (
-        "names",
-        &[
-            ("steward names conventions", "how files are named, folder by folder"),
-            ("steward names check", "names that break, mislead or do not fit"),
-            ("steward names suggest Inbox", "better names, with reasons"),
-            ("steward names rename Inbox --convention kebab-case", "plan them; links follow"),
-        ],
-    ),
-    ("tags", &[("steward tags", "all tags"), ("steward tags Projects", "those in one folder")]),
-    ("today", &[("steward today", "what is due"), ("steward today --json", "for a script")]),
-    (
-        "daily",
-        &[
-            ("steward daily", "today's note"),
-            ("steward daily yesterday", "another day's"),
-            ("steward daily --append '- [ ] water the beds'", "add a line to it"),
-        ],
-    ),
-    (
-        "new",
-        &[
-            ("steward new Inbox/Shed 'new hinges'", "a note with a text"),
-            ("date | steward new Inbox/Now -", "with what is piped to it"),
-        ],
-    ),
-    (
-        "edit",
-        &[
-            ("steward edit 'Garden/Tomato'", "in $VISUAL or $EDITOR"),
-            ("EDITOR='code --wait' steward edit Home", "an editor with windows has to wait"),
-        ],
-    ),
-    (
-        "copy",
-        &[
-            ("steward copy Templates/Meeting Meetings/Monday", "a note from a template"),
-            ("steward copy plan.pdf 'Archive/plan 2026.pdf'", "any other file"),
-        ],
-    ),
-    (
-        "move",
-        &[
-            ("steward move Inbox/Shed Projects/Shed", "links to it follow"),
-            ("steward move Inbox/Shed Projects/Shed --dry-run", "only show what would change"),
-        ],
-    ),
-    (
-        "delete",
-        &[("steward delete Inbox/Shed", "into the trash"), ("steward restore Shed", "and back")],
-    ),
-    (
-        "organize",
-        &[
-            ("steward organize plan rules.yaml", "see what rules would do; nothing changes"),
-            ("steward organize apply 3", "do just that"),
-            ("steward organize undo 1", "take the job back"),
-        ],
-    ),
-    (
-        "log",
-        &[
-            ("steward log", "the last changes"),
-            ("steward log --diff -n 3", "with what changed in each"),
-            ("steward log Projects --since 3d", "in a folder, of the last three days"),
-        ],
-    ),
-    (
-        "undo",
-        &[
-            ("steward undo", "the last change"),
-            ("steward undo 17", "change set 17 of `steward log`"),
-            ("steward undo 17.2", "one change of it"),
-        ],
-    ),
-    (
-        "chat",
-        &[
-            ("steward chat", "a conversation on the terminal"),
-            ("steward chat 'what is due today?'", "one question and its answer"),
-            ("git diff | steward chat 'explain this'", "with what is piped to it"),
-            ("steward chat /weekly-review", "one of your prompts"),
-        ],
-    ),
-    (
-        "prompts",
-        &[
-            ("steward prompts", "your prompts, and examples"),
-            ("steward prompts add", "shows the examples, and adds them if you agree"),
-            ("steward prompts show summarize", "the text of one"),
-        ],
-    ),
-    (
-        "workflow",
-        &[
-            ("steward workflow check inbox.yaml", "is anything wrong with it?"),
-            ("steward workflow run inbox.yaml", "show what it would do"),
-            ("steward workflow run inbox.yaml --apply", "do it"),
-        ],
-    ),
-    (
-        "config",
-        &[
-            ("steward config list", "all settings"),
-            ("steward config set models.chain ollama/qwen3:8b", "choose a model"),
-        ],
-    ),
-    ("status", &[("steward status", "of this vault"), ("steward status --all", "of all vaults")]),
-    (
-        "restore",
-        &[
-            ("steward restore Shed", "where it was"),
-            ("steward restore Shed --to Archive/Shed", "somewhere else"),
-        ],
-    ),
-    (
-        "trash",
-        &[
-            ("steward trash list", "what can be restored"),
-            ("steward trash empty --older-than 90", "delete what has been there for 90 days"),
-        ],
-    ),
-    (
-        "serve",
-        &[
-            ("steward serve", "the vault you are in"),
-            ("steward serve --vault ~/Notes", "another one"),
-        ],
-    ),
-    (
-        "service",
-        &[
-            ("steward service install --dry-run", "show what would be set up"),
-            ("steward service install", "start now, and at every log-in"),
-            ("steward service restart", "after an update"),
-        ],
-    ),
-    (
-        "update",
-        &[
-            ("steward update", "the command that updates this program"),
-            ("steward update --check", "ask the project for the newest version"),
-        ],
-    ),
-    (
-        "uninstall",
-        &[
-            ("steward uninstall --dry-run", "show what is where, and remove nothing"),
-            ("steward uninstall", "remove all but vaults, history, conversations and settings"),
-            ("steward uninstall --purge", "remove all but the vaults"),
-        ],
-    ),
-    (
-        "key",
-        &[
-            ("steward key set anthropic", "paste the key at the prompt"),
-            ("steward key status anthropic", "where it comes from"),
-        ],
-    ),
-    (
-        "conversations",
-        &[
-            ("steward conversations", "the latest"),
-            ("steward conversations search 'frost dates'", "those that mention something"),
-            ("steward conversations export 12", "one as Markdown"),
-        ],
-    ),
-    (
-        "audit",
-        &[
-            ("steward audit", "the last calls"),
-            ("steward audit --decision refused --since 1d", "what was refused since yesterday"),
-        ],
-    ),
-    ("mode", &[("steward mode", "show it"), ("steward mode read-only", "allow no changes")]),
-    (
-        "completions",
-        &[
-            ("steward completions fish", "save it as ~/.config/fish/completions/steward.fish"),
-            ("steward completions bash", "source it from ~/.bashrc"),
-        ],
-    ),
-    ("man", &[("steward man ~/.local/share/man/man1", "then `man steward` works")]),
-];
+/// Paragraphs of examples, each below the name of its command or of the program.
+const EXAMPLES: &str = include_str!("examples.txt");
+
+/// The examples of a command with what they do.
+fn examples(command: &str) -> Vec<(&'static str, &'static str)> {
+    let mut paragraphs = EXAMPLES.split("\n\n").map(str::lines);
+    let lines = paragraphs.find_map(|mut lines| (lines.next()? == command).then_some(lines));
+    let line =
+        |line: &'static str| line.trim().split_once("  ").map(|(line, does)| (line, does.trim()));
+    lines.into_iter().flatten().filter_map(line).collect()
+}
 
 /// The tool behind a command; the tool has more options.
 const TOOLS: &[(&str, &str)] = &[
@@ -335,17 +102,16 @@ pub fn global_options_are_elsewhere(command: Command) -> Command {
 }
 
 fn with_examples(command: Command) -> Command {
-    let examples = EXAMPLES.iter().find(|(name, _)| *name == command.get_name());
-    let command = match examples {
-        Some((_, examples)) => {
-            let mut text = String::new();
-            list(&mut text, &command, "Examples", examples.iter().copied());
-            if let Some((_, tool)) = TOOLS.iter().find(|(name, _)| *name == command.get_name()) {
-                let _ = writeln!(text, "More options: `steward call {tool} --help`");
-            }
-            command.after_help(StyledStr::from(text.trim_end().to_owned()))
+    let examples = examples(command.get_name());
+    let command = if examples.is_empty() {
+        command
+    } else {
+        let mut text = String::new();
+        list(&mut text, &command, "Examples", examples.into_iter());
+        if let Some((_, tool)) = TOOLS.iter().find(|(name, _)| *name == command.get_name()) {
+            let _ = writeln!(text, "More options: `steward call {tool} --help`");
         }
-        None => command,
+        command.after_help(StyledStr::from(text.trim_end().to_owned()))
     };
     global_options_are_elsewhere(command).mut_subcommands(global_options_are_elsewhere)
 }
@@ -356,8 +122,7 @@ fn overview(command: &Command) -> StyledStr {
     let header = command.get_styles().get_header();
     let usage = format!("{header}Usage:{header:#} steward [OPTIONS] <COMMAND>");
     let mut text = format!("{about}\n\n{usage}\n\n");
-    let examples = EXAMPLES.iter().filter(|(name, _)| name.is_empty());
-    examples.for_each(|(_, all)| list(&mut text, command, "Examples", all.iter().copied()));
+    list(&mut text, command, "Examples", examples("steward").into_iter());
     let abouts: Vec<(String, String)> = command
         .get_subcommands()
         .map(|one| (one.get_name().to_owned(), one.get_about().map(ToString::to_string)))
@@ -431,21 +196,20 @@ mod tests {
 
     #[test]
     fn every_example_can_be_typed() {
-        for (_, examples) in EXAMPLES {
-            for (line, _) in *examples {
-                let at = line.find("steward ").unwrap();
-                let words = line[at..].replace('\'', "\u{1}");
-                let mut arguments = Vec::new();
-                for (number, part) in words.split('\u{1}').enumerate() {
-                    match number % 2 {
-                        0 => arguments.extend(part.split_whitespace().map(str::to_owned)),
-                        _ => arguments.push(part.to_owned()),
-                    }
+        let lines = EXAMPLES.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
+        for (line, _) in lines {
+            let at = line.find("steward ").unwrap();
+            let words = line[at..].replace('\'', "\u{1}");
+            let mut arguments = Vec::new();
+            for (number, part) in words.split('\u{1}').enumerate() {
+                match number % 2 {
+                    0 => arguments.extend(part.split_whitespace().map(str::to_owned)),
+                    _ => arguments.push(part.to_owned()),
                 }
-                let arguments: Vec<_> = arguments.into_iter().map(Into::into).collect();
-                let read = arguments::Cli::read(&arguments);
-                assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
             }
+            let arguments: Vec<_> = arguments.into_iter().map(Into::into).collect();
+            let read = arguments::Cli::read(&arguments);
+            assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
         }
     }
 }

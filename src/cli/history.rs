@@ -108,7 +108,6 @@ pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<
     answer(session, Undo::NAME, arguments, Way::agreed(undo.yes), output)
 }
 
-/// Restores an item from the trash.
 pub fn restore(
     session: &Session,
     restore: &RestoreArguments,

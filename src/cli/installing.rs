@@ -13,7 +13,7 @@ use super::keeping::agreed;
 use super::models;
 use super::output::Output;
 use super::session::Session;
-use super::settings::{self, Place};
+use super::settings::{self, SettingsSource};
 use crate::index::knowledge::Model;
 use crate::index::knowledge::minilm::source::{self, HOME, NotInstalled, ORIGINALS, Original};
 use crate::llm::Address;
@@ -82,8 +82,8 @@ fn folder(session: &Session) -> PathBuf {
     session.folders.models()
 }
 
-fn place(session: &Session) -> Place {
-    Place::new(session.environment.clone(), session.folders.clone(), session.flags.clone())
+fn place(session: &Session) -> SettingsSource {
+    SettingsSource::new(session.environment.clone(), session.folders.clone(), session.flags.clone())
 }
 
 fn add(session: &Session, from: Option<&str>, yes: bool, output: &Output) -> Result<(), Failure> {

@@ -86,7 +86,7 @@ pub(super) fn set(
         }
         false => Some(vendor_keys::store(&session.folders, name, &key)?),
     };
-    // A place with higher precedence would still win, so the user is told.
+    // A place with higher precedence would still win, so this warns the user.
     if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
         && (into_keyring || !matches!(source, vendor_keys::Source::File { .. }))
     {

@@ -25,7 +25,7 @@ struct Report {
     chain: Vec<Link>,
     providers: Vec<Provider>,
     /// Models of a local Ollama that is not configured.
-    found: Option<Found>,
+    found: Option<OfferedModels>,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,7 +77,7 @@ struct Provider {
 /// The models of a program on this machine.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Found {
+pub(super) struct OfferedModels {
     pub(super) provider: &'static str,
     pub(super) base_url: String,
     pub(super) offered: Vec<String>,
@@ -175,7 +175,7 @@ pub(super) async fn ollama(
     session: &Session,
     settings: &Settings,
     connections: &Connections,
-) -> Option<Found> {
+) -> Option<OfferedModels> {
     let mut known = setup::provider(settings, "ollama").ok()?;
     if let Some(host) = session.environment.get("OLLAMA_HOST").and_then(|host| host.to_str()) {
         let host = host.trim_end_matches('/');
@@ -190,7 +190,7 @@ pub(super) async fn ollama(
     let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, connections);
     let offered: Result<Vec<String>, LlmError> =
         tokio::time::timeout(LOOK, endpoint.offered()).await.ok()?;
-    Some(Found {
+    Some(OfferedModels {
         provider: "ollama",
         base_url: known.address.as_str().to_owned(),
         offered: offered.ok()?,

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::process::ExitCode;
 
-use chrono::DateTime;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -166,14 +165,10 @@ fn check(session: &Session, folder: Option<&str>, output: &Output) -> Result<Exi
         let within = within.map_err(ToolError::from)?.path;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
-        let instant = |millis: i64| {
-            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-            times.millis(local.naive_utc())
-        };
         let withdrawn = || Failure::other("cancelled", "the check was stopped", "");
         let moment =
             context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
-        let moment = moment.map_err(|_| withdrawn())?.in_zone(&instant);
+        let moment = moment.map_err(|_| withdrawn())?.in_zone(&times);
         let conflicts: HashMap<VaultPath, VaultPath> =
             context.vault.conflicts().into_iter().collect();
         let files = names_check::read(&moment, &times, &conflicts);

@@ -23,7 +23,6 @@ pub enum Color {
     Never,
 }
 
-/// The output of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
     json: bool,
@@ -75,7 +74,6 @@ impl Output {
         Self { paged: true, ..*self }
     }
 
-    /// Whether to print JSON.
     pub fn json(&self) -> bool {
         self.json
     }
@@ -101,7 +99,6 @@ impl Output {
         }
     }
 
-    /// Prints bytes to stdout.
     pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -140,7 +137,6 @@ impl Output {
         }
     }
 
-    /// Prints a notice to stderr.
     pub fn notice(&self, notice: &str) {
         if self.quiet {
             return;

@@ -41,7 +41,6 @@ pub enum PluginAction {
     Remove,
 }
 
-/// Runs the action in the selected vault.
 pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<(), Failure> {
     let root = session.vault(output)?;
     let plugin = PluginFolder::of(&root, ID)?;

@@ -96,7 +96,6 @@ pub fn check_free(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a recording.
 pub fn read(folder: &Path) -> Result<Recording, Failure> {
     let failed = |name: &Path, reason: String| {
         let message = format!("could not read `{}`: {reason}", name.display());

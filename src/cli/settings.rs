@@ -21,9 +21,8 @@ use crate::protocol::settings::{
 };
 use crate::vault::View;
 
-/// The source of the settings.
 #[derive(Debug)]
-pub struct Place {
+pub struct SettingsSource {
     environment: Environment,
     folders: Folders,
     flags: Flags,
@@ -31,7 +30,7 @@ pub struct Place {
     named: bool,
 }
 
-impl Place {
+impl SettingsSource {
     /// The location that flags and environment name.
     pub fn new(environment: Environment, folders: Folders, flags: Flags) -> Self {
         let (file, named) = layers::which_file(&flags, &environment, &folders);
@@ -69,8 +68,7 @@ impl Place {
     }
 }
 
-/// Prints every setting.
-pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
+pub fn list(place: &SettingsSource, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     if output.json() {
         output.json_value(&settings)?;
@@ -94,7 +92,7 @@ pub fn list(place: &Place, output: &Output) -> Result<(), Failure> {
 }
 
 /// Prints the value of one setting: text as it is, anything else as JSON.
-pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
+pub fn get(place: &SettingsSource, key: &str, output: &Output) -> Result<(), Failure> {
     let (settings, _) = place.settings()?;
     let setting = find(&settings, key)?;
     if output.json() {
@@ -111,7 +109,12 @@ pub fn get(place: &Place, key: &str, output: &Output) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The value is invalid, or the file cannot be changed; it is unchanged then.
-pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Result<(), Failure> {
+pub fn set(
+    place: &SettingsSource,
+    key: &str,
+    value: Option<&str>,
+    output: &Output,
+) -> Result<(), Failure> {
     let (written, value) = write(place, key, value)?;
     // The request makes the daemon reread the file, so that the answer is current.
     let held = place.daemon()?;
@@ -142,7 +145,7 @@ pub fn set(place: &Place, key: &str, value: Option<&str>, output: &Output) -> Re
 }
 
 /// Writes the typed value: as TOML if it is valid TOML, otherwise as text.
-fn write(place: &Place, key: &str, value: Option<&str>) -> Result<(bool, Value), Failure> {
+fn write(place: &SettingsSource, key: &str, value: Option<&str>) -> Result<(bool, Value), Failure> {
     let Some(typed) = value else {
         return Ok((change::set(&place.file, key, &Value::Null)?, Value::Null));
     };

@@ -215,7 +215,7 @@ fn memory(memory: &MemoryState) -> String {
     }
 }
 
-/// What notes are found by, in words.
+/// The state of the search, in words.
 fn knowledge(state: Option<&KnowledgeState>) -> String {
     let Some(state) = state else { return "not shown".to_owned() };
     let words = match state.notes {
@@ -235,7 +235,7 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
     words + &meaning + &better + &pdfs.unwrap_or_default()
 }
 
-/// What the installed model has read, in words.
+/// The progress of the installed model, in words.
 fn better(BetterState { model, state, read, all }: &BetterState) -> String {
     match state {
         BetterModel::Ready if read >= all => format!("; {model} has read all {all} notes"),
@@ -280,7 +280,6 @@ fn mode(mode: Option<&ModeResult>) -> String {
     }
 }
 
-/// The confinement of the daemon, in words.
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {

@@ -49,8 +49,8 @@ struct History {
     bytes: u64,
 }
 
-/// What there is of this program besides its own file.
-struct Found {
+/// The parts of an installation besides the program file.
+struct Installed {
     services: Vec<service::Plan>,
     /// Completions and man pages that a person made.
     scripts: Vec<PathBuf>,
@@ -101,7 +101,7 @@ pub fn run(
     Ok(output.answer(&value, text)?)
 }
 
-fn look(session: &Session) -> Found {
+fn look(session: &Session) -> Installed {
     let folders = &session.folders;
     let histories: Vec<History> = folders
         .remembered()
@@ -110,7 +110,7 @@ fn look(session: &Session) -> Found {
         .collect();
     let roots = histories.iter().map(|one| PathBuf::from(&one.vault)).filter(|root| root.is_dir());
     let plugins = roots.filter(|root| plugin::in_vault(root).is_some()).collect();
-    Found {
+    Installed {
         services: service::installed(session),
         scripts: scripts(&session.environment),
         plugins,
@@ -144,7 +144,7 @@ fn scripts(environment: &Environment) -> Vec<PathBuf> {
     found
 }
 
-fn summary(found: &Found, purge: bool) -> String {
+fn summary(found: &Installed, purge: bool) -> String {
     let mut removed: Vec<String> = Vec::new();
     removed.extend(found.services.iter().map(|plan| format!("the service {}", plan.name)));
     removed.extend(found.scripts.iter().map(|path| path.display().to_string()));
@@ -185,7 +185,7 @@ fn summary(found: &Found, purge: bool) -> String {
 
 fn remove(
     session: &Session,
-    found: &Found,
+    found: &Installed,
     arguments: &UninstallArguments,
     output: &Output,
 ) -> Result<(), Failure> {
@@ -223,7 +223,7 @@ fn remove(
 }
 
 /// Refuses to delete a folder of ours in which somebody keeps a vault.
-fn keeps_vaults_apart(session: &Session, found: &Found) -> Result<(), Failure> {
+fn keeps_vaults_apart(session: &Session, found: &Installed) -> Result<(), Failure> {
     let own = [&session.folders.state, &session.folders.config];
     let vaults = found.histories.iter().map(|one| Path::new(&one.vault));
     for vault in vaults.filter(|vault| vault.is_dir()) {
@@ -240,7 +240,7 @@ fn keeps_vaults_apart(session: &Session, found: &Found) -> Result<(), Failure> {
     Ok(())
 }
 
-fn purge(session: &Session, found: &Found, output: &Output) -> Result<(), Failure> {
+fn purge(session: &Session, found: &Installed, output: &Output) -> Result<(), Failure> {
     let settings = &session.settings.config.models;
     if settings.keyring {
         let keyring = Keyring::new(&session.environment, None);

@@ -11,7 +11,7 @@ use crate::config::installed::Installation;
 use crate::llm::endpoint::{Address, Connections};
 use crate::protocol::version::Version;
 
-/// What else is of the old version after an update.
+/// The parts that stay at the old version until they are updated, too.
 const AFTER: &str =
     "then `steward service restart`, and `steward plugin update` in each vault with the plugin";
 

@@ -24,7 +24,6 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Reads the note called `name`.
     pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
         let ask = |arguments: Value, output: &Output| {
             let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);

@@ -123,7 +123,6 @@ pub fn known_below(command: &str, word: &str) -> Option<&'static str> {
     BELOW.iter().find(|(of, words, _)| *of == command && words.contains(&word)).map(|one| one.2)
 }
 
-/// The command that calls `tool`.
 pub fn command_of(tool: &str) -> String {
     match COMMANDS.iter().find(|(name, _)| *name == tool) {
         Some((_, command)) => format!("steward {command}"),

@@ -120,8 +120,11 @@ pub fn run(
             let session = session()?;
             let params =
                 WorkflowResumeParams { run: *run, confirmed: how.yes, answers: answers(how) };
-            let there =
-                Place { session: &session, root: session.vault(output)?, direct: how.direct };
+            let there = WorkflowRunner {
+                session: &session,
+                root: session.vault(output)?,
+                direct: how.direct,
+            };
             let result = there.resume(&params)?;
             finish(&there, result, how, output)
         }
@@ -201,7 +204,8 @@ fn start(
     workflow.inputs(&given).map_err(WorkflowError::Inputs)?;
     how.record.as_deref().map_or(Ok(()), recording::check_free)?;
     let session = session()?;
-    let there = Place { session: &session, root: session.vault(output)?, direct: how.direct };
+    let there =
+        WorkflowRunner { session: &session, root: session.vault(output)?, direct: how.direct };
     let params = WorkflowRunParams {
         text,
         source,
@@ -216,7 +220,7 @@ fn start(
 
 /// Asks the person at the terminal the run's questions until it ends; shows and records the run.
 fn finish(
-    there: &Place<'_>,
+    there: &WorkflowRunner<'_>,
     mut result: WorkflowResult,
     how: &How,
     output: &Output,
@@ -294,13 +298,13 @@ fn list(session: &Session, limit: u32, output: &Output) -> Result<(), Failure> {
 }
 
 /// Runs workflows in the daemon, or in this process without one.
-struct Place<'a> {
+struct WorkflowRunner<'a> {
     session: &'a Session,
     root: PathBuf,
     direct: bool,
 }
 
-impl Place<'_> {
+impl WorkflowRunner<'_> {
     fn run(&self, params: &WorkflowRunParams) -> Result<WorkflowResult, Failure> {
         self.reach(params, params.apply, |workflows, caller, around| {
             let WorkflowRunParams { text, source, inputs, apply, confirmed, answers } =

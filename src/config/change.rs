@@ -42,7 +42,6 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { near, .. } => Some(match near {
@@ -113,7 +112,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     Ok(true)
 }
 
-/// What the parser expected, if the type or value is wrong: the error names setting and value itself.
+/// The part of the message that says what was expected: the error itself names the setting and the value.
 fn expected(message: String) -> String {
     let is_wrong = message.contains("invalid type: ") || message.contains("invalid value: ");
     let Some((_, wanted)) = message.rsplit_once(", expected ").filter(|_| is_wrong) else {

@@ -49,7 +49,6 @@ pub struct Config {
     pub update: updates::Settings,
 }
 
-/// An error in the settings, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -72,7 +71,6 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable { .. } => Some(
@@ -109,7 +107,6 @@ pub fn read(path: &Path) -> Result<Loaded, ConfigError> {
     parse(&bytes(path)?, path)
 }
 
-/// Reads the bytes of the settings file.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_path_buf(), source };
     let meta = std::fs::metadata(path).map_err(unreadable)?;

@@ -9,18 +9,18 @@ use crate::llm::Key;
 
 /// The cached keys. Clones share them.
 #[derive(Debug, Clone)]
-pub struct HeardKeys(Arc<Inner>);
+pub struct HeardKeys(Arc<SharedKeys>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedKeys {
     keyring: Keyring,
-    state: Mutex<State>,
+    state: Mutex<KeyCache>,
     /// Notified when an answer arrives.
     answered: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct KeyCache {
     keys: BTreeMap<String, Key>,
     /// The providers with a request in progress.
     asking: BTreeSet<String>,
@@ -29,13 +29,11 @@ struct State {
 }
 
 impl HeardKeys {
-    /// An empty cache.
     pub fn new(keyring: Keyring) -> Self {
         let state = Mutex::default();
-        Self(Arc::new(Inner { keyring, state, answered: Condvar::new() }))
+        Self(Arc::new(SharedKeys { keyring, state, answered: Condvar::new() }))
     }
 
-    /// The cached key of a provider.
     pub fn get(&self, provider: &str) -> Option<Key> {
         self.state().keys.get(provider).cloned()
     }
@@ -60,7 +58,8 @@ impl HeardKeys {
     /// Waits until the requests for these providers have finished, at most for the keyring's time
     /// limit. Blocks.
     pub fn wait(&self, providers: &[String]) {
-        let is_asking = |state: &mut State| providers.iter().any(|one| state.asking.contains(one));
+        let is_asking =
+            |state: &mut KeyCache| providers.iter().any(|one| state.asking.contains(one));
         // A timeout makes no difference: only the cache counts.
         drop(self.0.answered.wait_timeout_while(self.state(), LIMIT, is_asking));
     }
@@ -89,7 +88,7 @@ impl HeardKeys {
         self.0.answered.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KeyCache> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,7 +14,6 @@ use crate::config::Environment;
 /// Names the kind of the package; its path from the folder above the program's.
 const MARKER: &str = "share/vault-steward/package";
 
-/// A way in which the program was installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Installation {
     /// A word for programs, such as `homebrew`.
@@ -28,15 +27,13 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// The installation of the running program.
     pub fn of_process(environment: &Environment) -> Self {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("steward"));
         Self::of(&undeleted(program), environment)
     }
 
-    /// The installation of the program at `program`.
     pub fn of(program: &Path, environment: &Environment) -> Self {
-        let place = Place { program, environment };
+        let place = ProgramLocation { program, environment };
         place
             .packaged()
             .or_else(|| place.by_path())
@@ -82,12 +79,12 @@ fn undeleted(program: PathBuf) -> PathBuf {
     }
 }
 
-struct Place<'a> {
+struct ProgramLocation<'a> {
     program: &'a Path,
     environment: &'a Environment,
 }
 
-impl Place<'_> {
+impl ProgramLocation<'_> {
     fn found(
         &self,
         kind: &'static str,

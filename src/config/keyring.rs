@@ -47,7 +47,6 @@ const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Counts the requests of this process.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-/// The kind of keyring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
     /// The Secret Service of Linux desktops, through `secret-tool`.
@@ -58,7 +57,6 @@ pub enum System {
     Unknown,
 }
 
-/// The keyring of this user.
 #[derive(Debug, Clone)]
 pub struct Keyring {
     system: System,
@@ -94,7 +92,6 @@ pub enum KeyringError {
 }
 
 impl KeyringError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown => {
@@ -205,7 +202,6 @@ impl Keyring {
         if ended.status.success() { Ok(true) } else { Err(self.failed(&ended)) }
     }
 
-    /// The path of the keyring's program.
     pub fn program(&self) -> Result<PathBuf, KeyringError> {
         if self.system == System::Unknown {
             return Err(KeyringError::Unknown);

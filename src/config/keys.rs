@@ -32,7 +32,6 @@ pub enum Setter {
     File,
 }
 
-/// The row of a setting.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Section and key, such as `server.port`.
@@ -47,7 +46,6 @@ const fn key(name: &'static str, takes: Takes, setter: Setter) -> Key {
     Key { name, takes, setter }
 }
 
-/// Every setting.
 pub const KEYS: &[Key] = &[
     key("vault.path", Takes::Restart, Setter::File),
     key("vault.rescan_minutes", Takes::Call, Setter::Person),
@@ -184,7 +182,6 @@ pub fn is_named(name: &str) -> bool {
     NAMED.iter().any(|key| name.split_once('.').is_some_and(|(section, _)| section == key.name))
 }
 
-/// The row of the setting `name`.
 pub fn find(name: &str) -> Option<&'static Key> {
     let named = || {
         let (section, own) = name.split_once('.')?;

@@ -31,7 +31,6 @@ pub enum Source {
     Flag(&'static str),
 }
 
-/// The merged settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub config: Config,

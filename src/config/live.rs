@@ -75,7 +75,6 @@ pub enum Look {
 /// Receives the results, in order.
 type Sink = Box<dyn Fn(&Settings, &News) + Send + Sync>;
 
-/// The settings of a running daemon.
 pub struct Live {
     path: PathBuf,
     named: bool,
@@ -83,12 +82,12 @@ pub struct Live {
     environment: Environment,
     current: ArcSwap<Settings>,
     sink: OnceLock<Sink>,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
     /// Held while the file is being changed, so that concurrent changes are not lost.
     changing: Mutex<()>,
 }
 
-struct State {
+struct LiveState {
     /// The bytes last checked; `None` inside if there was no file.
     seen: Option<Option<Vec<u8>>>,
     problem: Option<Problem>,
@@ -121,7 +120,7 @@ impl Live {
             current: ArcSwap::from_pointee(settings),
             sink: OnceLock::new(),
             // Check the file again after the start: it may have changed since.
-            state: Mutex::new(State { seen: None, problem: None, wanted }),
+            state: Mutex::new(LiveState { seen: None, problem: None, wanted }),
             changing: Mutex::default(),
         }
     }
@@ -131,7 +130,6 @@ impl Live {
         &self.path
     }
 
-    /// The settings in effect.
     pub fn current(&self) -> Arc<Settings> {
         self.current.load_full()
     }
@@ -197,7 +195,7 @@ impl Live {
         Ok(self.look(Look::Settled))
     }
 
-    fn take(&self, state: &mut State, mut settings: Settings) -> News {
+    fn take(&self, state: &mut LiveState, mut settings: Settings) -> News {
         let running = self.current();
         // If a flag or the environment chose the vault, the file cannot change it, even with a
         // restart.
@@ -253,30 +251,26 @@ impl Live {
         layers::lay(loaded, self.path.clone(), &self.flags, &self.environment)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LiveState> {
         // The state is consistent between any two statements, so a panic elsewhere does no harm.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl std::fmt::Debug for Live {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Live").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+debug_only!(Live, path);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::folders::Folders;
 
-    struct Place {
+    struct TestSettings {
         folder: tempfile::TempDir,
         live: Live,
         told: Arc<Mutex<Vec<News>>>,
     }
 
-    impl Place {
+    impl TestSettings {
         fn new(vars: &[(&'static str, &str)], flags: Flags) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let vars = vars.iter().map(|(name, value)| (*name, (*value).into()));
@@ -303,7 +297,7 @@ mod tests {
 
     #[test]
     fn new_values_hold_at_once_and_those_for_a_restart_are_named() {
-        let place = Place::new(&[], Flags::default());
+        let place = TestSettings::new(&[], Flags::default());
         let text = "[server]\nport = 5\nmax_in_flight = 3\n[search]\ndeadline_milliseconds = 7\n";
         let news = place.write(text);
         let changed = ["search.deadline_milliseconds", "server.max_in_flight"];
@@ -322,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_wrong_in_any_way_keeps_the_old_settings() {
-        let place = Place::new(&[], Flags::default());
+        let place = TestSettings::new(&[], Flags::default());
         place.write("[server]\nmax_in_flight = 3\n");
         let before = place.live.current();
         let cases: [(&[u8], (usize, usize), &str); 7] = [
@@ -350,7 +344,7 @@ mod tests {
 
     #[test]
     fn an_early_check_applies_a_valid_file_and_waits_otherwise() {
-        let place = Place::new(&[], Flags::default());
+        let place = TestSettings::new(&[], Flags::default());
         let file = place.live.path().to_path_buf();
         std::fs::write(&file, "[server]\nmax_in_fl").unwrap();
         assert_eq!(place.live.look(Look::Early), News::Nothing);
@@ -363,7 +357,7 @@ mod tests {
     #[test]
     fn environment_and_flags_stay_above_the_file() {
         let flags = Flags { level: Some(crate::config::log::Level::Debug), ..Flags::default() };
-        let place = Place::new(&[("STEWARD_PORT", "9")], flags);
+        let place = TestSettings::new(&[("STEWARD_PORT", "9")], flags);
         let news = place.write("[server]\nport = 5\n[log]\nlevel = \"error\"\n");
         assert_eq!(news, News::Nothing);
         let now = place.live.current();
@@ -375,7 +369,7 @@ mod tests {
 
     #[test]
     fn of_many_changes_at_a_time_none_is_lost() {
-        let place = Place::new(&[], Flags::default());
+        let place = TestSettings::new(&[], Flags::default());
         let names = [
             "server.max_in_flight",
             "server.ping_seconds",

@@ -34,25 +34,17 @@ pub enum Level {
     Trace,
 }
 
-impl Level {
-    /// The word in the file and on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
-}
+// The word in the file and on the command line.
+words!(pub Level::word, ALL {
+    Off => "off", Error => "error", Warn => "warn", Info => "info", Debug => "debug",
+    Trace => "trace",
+});
 
 impl FromStr for Level {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        [Self::Off, Self::Error, Self::Warn, Self::Info, Self::Debug, Self::Trace]
+        Self::ALL
             .into_iter()
             .find(|level| level.word().eq_ignore_ascii_case(word))
             .ok_or_else(|| "expected off, error, warn, info, debug or trace".to_owned())

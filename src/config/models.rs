@@ -39,19 +39,19 @@ type Known = Vec<KnownModel>;
 
 /// The configured models. Clones share them.
 #[derive(Clone)]
-pub struct ChosenModels(Arc<Inner>);
+pub struct ChosenModels(Arc<SharedModels>);
 
-struct Inner {
+struct SharedModels {
     environment: Environment,
     folders: Folders,
     tape: Tape,
     heard: HeardKeys,
     guests: OnceLock<Guests>,
-    state: Mutex<State>,
+    state: Mutex<ModelsState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ModelsState {
     settings: Settings,
     /// The models that the settings name outside the chain.
     others: Vec<String>,
@@ -62,7 +62,7 @@ struct State {
     problem: Option<String>,
 }
 
-impl State {
+impl ModelsState {
     /// The settings with a chain of all models that may be asked for one purpose or another.
     fn all(&self) -> Settings {
         let mut all = self.settings.clone();
@@ -83,7 +83,7 @@ impl ChosenModels {
     ) -> Self {
         let state = Mutex::default();
         let heard = HeardKeys::new(Keyring::new(&environment, Some(vault)));
-        let models = Self(Arc::new(Inner {
+        let models = Self(Arc::new(SharedModels {
             environment,
             folders,
             tape,
@@ -116,7 +116,7 @@ impl ChosenModels {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ModelsState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -191,7 +191,7 @@ impl ChosenModels {
         named.map(key).collect()
     }
 
-    fn make(&self, state: &mut State) {
+    fn make(&self, state: &mut ModelsState) {
         let all = state.all();
         state.keys = self.keys(&all);
         state.known = known(&all);

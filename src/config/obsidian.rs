@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::config::Environment;
 use crate::config::folders::obsidian_json;
 
-/// A vault that Obsidian knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownVault {

@@ -3,7 +3,6 @@
 use super::Config;
 use crate::servers::ServerEntry;
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideProgram {
     /// The part of the settings, such as "the hook `x`".

@@ -32,20 +32,12 @@ pub enum Origin {
     Obsidian,
 }
 
-impl Origin {
-    /// A description for messages.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Flag => "named by `--vault`",
-            Self::Environment => "named by `STEWARD_VAULT`",
-            Self::Config => "named in the settings",
-            Self::Folder => "the nearest folder upward with `.obsidian`",
-            Self::Obsidian => "the one vault open in Obsidian",
-        }
-    }
-}
+words!(pub Origin::words {
+    Flag => "named by `--vault`", Environment => "named by `STEWARD_VAULT`",
+    Config => "named in the settings", Folder => "the nearest folder upward with `.obsidian`",
+    Obsidian => "the one vault open in Obsidian",
+});
 
-/// The chosen vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Its canonical folder: every alias of a path gives the same one.
@@ -81,7 +73,7 @@ impl NoVault {
         }
     }
 
-    /// What to do about it, with one line for each known vault.
+    /// Advice, with one line for each known vault.
     pub fn hint(&self) -> String {
         let known = self.known();
         let first = match self {

@@ -64,7 +64,6 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),
@@ -85,7 +84,6 @@ pub fn credential(provider: &str) -> String {
     format!("vault-steward.{provider}")
 }
 
-/// The file for a provider's key.
 pub fn file(folders: &Folders, provider: &str) -> PathBuf {
     folders.config.join("keys").join(provider)
 }

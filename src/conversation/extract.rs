@@ -13,7 +13,6 @@ pub struct Digest {
     pub outcome: Option<String>,
 }
 
-/// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     pub tool: String,

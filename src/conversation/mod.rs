@@ -21,7 +21,7 @@ pub mod title;
 
 pub use boundary::{Boundary, Limits, Moment, Timeline, decide};
 pub use record::{
-    BranchId, Chosen, Conversation, ConversationId, End, EndKind, Item, ItemKind, ItemNumber,
-    Shown, State, TitleOrigin, Turn, TurnId, TurnState, Waiting,
+    BranchId, Chosen, Conversation, ConversationId, ConversationState, End, EndKind, Item,
+    ItemKind, ItemNumber, Shown, TitleOrigin, Turn, TurnId, TurnState, Waiting,
 };
 pub use title::Titled;

@@ -51,28 +51,6 @@ number!(ConversationId, TurnId, BranchId, ItemNumber);
 #[error("`{}` is not a number", .0.escape_debug())]
 pub struct NotANumber(pub String);
 
-/// Implements the stored and displayed words of an enum.
-macro_rules! words {
-    ($name:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
-        impl $name {
-            /// The word for storage and display.
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word),+
-                }
-            }
-
-            /// Parses the word.
-            pub fn parse(word: &str) -> Option<Self> {
-                match word {
-                    $($word => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
 /// A conversation: a series of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
@@ -113,27 +91,25 @@ pub struct Chosen {
 
 impl Conversation {
     /// Derived from its end and its open question.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConversationState {
         match (&self.ended, &self.waiting) {
-            (Some(_), _) => State::Ended,
-            (None, Some(_)) => State::Waiting,
-            (None, None) => State::Open,
+            (Some(_), _) => ConversationState::Ended,
+            (None, Some(_)) => ConversationState::Waiting,
+            (None, None) => ConversationState::Open,
         }
     }
 
-    /// The state to display.
     pub fn shown(&self) -> Shown {
         match (self.is_working, self.state()) {
             (true, _) => Shown::Working,
-            (false, State::Waiting) => Shown::Waiting,
-            (false, State::Open | State::Ended) => Shown::Done,
+            (false, ConversationState::Waiting) => Shown::Waiting,
+            (false, ConversationState::Open | ConversationState::Ended) => Shown::Done,
         }
     }
 }
 
-/// The state of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ConversationState {
     /// It is open; the next message may belong to it.
     Open,
     /// It is open, with a question to the person.
@@ -142,7 +118,7 @@ pub enum State {
     Ended,
 }
 
-words!(State { Open => "open", Waiting => "waiting", Ended => "ended" });
+words!(pub ConversationState::word, parse { Open => "open", Waiting => "waiting", Ended => "ended" });
 
 /// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +130,9 @@ pub enum Shown {
     Done,
 }
 
-words!(Shown { Working => "working", Waiting => "waiting_for_you", Done => "done" });
+words!(pub Shown::word, parse {
+    Working => "working", Waiting => "waiting_for_you", Done => "done",
+});
 
 /// An open question to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,7 +142,6 @@ pub struct Waiting {
     pub question: String,
 }
 
-/// The end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// Milliseconds since the Unix epoch.
@@ -174,7 +151,6 @@ pub struct End {
     pub reason: String,
 }
 
-/// The cause of a conversation's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     /// Nobody wrote for as long as the settings allow.
@@ -186,9 +162,10 @@ pub enum EndKind {
     Person,
 }
 
-words!(EndKind { Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person" });
+words!(pub EndKind::word, parse {
+    Idle => "idle", Unanswered => "unanswered", Agent => "agent", Person => "person",
+});
 
-/// The origin of a conversation's title and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleOrigin {
     Extract,
@@ -197,7 +174,7 @@ pub enum TitleOrigin {
     Person,
 }
 
-words!(TitleOrigin { Extract => "extract", Model => "model", Person => "person" });
+words!(pub TitleOrigin::word, parse { Extract => "extract", Model => "model", Person => "person" });
 
 /// A turn: from a person's message to the model's final answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,7 +190,6 @@ pub struct Turn {
     pub reason: String,
 }
 
-/// The state of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     Running,
@@ -227,7 +203,7 @@ pub enum TurnState {
     Failed,
 }
 
-words!(TurnState {
+words!(pub TurnState::word, parse {
     Running => "running",
     Done => "done",
     Waiting => "waiting",
@@ -254,7 +230,6 @@ pub struct Item {
     pub body: Option<String>,
 }
 
-/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ItemKind {
     /// A message from the person.
@@ -275,7 +250,7 @@ pub enum ItemKind {
     Note,
 }
 
-words!(ItemKind {
+words!(pub ItemKind::word, parse {
     User => "user",
     Assistant => "assistant",
     ToolResults => "tool_results",
@@ -336,6 +311,6 @@ mod tests {
         assert_eq!(open.shown(), Shown::Done);
         assert_eq!(asked.shown(), Shown::Waiting);
         assert_eq!(working.shown(), Shown::Working);
-        assert_eq!((ended.shown(), ended.state()), (Shown::Done, State::Ended));
+        assert_eq!((ended.shown(), ended.state()), (Shown::Done, ConversationState::Ended));
     }
 }

@@ -1,6 +1,5 @@
 //! Parses a title and summary from text, and rejects text that is neither.
 
-/// The title and summary of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Titled {
     /// At most eight words, on one line.

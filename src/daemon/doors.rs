@@ -25,7 +25,6 @@ pub struct Doors {
 }
 
 impl Doors {
-    /// Creates it for the vault at `root`.
     pub fn new(root: &Path) -> Self {
         Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
     }
@@ -35,7 +34,6 @@ impl Doors {
         let _ = self.hearer.set(hear);
     }
 
-    /// Sets the server.
     pub fn open(&self, events: Events, approvals: Approvals) {
         let _ = self.server.set((events, approvals));
     }

@@ -17,7 +17,6 @@ use crate::protocol::status::ConfinementState;
 /// The name of such questions where a tool's name is expected.
 const TOOL: &str = "guest";
 
-/// Asks a person about guests.
 pub struct GuestQuestions {
     calls: Calls,
     doors: Arc<Doors>,

@@ -30,7 +30,6 @@ pub struct Hooked {
 }
 
 impl Hooked {
-    /// Listens to the events of `doors`.
     pub fn new(doors: Arc<Doors>, calls: Calls) -> Self {
         Self { doors, calls, asked: Mutex::default() }
     }

@@ -104,7 +104,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// a new message.
 const RECEIPTS: i64 = 30 * 86_400_000;
 
-/// Options of a daemon.
 pub struct Options<'a> {
     /// The vault's folder, canonical.
     pub root: &'a Path,

@@ -128,7 +128,6 @@ pub(super) fn open_both(
     Ok((context(opened, store, config), prepared))
 }
 
-/// The conversations of this store.
 pub fn kept_conversations(store: Store, config: &Config) -> Conversations {
     let clock = Arc::new(SystemClock::default());
     Conversations::new(store, config.conversation.clone(), clock)
@@ -163,7 +162,6 @@ pub(super) fn not_recovered(error: JournalError) -> StartError {
     StartError::Journal { message: error.to_string(), hint: error.hint() }
 }
 
-/// The access to the tools for `context`.
 pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);

@@ -42,12 +42,12 @@ const PLANNER: &str = "rules";
 pub struct Organizer {
     calls: Calls,
     host: Arc<HostDoor>,
-    state: Mutex<State>,
+    state: Mutex<OrganizerState>,
     wake: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct OrganizerState {
     /// Whether any rule is enabled. Otherwise changes are ignored.
     is_active: bool,
     /// Whether the settings or the mode prevent rules from running.
@@ -104,7 +104,6 @@ impl Organizer {
         }
     }
 
-    /// Records a change of the vault at `now`.
     pub fn hear(&self, change: &VaultChange, now: i64) {
         let mut state = self.state();
         if !state.is_active {
@@ -440,7 +439,7 @@ impl Organizer {
         enabled::stop(context, rule.row.id, &reason)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OrganizerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

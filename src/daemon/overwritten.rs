@@ -49,7 +49,6 @@ impl NewNotes {
         }
     }
 
-    /// Whether a note is due.
     pub fn is_due(&self, now: Instant) -> bool {
         self.waiting().iter().any(|made| made.due <= now)
     }

@@ -56,7 +56,6 @@ impl Surroundings {
         Self { calls, host, news: Mutex::default() }
     }
 
-    /// Records a change of the vault.
     pub fn changed(&self, change: &VaultChange) {
         if change.entry != EntryKind::File {
             return;

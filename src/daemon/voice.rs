@@ -42,7 +42,6 @@ const TOLD: u32 = 100;
 /// The most answers of an earlier run that are shown at a start.
 const SHOWN: u32 = 1_000;
 
-/// The handler of voice messages.
 pub struct Voice {
     agent: Agent,
     conversations: Conversations,

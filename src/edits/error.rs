@@ -33,7 +33,6 @@ pub enum EditsError {
 }
 
 impl EditsError {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Cancelled => ErrorCode::Cancelled,
@@ -61,7 +60,6 @@ impl EditsError {
         }
     }
 
-    /// The details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         match self {
             Self::Cancelled => None,

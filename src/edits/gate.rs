@@ -13,7 +13,6 @@ use crate::vault::{Before, Catalogue, Kind, Vault, is_temp_path};
 
 /// Judges changes at the moment they are to be made, on their final paths.
 pub trait Gate: Send + Sync + fmt::Debug {
-    /// Judges a proposal.
     fn check(&self, proposal: &Proposal) -> Result<(), Refusal>;
 
     /// Called if the journal refused because of the limits of one turn; nothing has changed.
@@ -47,7 +46,6 @@ pub struct Whole<'a> {
     pub is_part: bool,
 }
 
-/// One proposed change.
 #[derive(Debug)]
 pub struct Proposed<'a> {
     pub effect: Effect,
@@ -66,7 +64,6 @@ impl Proposed<'_> {
         Some((old.as_deref().unwrap_or_default(), new))
     }
 
-    /// Whether it creates a file.
     pub fn is_new(&self) -> bool {
         matches!(&self.text, Some((None, _)))
     }

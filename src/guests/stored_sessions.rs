@@ -44,7 +44,6 @@ impl StoredSessions {
         Self { file: folder.join("sessions.json"), lock: Mutex::default() }
     }
 
-    /// The session of a conversation with this guest.
     pub fn find(&self, conversation: &str, guest: &Guest) -> Option<Session> {
         let session = self.read().remove(conversation)?;
         (session.guest == guest.name && session.command == guest.command).then_some(session)
@@ -67,7 +66,6 @@ impl StoredSessions {
         });
     }
 
-    /// Forgets the session of a conversation.
     pub fn forget(&self, conversation: &str) {
         self.change(|all| {
             all.remove(conversation);

@@ -15,7 +15,6 @@ use crate::llm::{
     TurnEvent, TurnRequest, TurnStream, Usage, Wire,
 };
 
-/// The guest of one turn.
 pub(super) struct GuestTurn(Arc<Inner>);
 
 struct Inner {

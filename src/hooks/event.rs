@@ -23,7 +23,6 @@ impl Event {
         Self { kind, tool: None, time, facts: Vec::new(), input: None }
     }
 
-    /// Adds the tool that is called.
     pub fn of_tool(mut self, tool: &str) -> Self {
         self.tool = Some(tool.to_owned());
         self

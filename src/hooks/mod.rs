@@ -47,17 +47,17 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// The hooks of one vault. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Hooks(Arc<Inner>);
+pub struct Hooks(Arc<HookQueue>);
 
 #[derive(Debug)]
-struct Inner {
-    shared: Arc<Shared>,
+struct HookQueue {
+    shared: Arc<SharedHooks>,
     queue: Queue,
 }
 
 /// State shared with the queue's thread.
 #[derive(Debug)]
-struct Shared {
+struct SharedHooks {
     settings: ArcSwap<Settings>,
     /// Canonical.
     vault: PathBuf,
@@ -67,7 +67,6 @@ struct Shared {
     failures: Mutex<BTreeMap<String, String>>,
 }
 
-/// A hook's refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub hook: String,
@@ -81,13 +80,13 @@ impl Hooks {
     /// The hooks of the vault at `vault`, a canonical path; they run in `place`, which is made when
     /// needed.
     pub fn new(settings: Settings, vault: PathBuf, place: PathBuf) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedHooks {
             settings: ArcSwap::from_pointee(settings),
             vault,
             place,
             failures: Mutex::default(),
         });
-        Self(Arc::new(Inner { queue: Queue::new(Arc::clone(&shared)), shared }))
+        Self(Arc::new(HookQueue { queue: Queue::new(Arc::clone(&shared)), shared }))
     }
 
     /// Replaces the settings, from the next event on.
@@ -162,14 +161,14 @@ impl Hooks {
     }
 }
 
-impl Drop for Inner {
+impl Drop for HookQueue {
     fn drop(&mut self) {
         // Bounded, since each hook has a time limit.
         self.queue.end(None);
     }
 }
 
-impl Shared {
+impl SharedHooks {
     fn failures(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,7 +23,6 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// The environment variable that marks the processes of one run.
 const MARK: &str = "STEWARD_HOOK_RUN";
 
-/// A program to be run.
 #[derive(Debug)]
 pub struct Program {
     /// Without pipes, which [`Self::run`] sets.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Event, Shared};
+use super::{Event, SharedHooks};
 
 /// The queue's length; beyond it new events are dropped and that is logged.
 const MAX_WAITING: usize = 1_000;
@@ -15,12 +15,12 @@ const KILL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct Queue {
-    shared: Arc<Shared>,
-    state: Arc<(Mutex<State>, Condvar)>,
+    shared: Arc<SharedHooks>,
+    state: Arc<(Mutex<QueueState>, Condvar)>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     waiting: VecDeque<Event>,
     /// Whether an event is being delivered.
     busy: bool,
@@ -31,7 +31,7 @@ struct State {
 }
 
 impl Queue {
-    pub fn new(shared: Arc<Shared>) -> Self {
+    pub fn new(shared: Arc<SharedHooks>) -> Self {
         Self { shared, state: Arc::default() }
     }
 
@@ -100,10 +100,10 @@ impl Queue {
     }
 }
 
-fn work(shared: &Shared, state: &(Mutex<State>, Condvar)) {
+fn work(shared: &SharedHooks, state: &(Mutex<QueueState>, Condvar)) {
     loop {
         let event = {
-            let idle = |state: &mut State| state.waiting.is_empty() && !state.ended;
+            let idle = |state: &mut QueueState| state.waiting.is_empty() && !state.ended;
             let held = state.1.wait_while(lock(&state.0), idle);
             let mut held = held.unwrap_or_else(PoisonError::into_inner);
             let Some(event) = held.waiting.pop_front() else { return };
@@ -123,6 +123,6 @@ fn work(shared: &Shared, state: &(Mutex<State>, Condvar)) {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<QueueState>) -> MutexGuard<'_, QueueState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

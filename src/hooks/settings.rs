@@ -64,23 +64,16 @@ pub enum Kind {
     AfterStep,
 }
 
-impl Kind {
-    /// As in the settings file.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::BeforeToolCall => "before_tool_call",
-            Self::BeforeChange => "before_change",
-            Self::ChangeApplied => "change_applied",
-            Self::AfterToolCall => "after_tool_call",
-            Self::MessageReceived => "message_received",
-            Self::TurnEnded => "turn_ended",
-            Self::ConversationStarted => "conversation_started",
-            Self::ConversationEnded => "conversation_ended",
-            Self::BeforeStep => "before_step",
-            Self::AfterStep => "after_step",
-        }
-    }
+// As in the settings file.
+words!(pub Kind::word {
+    BeforeToolCall => "before_tool_call", BeforeChange => "before_change",
+    ChangeApplied => "change_applied", AfterToolCall => "after_tool_call",
+    MessageReceived => "message_received", TurnEnded => "turn_ended",
+    ConversationStarted => "conversation_started", ConversationEnded => "conversation_ended",
+    BeforeStep => "before_step", AfterStep => "after_step",
+});
 
+impl Kind {
     /// Whether a hook can refuse.
     pub fn may_refuse(self) -> bool {
         matches!(

@@ -53,7 +53,6 @@ pub(super) trait RecordTable: Default + Send + Sync {
     fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Self::Record)>;
     /// Stores or replaces a record.
     fn put(&mut self, path: VaultPath, read: Self::Read);
-    /// Removes a record.
     fn remove(&mut self, path: &VaultPath);
     /// The files that must be read again whatever their stamp.
     fn unsure(&self) -> impl Iterator<Item = &VaultPath>;

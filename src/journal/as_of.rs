@@ -554,7 +554,6 @@ fn joined(above: &VaultPath, rest: &str) -> VaultPath {
     above.join_all(rest).expect("what is left of a path is made of names")
 }
 
-/// Nanoseconds as milliseconds.
 fn milliseconds(nanoseconds: i64) -> i64 {
     nanoseconds.div_euclid(1_000_000)
 }

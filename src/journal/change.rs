@@ -16,7 +16,6 @@ pub struct ChangeSet {
     pub changes: Vec<Change>,
 }
 
-/// One change of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Gives a file new content; makes missing folders.
@@ -67,7 +66,6 @@ impl std::fmt::Display for ChangeSetId {
     }
 }
 
-/// A change set that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     pub change_set: ChangeSetId,
@@ -75,7 +73,6 @@ pub struct Applied {
     pub outcomes: Vec<Outcome>,
 }
 
-/// The outcome of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Written(Saved),

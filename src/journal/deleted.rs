@@ -17,7 +17,7 @@ use crate::note::path::VaultPath;
 use crate::vault::{Kind, TrashEntry, Trashed};
 
 /// Where a deleted file or folder is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrashPlace {
     /// In the vault's `.trash/`.
     Local,
@@ -28,17 +28,9 @@ pub enum TrashPlace {
     Text,
 }
 
-impl TrashPlace {
-    /// The stable word: `local`, `system`, `kept`, `text`.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::System => "system",
-            Self::Kept => "kept",
-            Self::Text => "text",
-        }
-    }
-}
+words!(pub TrashPlace::word {
+    Local => "local", System => "system", Kept => "kept", Text => "text",
+});
 
 /// A deleted file or folder that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +52,6 @@ pub struct TrashItem {
     pub change: Option<ChangeId>,
 }
 
-/// A restored file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The change set of the restoration, which can be undone.

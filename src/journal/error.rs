@@ -37,7 +37,6 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Change(error) => error.code(),
@@ -172,7 +171,6 @@ impl UndoError {
         self
     }
 
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown(_)

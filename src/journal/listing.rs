@@ -38,7 +38,6 @@ pub enum SetKind {
     Restore,
 }
 
-/// A change set with its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSet {
     pub id: ChangeSetId,
@@ -67,7 +66,6 @@ impl ListedSet {
     }
 }
 
-/// The action of one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     Created,
@@ -80,21 +78,10 @@ pub enum Action {
     FolderRemoved,
 }
 
-impl Action {
-    /// The stable word: `created`, `modified`, `folder_made`, `moved`, `deleted`, `restored`,
-    /// `folder_removed`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Modified => "modified",
-            Self::FolderMade => "folder_made",
-            Self::Moved => "moved",
-            Self::Deleted => "deleted",
-            Self::Restored => "restored",
-            Self::FolderRemoved => "folder_removed",
-        }
-    }
-}
+words!(pub Action::word {
+    Created => "created", Modified => "modified", FolderMade => "folder_made", Moved => "moved",
+    Deleted => "deleted", Restored => "restored", FolderRemoved => "folder_removed",
+});
 
 /// One change of a change set. A change that had to make folders first appears as several entries
 /// under one number, the folders first.

@@ -66,7 +66,7 @@ pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind, Texts};
-pub use preview::{PreviewAction, PreviewStep, Review, Text};
+pub use preview::{PreviewAction, PreviewStep, Review, TextSource};
 pub use recovery::Recovered;
 pub use retention::{Freed, StoredTexts, Verified};
 pub use settings::Settings;
@@ -79,9 +79,9 @@ use parts::Parts;
 
 /// The writer of a vault and its history. Clones share one journal.
 #[derive(Clone)]
-pub struct Journal(Arc<Inner>);
+pub struct Journal(Arc<SharedJournal>);
 
-struct Inner {
+struct SharedJournal {
     store: Store,
     executor: Executor,
 }
@@ -99,10 +99,9 @@ impl Journal {
     /// that a process that only reads does not wait for one.
     pub fn open(writer: Writer, store: Store, settings: Settings) -> Self {
         let executor = Executor::new(writer, &store, settings);
-        Self(Arc::new(Inner { store, executor }))
+        Self(Arc::new(SharedJournal { store, executor }))
     }
 
-    /// The store that this journal records in.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

@@ -9,7 +9,7 @@ use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Revision, Trashed, is_temp_path};
 
-/// Where the deleted file or folder of a step is.
+/// Finds the deleted file or folder of a step.
 pub(super) fn locate_trashed(
     parts: &Parts,
     step: &RecordedStep,

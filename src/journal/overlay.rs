@@ -64,7 +64,7 @@ enum PlannedContent {
 /// The files of a folder, by their paths below it.
 type Files = BTreeMap<String, Option<BlobHash>>;
 
-/// Where a path leads in the overlay.
+/// The result of looking up a path in the overlay.
 enum Lookup {
     Known(OverlayEntry),
     Disk(VaultPath),

@@ -92,7 +92,7 @@ impl<'a> TextBatch<'a> {
 /// the order of the set, and at last the folders that go if they are empty. Old texts are handed to `texts`.
 ///
 /// # Errors
-/// What prevents a change; nothing has changed.
+/// Plans the steps of a change, or returns what prevents it.
 pub(super) fn steps(
     parts: &Parts,
     set: &ChangeSet,

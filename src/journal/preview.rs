@@ -19,9 +19,9 @@ pub struct PreviewStep {
     pub from: Option<VaultPath>,
     pub folder: bool,
     /// The text that is replaced, if any.
-    pub old: Option<Text>,
+    pub old: Option<TextSource>,
     /// The new texts: for a file one, for a folder all files in it.
-    pub new: Vec<(VaultPath, Text)>,
+    pub new: Vec<(VaultPath, TextSource)>,
     /// Whether it only rewrites links that follow the other steps.
     pub follows: bool,
     /// Whether it restores a permanently deleted file.
@@ -41,15 +41,14 @@ pub enum PreviewAction {
     BringBack,
 }
 
-/// Where a text is.
 #[derive(Debug, Clone)]
-pub enum Text {
+pub enum TextSource {
     Here(Vec<u8>),
     Kept(BlobHash),
     Trashed(Trashed),
 }
 
-impl Text {
+impl TextSource {
     /// The bytes; `None` if they cannot be read.
     pub fn load(&self, journal: &Journal) -> Option<Vec<u8>> {
         match self {
@@ -97,8 +96,8 @@ fn preview_step(writer: &Writer, step: &Step, follows: bool) -> PreviewStep {
         Act::Folder { path } => plain(PreviewAction::Folder, path),
         Act::RemoveFolder { path } => plain(PreviewAction::RemoveFolder, path),
         Act::Write { path, old, content, .. } => PreviewStep {
-            old: old.as_ref().map(|old| Text::Kept(old.text)),
-            new: vec![(path.clone(), Text::Here(content.clone()))],
+            old: old.as_ref().map(|old| TextSource::Kept(old.text)),
+            new: vec![(path.clone(), TextSource::Here(content.clone()))],
             ..plain(PreviewAction::Write, path)
         },
         Act::Move { from, to, identity, .. } => PreviewStep {
@@ -124,21 +123,21 @@ fn brought_back(
     to: &VaultPath,
     kind: Kind,
     text: Option<BlobHash>,
-) -> Vec<(VaultPath, Text)> {
+) -> Vec<(VaultPath, TextSource)> {
     match kind {
         Kind::Folder => {
             let Some(files) = writer.files_in_trashed(from) else {
                 // The reviewer judges what it means that the folder cannot be read.
-                return vec![(to.clone(), Text::Trashed(from.clone()))];
+                return vec![(to.clone(), TextSource::Trashed(from.clone()))];
             };
             let file = |file: VaultPath| {
                 let path = file.components().try_fold(to.clone(), |at, name| at.join(name))?;
-                Some((path, Text::Trashed(from.below(file.as_str())?)))
+                Some((path, TextSource::Trashed(from.below(file.as_str())?)))
             };
             files.into_iter().filter_map(file).collect()
         }
         Kind::File => {
-            let text = text.map_or_else(|| Text::Trashed(from.clone()), Text::Kept);
+            let text = text.map_or_else(|| TextSource::Trashed(from.clone()), TextSource::Kept);
             vec![(to.clone(), text)]
         }
         Kind::Link | Kind::Other => Vec::new(),

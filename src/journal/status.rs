@@ -188,7 +188,7 @@ impl Later {
         }
     }
 
-    /// Where this path is; `None` if a later step removes or overwrites it.
+    /// The current path of the file; `None` if a later step removes or overwrites it.
     fn now_at(&self, path: &VaultPath) -> Option<VaultPath> {
         self.of(path).here
     }

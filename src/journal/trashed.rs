@@ -8,7 +8,7 @@ use crate::note::path::VaultPath;
 use crate::store::BlobHash;
 use crate::vault::{Kind, Meta, Trashed};
 
-/// Where a deleted file or folder is, if it is still in a trash and unchanged.
+/// Finds a deleted file or folder that is still in a trash and unchanged.
 pub(super) fn find_deleted(
     parts: &Parts,
     step: &RecordedStep,

@@ -21,7 +21,6 @@ use crate::note::path::VaultPath;
 use crate::store::StoreError;
 use crate::store::journal::{Changes, StepRow};
 
-/// A completed undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// The change set of the undo, which can itself be undone. Its outcomes are those of its own

@@ -9,13 +9,13 @@ use super::error::ErrorKind;
 /// its success closes the breaker.
 #[derive(Debug)]
 pub struct Breaker {
-    state: Mutex<State>,
+    state: Mutex<BreakerState>,
     failures: u32,
     pause: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum BreakerState {
     Closed { failures: u32 },
     Open { until: Duration },
 }
@@ -23,46 +23,47 @@ enum State {
 impl Breaker {
     /// Opens for `pause` after `failures` failed turns in a row.
     pub fn new(failures: u32, pause: Duration) -> Self {
-        Self { state: Mutex::new(State::Closed { failures: 0 }), failures, pause }
+        Self { state: Mutex::new(BreakerState::Closed { failures: 0 }), failures, pause }
     }
 
     /// Whether to ask other providers first at time `now`.
     pub fn is_open(&self, now: Duration) -> bool {
-        matches!(*self.lock(), State::Open { until } if now < until)
+        matches!(*self.lock(), BreakerState::Open { until } if now < until)
     }
 
     /// Records that a turn goes to this provider. After the pause, that turn is the trial, and the
     /// breaker stays open for others.
     pub fn tried(&self, now: Duration) {
         let mut state = self.lock();
-        if let State::Open { until } = &mut *state
+        if let BreakerState::Open { until } = &mut *state
             && *until <= now
         {
             *until = now + self.pause;
         }
     }
 
-    /// Records a successful turn.
     pub fn succeeded(&self) {
-        *self.lock() = State::Closed { failures: 0 };
+        *self.lock() = BreakerState::Closed { failures: 0 };
     }
 
     /// Records a turn that failed after all its retries.
     pub fn failed(&self, kind: ErrorKind, now: Duration) {
         use ErrorKind as K;
         let mut state = self.lock();
-        let open = State::Open { until: now + self.pause };
+        let open = BreakerState::Open { until: now + self.pause };
         *state = match (kind, *state) {
             // The request is at fault, not the provider.
             (K::InvalidRequest | K::ContextLength | K::Refused | K::TooLarge, state) => state,
             // Retrying at the next turn would not help.
-            (K::Auth | K::Billing | K::NotFound, _) | (_, State::Open { .. }) => open,
-            (_, State::Closed { failures }) if failures + 1 >= self.failures => open,
-            (_, State::Closed { failures }) => State::Closed { failures: failures + 1 },
+            (K::Auth | K::Billing | K::NotFound, _) | (_, BreakerState::Open { .. }) => open,
+            (_, BreakerState::Closed { failures }) if failures + 1 >= self.failures => open,
+            (_, BreakerState::Closed { failures }) => {
+                BreakerState::Closed { failures: failures + 1 }
+            }
         };
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

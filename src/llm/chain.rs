@@ -63,11 +63,7 @@ struct Link {
     breaker: Breaker,
 }
 
-impl std::fmt::Debug for Chain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Chain").field(&self.id).finish()
-    }
-}
+debug_only!(Chain, id);
 
 impl Chain {
     /// `providers` holds at least one model.

@@ -18,7 +18,6 @@ pub trait Clock: Send + Sync + fmt::Debug {
     fn spread(&self) -> f64;
 }
 
-/// The system's clock.
 #[derive(Debug)]
 pub struct SystemClock(Instant);
 

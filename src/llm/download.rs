@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// What a server that gives this answer makes of a download of at most ten bytes, and how far it said to be.
+    /// Downloads at most ten bytes from a server that gives this answer; also returns the reported progress.
     async fn downloaded(answer: &'static str) -> (Result<Vec<u8>, String>, u64) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}/model", listener.local_addr().expect("an address"));

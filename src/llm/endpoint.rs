@@ -1,7 +1,6 @@
 //! One model at one address, over HTTP.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,9 +36,9 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// One model at one address. Clones share connections.
 #[derive(Debug, Clone)]
-pub struct Endpoint(Arc<Inner>);
+pub struct Endpoint(Arc<SharedEndpoint>);
 
-struct Inner {
+struct SharedEndpoint {
     id: String,
     target: Target,
     address: Address,
@@ -49,11 +48,7 @@ struct Inner {
     http: Arc<Http>,
 }
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("id", &self.id).field("target", &self.target).finish()
-    }
-}
+debug_only!(SharedEndpoint, id, target);
 
 /// The connection pool that endpoints share.
 #[derive(Debug, Clone)]
@@ -115,7 +110,7 @@ impl Endpoint {
             endpoint: service.address.as_str().to_owned(),
             model: model.to_owned(),
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedEndpoint {
             id: format!("{}/{model}", service.name),
             target: Target { origin, facts },
             address: service.address.clone(),
@@ -159,7 +154,7 @@ impl Provider for Endpoint {
 
 /// A turn in progress. Dropping it closes the connection.
 struct EndpointStream {
-    inner: Arc<Inner>,
+    inner: Arc<SharedEndpoint>,
     phase: Phase,
     ready: VecDeque<Result<Item, LlmError>>,
 }
@@ -261,7 +256,7 @@ fn drain(mut response: Response) {
     tokio::spawn(timeout(DRAIN, async move { while let Ok(Some(_)) = response.chunk().await {} }));
 }
 
-impl Inner {
+impl SharedEndpoint {
     fn with_provider(&self, mut error: LlmError) -> LlmError {
         self.id.clone_into(&mut error.provider);
         error.redact(self.key.as_ref().map_or("", Key::reveal))

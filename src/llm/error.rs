@@ -35,26 +35,17 @@ pub enum ErrorKind {
     TooLarge,
 }
 
-impl ErrorKind {
-    /// A description for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Auth => "the key was refused",
-            Self::Billing => "there is no credit, or a spending limit is reached",
-            Self::RateLimit => "too many requests for now",
-            Self::Overloaded => "the model's server is overloaded or broken",
-            Self::Network => "the connection failed",
-            Self::Timeout => "nothing came for too long",
-            Self::InvalidRequest => "the request was not accepted",
-            Self::ContextLength => "the conversation is longer than the model can read",
-            Self::NotFound => "there is no such model or address",
-            Self::Refused => "the vendor declined to answer this",
-            Self::Truncated => "the answer broke off",
-            Self::Protocol => "the answer could not be understood",
-            Self::TooLarge => "the answer is larger than allowed",
-        }
-    }
-}
+words!(pub ErrorKind::words {
+    Auth => "the key was refused", Billing => "there is no credit, or a spending limit is reached",
+    RateLimit => "too many requests for now",
+    Overloaded => "the model's server is overloaded or broken", Network => "the connection failed",
+    Timeout => "nothing came for too long", InvalidRequest => "the request was not accepted",
+    ContextLength => "the conversation is longer than the model can read",
+    NotFound => "there is no such model or address",
+    Refused => "the vendor declined to answer this", Truncated => "the answer broke off",
+    Protocol => "the answer could not be understood",
+    TooLarge => "the answer is larger than allowed",
+});
 
 /// A failed request. Contains no key: it is removed from the vendor's text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -121,7 +112,6 @@ impl LlmError {
         self.retry_same() || matches!(self.kind, Auth | Billing | NotFound | ContextLength)
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let provider = self.provider.split('/').next().unwrap_or_default();
         Some(match self.kind {

@@ -14,7 +14,6 @@ use super::delay;
 use super::error::{ErrorKind, LlmError};
 use super::message::Wire;
 
-/// Why an address is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
     /// Not `http://…` or `https://…`.
@@ -37,7 +36,6 @@ pub struct Address {
 }
 
 impl Address {
-    /// Parses and checks an address.
     pub fn new(text: &str) -> Result<Self, BadAddress> {
         let url = Url::parse(text.trim()).map_err(|_| BadAddress::NoUrl)?;
         let host = url.host_str().ok_or(BadAddress::NoUrl)?;
@@ -62,12 +60,10 @@ impl Address {
         Ok(Self { text, is_local, is_encrypted })
     }
 
-    /// The URL as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The TCP port to connect to.
     pub fn port(&self) -> Option<u16> {
         Url::parse(&self.text).ok()?.port_or_known_default()
     }
@@ -132,7 +128,7 @@ pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
     LlmError::new(kind, connection_words(error))
 }
 
-/// What is wrong with a connection, with its causes and without the URL.
+/// Describes a connection error with its causes and without the URL.
 pub fn connection_words(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut said = error.to_string();

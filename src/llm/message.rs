@@ -129,7 +129,6 @@ impl Block {
         Self { kind: BlockKind::Text { text: text.into() }, native: None }
     }
 
-    /// The tool call, if the block is one.
     pub fn call(&self) -> Option<&ToolCall> {
         match &self.kind {
             BlockKind::ToolCall(call) => Some(call),

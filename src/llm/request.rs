@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::message::Message;
 use super::tape::Tap;
 
-/// One request.
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
     /// The system prompt. Fixed for a conversation: changing it invalidates earlier thinking.

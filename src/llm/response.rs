@@ -10,7 +10,6 @@ use super::wire::{self, Decoder};
 /// the size of its content. OpenAI sends about 270 bytes for each word.
 const AROUND: usize = 64;
 
-/// Decodes one response.
 pub struct ResponseDecoder {
     sse: SseDecoder,
     decoder: Box<dyn Decoder>,

@@ -96,7 +96,6 @@ impl Default for Settings {
     }
 }
 
-/// Time and size limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub connect: Duration,
@@ -109,7 +108,6 @@ pub struct Limits {
 }
 
 impl Settings {
-    /// The limits of one request.
     pub fn limits(&self) -> Limits {
         let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
         Limits {

@@ -97,7 +97,6 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { name, known } => format!(
@@ -112,12 +111,10 @@ impl SetupError {
     }
 }
 
-/// The names of the built-in providers.
 pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|provider| provider.name)
 }
 
-/// The error for the unknown provider `name`.
 pub fn unknown(settings: &Settings, name: &str) -> SetupError {
     let mut known: Vec<String> = built_in().map(str::to_owned).collect();
     let own = settings.providers.keys().filter(|own| !known.contains(own)).cloned();
@@ -135,7 +132,6 @@ pub fn faults(settings: &Settings) -> Vec<(&str, SetupError)> {
     settings.chain.iter().filter_map(|one| Some((one.as_str(), fault(one)?))).collect()
 }
 
-/// Resolves the configuration of the provider `name`.
 pub fn provider(settings: &Settings, name: &str) -> Result<ProviderConfig, SetupError> {
     let own = settings.providers.get(name).cloned();
     let built_in = BUILT_IN.iter().find(|provider| provider.name == name);

@@ -3,7 +3,6 @@
 //! Follows the standard, with two exceptions: `finish` also returns a last event without its blank
 //! line, because some servers omit it, and invalid UTF-8 becomes U+FFFD.
 
-/// A server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
     /// The event's name, or empty.

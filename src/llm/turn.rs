@@ -115,7 +115,6 @@ pub struct Turn {
     pub request_id: Option<String>,
 }
 
-/// An item of a [`TurnStream`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Event(TurnEvent),

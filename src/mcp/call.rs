@@ -14,7 +14,6 @@ use super::lookup::{self, Lookup};
 use crate::protocol::envelope::{self, RequestId};
 use crate::tools::{Answer, Definition, Facts, Image, Tier, ToolError};
 
-/// A call of a tool or lookup by a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub id: RequestId,
@@ -59,14 +58,13 @@ impl Call {
         era: Era,
         client: Option<String>,
         method: &str,
-        (lookup, arguments): lookup::Asked,
+        (lookup, arguments): lookup::LookupCall,
     ) -> Self {
         let (tool, what) = (method.to_owned(), What::Lookup(lookup));
         let (can_ask, reply) = (false, None);
         Self { id, era, client, tool, arguments, can_ask, reply, what, progress: None }
     }
 
-    /// Whether the client wants progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.progress.is_some()
     }

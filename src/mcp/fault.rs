@@ -12,7 +12,6 @@ pub const INVALID_PARAMS: i32 = -32602;
 /// The headers of a request contradict its body.
 pub const HEADER_MISMATCH: i32 = -32020;
 
-/// An unsupported version.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// Unknown resource in the legacy era.
@@ -24,12 +23,10 @@ pub const FORBIDDEN: i32 = -32003;
 /// Too many requests; the client may retry.
 pub const BUSY: i32 = -32001;
 
-/// An internal error.
 pub const INTERNAL: i32 = -32603;
 
 const UNKNOWN_METHOD: i32 = -32601;
 
-/// An error of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     code: i32,
@@ -38,17 +35,14 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Creates an error with this code.
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Invalid params.
     pub fn params(message: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, message)
     }
 
-    /// Unknown method.
     pub fn unknown_method(method: &str) -> Self {
         ErrorObject::unknown_method(method).into()
     }
@@ -59,7 +53,6 @@ impl Fault {
         self
     }
 
-    /// The HTTP status of the error.
     pub fn status(&self, era: Era) -> u16 {
         match (era, self.code) {
             (Era::Legacy, _) => 200,

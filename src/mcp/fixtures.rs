@@ -90,7 +90,6 @@ pub(super) fn path(address: &str) -> Option<String> {
     (are_offered() && address.starts_with(SCHEME)).then(|| address.to_owned())
 }
 
-/// The fixture that this request is for.
 pub(super) fn find(
     id: &RequestId,
     era: Era,
@@ -119,7 +118,6 @@ pub(super) fn find(
 }
 
 impl Fixture {
-    /// Its answer.
     pub fn answer(&self, states: &dyn States) -> Answered {
         match self.outcome(states) {
             Ok(Outcome::Whole(mut result)) => {
@@ -137,7 +135,7 @@ impl Fixture {
         }
     }
 
-    /// That it is at work, for the time `step` of three, from 0.
+    /// The progress notification number `step` of three, from 0.
     pub fn progress(&self, step: u32) -> String {
         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {
             "progressToken": self.progress, "progress": 50 * step, "total": 100,

@@ -8,7 +8,6 @@ const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 /// The cache time of lists in milliseconds.
 pub const A_WHILE: u32 = 60_000;
 
-/// The server's identity.
 pub fn server() -> Value {
     json!({ "name": "vault-steward", "title": "Vault Steward", "version": env!("CARGO_PKG_VERSION") })
 }

@@ -9,7 +9,6 @@ use crate::tools::{Definition, Registry, Tier};
 /// The most characters that a client may show to its model unshortened, for tools with long answers.
 const LONG_ANSWER: u32 = 120_000;
 
-/// The annotations of a tool.
 pub fn annotations(tool: &Definition) -> ToolAnnotations {
     ToolAnnotations {
         title: tool.title.clone(),

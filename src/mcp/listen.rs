@@ -19,7 +19,6 @@ pub const MOST: usize = 100;
 /// The `_meta` key of the request to which a message belongs.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The subscription of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listen {
     id: RequestId,
@@ -133,7 +132,6 @@ impl Listen {
         told
     }
 
-    /// The message of a notification.
     pub fn tell(&self, told: &Told) -> String {
         match told {
             Told::Tools => self.notification("notifications/tools/list_changed", json!({})),

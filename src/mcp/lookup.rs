@@ -21,14 +21,14 @@ pub(super) enum Lookup {
     Completion,
 }
 
-pub(super) type Asked = (Lookup, Map<String, Value>);
+pub(super) type LookupCall = (Lookup, Map<String, Value>);
 
 /// The lookup of a request with its arguments; `None` for other requests.
 pub(super) fn of(
     method: &str,
     params: &Map<String, Value>,
     era: Era,
-) -> Option<Result<Asked, Fault>> {
+) -> Option<Result<LookupCall, Fault>> {
     Some(match method {
         "resources/list" => cursor(params).map(|arguments| (Lookup::Resources, arguments)),
         "resources/read" => resource(params, era),
@@ -62,7 +62,7 @@ fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Fault
     text.ok_or_else(|| Fault::params(format!("`{name}` must be a text")))
 }
 
-fn resource(params: &Map<String, Value>, era: Era) -> Result<Asked, Fault> {
+fn resource(params: &Map<String, Value>, era: Era) -> Result<LookupCall, Fault> {
     let uri = text(params, "uri")?;
     let path = uri::path(uri).ok_or_else(|| missing(uri, "it is no `vault:///` address", era))?;
     let arguments = Map::from_iter([("path".to_owned(), path.into())]);

@@ -44,7 +44,6 @@ pub fn relayed_meta() -> serde_json::Value {
     serde_json::json!({ VERSION: MODERN[0], CAPABILITIES: {} })
 }
 
-/// The era of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// The client begins with `initialize`.

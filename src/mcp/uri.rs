@@ -6,7 +6,6 @@ const PREFIX: &str = "vault:///";
 /// The URI template for clients that build URIs; the path is not encoded.
 pub const TEMPLATE: &str = "vault:///{+path}";
 
-/// The URI of a file.
 pub fn of(path: &str) -> String {
     let mut uri = String::with_capacity(PREFIX.len() + path.len() + 16);
     uri.push_str(PREFIX);

@@ -28,7 +28,6 @@ const MAX_FILE_SIDE: u32 = 32_768;
 /// Images are decoded one at a time, so that the memory for one is all that they take.
 static DECODING: Mutex<()> = Mutex::new(());
 
-/// The format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Png,
@@ -60,6 +59,12 @@ pub enum BadImage {
     Damaged(String),
 }
 
+words!(pub Format::name { Png => "PNG", Jpeg => "JPEG", Gif => "GIF", WebP => "WebP" });
+
+words!(pub Format::mime {
+    Png => "image/png", Jpeg => "image/jpeg", Gif => "image/gif", WebP => "image/webp",
+});
+
 impl Format {
     /// The format by the first bytes of a file, whatever its name is.
     pub fn of(bytes: &[u8]) -> Option<Self> {
@@ -69,26 +74,6 @@ impl Format {
             [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::WebP),
             _ => None,
-        }
-    }
-
-    /// Its name, for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Png => "PNG",
-            Self::Jpeg => "JPEG",
-            Self::Gif => "GIF",
-            Self::WebP => "WebP",
-        }
-    }
-
-    /// The media type.
-    pub fn mime(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::WebP => "image/webp",
         }
     }
 

@@ -32,7 +32,6 @@ const MOST_FOUND: u32 = 100;
 /// The most characters of a title.
 const TITLE: usize = 200;
 
-/// The conversations of one vault, for the server.
 pub struct StoredConversations {
     conversations: Conversations,
     folder: String,
@@ -43,7 +42,6 @@ pub struct StoredConversations {
 }
 
 impl StoredConversations {
-    /// The conversations of the vault in this folder.
     pub fn new(conversations: Conversations, folder: String) -> Self {
         Self { conversations, folder, journal: None, agent: None }
     }
@@ -180,7 +178,6 @@ impl StoredConversations {
         })
     }
 
-    /// Ends a conversation.
     pub fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
             return Ok(EndResult { session_id: None, ended: false });
@@ -209,21 +206,19 @@ impl StoredConversations {
         Ok(ForkResult { session_id: id.to_string(), branch })
     }
 
-    /// Searches the text of conversations.
     pub fn search(
         &self,
         params: SearchConversationsParams,
     ) -> Result<SearchConversationsResult, ErrorObject> {
         let limit = params.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
         let found = self.conversations.search(&params.text, limit as usize).map_err(failed)?;
-        let one = |found: crate::agent::Found| FoundConversation {
+        let one = |found: crate::agent::ConversationMatch| FoundConversation {
             conversation: info(found.conversation),
             places: found.excerpts.into_iter().map(place).collect(),
         };
         Ok(SearchConversationsResult { found: found.into_iter().map(one).collect() })
     }
 
-    /// Deletes conversations permanently.
     pub fn delete(
         &self,
         params: DeleteConversationParams,
@@ -281,7 +276,6 @@ impl StoredConversations {
         Ok(RenameConversationResult { session_id: id.to_string(), title })
     }
 
-    /// The model usage.
     pub fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
         let id = params.session_id.as_deref().map(numbered).transpose()?;
         let rows = self.conversations.usage(params.days, id).map_err(failed)?;

@@ -64,7 +64,7 @@ impl Command {
     }
 }
 
-/// What a command works on.
+/// The services of a command.
 pub(super) struct Deciding<'a> {
     pub calls: &'a Calls,
     pub conversations: &'a Conversations,
@@ -79,7 +79,7 @@ impl Deciding<'_> {
     /// Carries a command out; returns what to tell the user, in Markdown.
     ///
     /// # Errors
-    /// Those of the methods of the same names.
+    /// Runs a command through the method of the same name.
     pub fn run(&self, command: Command) -> Result<String, ErrorObject> {
         match (command, self.plan()?) {
             (Command::Show, _) => self.show(),

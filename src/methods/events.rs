@@ -13,7 +13,6 @@ use crate::server::events::{Event, SessionTold};
 use crate::tools::News;
 use crate::vault::{ChangeKind, Kind, VaultChange};
 
-/// The event of a vault change.
 pub fn event(change: &VaultChange) -> Event {
     let (kind, from) = match &change.kind {
         ChangeKind::Created => (ChangedKind::Created, None),
@@ -33,7 +32,6 @@ pub fn event(change: &VaultChange) -> Event {
 /// Changes of a set that an event lists.
 const MAX_TOLD: usize = 100;
 
-/// The event of an applied change set.
 pub fn applied(set: &ListedSet) -> Event {
     Event::Applied(set_info(set))
 }
@@ -59,7 +57,6 @@ pub fn organized(news: &News) -> Option<Event> {
     })
 }
 
-/// A change set as clients see it.
 pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
     let change = |change: &ListedChange| ChangeInfo {
         id: change.id.to_string(),

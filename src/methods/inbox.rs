@@ -47,13 +47,11 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, 
     Ok(InboxListResult { messages: messages.map_err(failed)? })
 }
 
-/// Retries a message.
 pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New];
     moved(store, params.id, &only, InboxState::New, "")
 }
 
-/// Discards a message.
 pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
     let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
     moved(store, params.id, &only, InboxState::Done, "discarded by a person")

@@ -10,7 +10,6 @@ use crate::store::usage::Used;
 /// The most characters of one item.
 const SAID: usize = 100_000;
 
-/// A conversation as clients see it.
 pub fn info(one: Conversation) -> ConversationInfo {
     let (state, shown) = (one.state().word().to_owned(), one.shown().word().to_owned());
     let end = one.ended.as_ref();

@@ -99,7 +99,6 @@ use crate::server::table::Who::{Anyone, Person, Speaker};
 use crate::store::Store;
 use crate::workflows::Workflows;
 
-/// The services that the handlers use.
 pub struct Services {
     pub calls: Calls,
     pub talk: Arc<Talk>,

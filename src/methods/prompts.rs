@@ -56,7 +56,6 @@ pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsRe
     Ok(PromptsResult { examples: examples.collect(), folder, prompts })
 }
 
-/// Fills a prompt.
 pub fn get(
     calls: &Calls,
     params: &PromptGetParams,
@@ -86,7 +85,7 @@ fn fill(
     })
 }
 
-/// The message with one of the person's prompts, typed as `/name`, in the place of its name; unchanged where
+/// Replaces the name of one of the person's prompts, typed as `/name`, with its text; unchanged where
 /// it is none.
 pub(super) fn expand(
     calls: &Calls,

@@ -83,7 +83,7 @@ fn info(proposal: &Proposal) -> ProposalInfo {
     }
 }
 
-/// What is applied at once.
+/// A proposal, or hunks of one, applied as one change set.
 enum Step<'a> {
     Whole(&'a Proposal),
     Hunk { proposal: &'a Proposal, edit: Value, number: u64 },

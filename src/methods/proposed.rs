@@ -13,7 +13,7 @@ use crate::llm::{Message, ToolArgs, ToolCall};
 use crate::protocol::proposals::{ProposalPart, WaitingPlan};
 use crate::tools::{PlanChanges, Tool as _};
 
-/// What stands in the results of calls that only proposed, and of those that made a plan.
+/// The texts by which results of proposing calls, and of calls that made a plan, are found.
 pub(super) fn marks() -> [String; 2] {
     [r#""proposed":true"#.to_owned(), format!("\"{}\"", PlanChanges::NAME)]
 }

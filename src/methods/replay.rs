@@ -57,7 +57,6 @@ impl<'a> Replay<'a> {
         Self { root, limiting, names, ends }
     }
 
-    /// The updates that replay one item.
     pub fn updates(&self, item: &Item) -> Result<Vec<SessionUpdate>, MemoryError> {
         let entry = memory::entry(item)?;
         let mut updates = entry.map(|entry| self.of_entry(item, entry)).unwrap_or_default();
@@ -147,7 +146,7 @@ impl<'a> Replay<'a> {
                 updates.extend(calls.map(told));
                 updates
             }
-            // Said in place of the model.
+            // Stands in for the model's answer.
             Entry::Message { message: Message::Notice { text }, id: Some(id), .. } => {
                 vec![chunk(text, id)]
             }

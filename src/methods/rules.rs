@@ -56,7 +56,6 @@ pub fn enable(
     Ok(RulesEnableResult { rules: enabled.iter().map(info).collect() })
 }
 
-/// Disables a rule.
 pub fn disable(
     calls: &Calls,
     params: &RulesDisableParams,
@@ -66,7 +65,7 @@ pub fn disable(
     Ok(RulesDisableResult { rule: info(&disabled) })
 }
 
-/// What the rules of a plan mean, and which files they take and nearly take.
+/// Describes the rules of a plan, and the files that they match and nearly match.
 pub fn describe(
     calls: &Calls,
     params: &RulesDescribeParams,

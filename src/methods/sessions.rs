@@ -33,7 +33,6 @@ const MAX_CWD: usize = 4_096;
 /// The most servers that a notice names.
 const MAX_NAMED: usize = 5;
 
-/// The conversations of ACP clients.
 pub struct Sessions {
     agent: Agent,
     conversations: Conversations,
@@ -54,7 +53,6 @@ impl Sessions {
         Self { agent, conversations, calls, models, root: root.to_owned() }
     }
 
-    /// Calls the tools.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
@@ -125,7 +123,6 @@ impl Sessions {
         Ok(choices)
     }
 
-    /// Deletes a conversation permanently.
     pub fn delete(
         &self,
         params: &SessionDeleteParams,
@@ -177,7 +174,6 @@ impl Sessions {
         }
     }
 
-    /// Sets the mode of a conversation.
     pub fn set_mode(
         &self,
         params: &SetModeParams,
@@ -189,7 +185,6 @@ impl Sessions {
         Ok(SetModeResult {})
     }
 
-    /// Sets an option of a conversation.
     pub fn set_option(
         &self,
         params: &SetConfigOptionParams,

@@ -3,7 +3,7 @@
 use super::{Services, memory, policy, settings};
 use crate::config::{Config, folders, outside};
 use crate::index::knowledge::Summary;
-use crate::index::knowledge::minilm::State;
+use crate::index::knowledge::minilm::ModelState;
 use crate::note::path::VaultPath;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::{
@@ -56,9 +56,9 @@ fn knowledge(summary: Summary) -> KnowledgeState {
         better: summary.better.map(|better| BetterState {
             model: better.model.to_owned(),
             state: match better.state {
-                State::Ready => BetterModel::Ready,
-                State::Missing => BetterModel::Missing,
-                State::Damaged => BetterModel::Damaged,
+                ModelState::Ready => BetterModel::Ready,
+                ModelState::Missing => BetterModel::Missing,
+                ModelState::Damaged => BetterModel::Damaged,
             },
             read: better.read as u64,
             all: better.all as u64,

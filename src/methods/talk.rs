@@ -60,7 +60,6 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Serves this agent.
     pub fn new(
         agent: Agent,
         conversations: Conversations,
@@ -72,7 +71,6 @@ impl Talk {
         Self { agent, conversations, sessions, root: root.to_owned() }
     }
 
-    /// The agent.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -82,7 +80,6 @@ impl Talk {
         &self.sessions
     }
 
-    /// The conversations.
     pub fn conversations(&self) -> &Conversations {
         &self.conversations
     }

@@ -114,7 +114,6 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
     vec![SessionTold::Update(update)]
 }
 
-/// The update of a notice to the person.
 pub fn notice(severity: Severity, title: String, description: Option<String>) -> SessionUpdate {
     let severity = match severity {
         Severity::Info => "info",
@@ -138,7 +137,6 @@ pub fn user_message(
     }
 }
 
-/// The update that begins a call.
 pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
     let (arguments, given) = match &call.args {
         ToolArgs::Object(given) => (Value::Object(given.clone()), Some(given)),

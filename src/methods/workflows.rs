@@ -22,7 +22,7 @@ use crate::server::table::{Context, Later};
 use crate::store::StoreError;
 use crate::store::usage::Usage;
 use crate::store::workflows::{WorkflowRows, WorkflowRun};
-use crate::workflows::report::{Report, State, StepReport, Told};
+use crate::workflows::report::{Report, StepReport, StepState, Told};
 use crate::workflows::{self, Around, Models, Resume, Start, WorkflowError, Workflows};
 
 /// The default number of listed runs.
@@ -134,7 +134,6 @@ pub fn run(
     })
 }
 
-/// Resumes a run.
 pub fn resume(
     workflows: &Workflows,
     models: &ChosenModels,
@@ -225,7 +224,7 @@ fn event(told: &Told) -> Event {
         workflow: told.workflow.clone(),
         step: told.step.clone(),
         item: told.item.map(|item| item as u64),
-        state: told.ended.map_or("begun", State::word).to_owned(),
+        state: told.ended.map_or("begun", StepState::word).to_owned(),
         done: told.done as u64,
         total: told.total as u64,
     })

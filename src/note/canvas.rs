@@ -180,7 +180,6 @@ pub fn strings(text: &str) -> Option<Vec<Text>> {
     Some(strings)
 }
 
-/// Reads the links of a canvas.
 pub fn read(text: &str) -> Result<Canvas, CanvasError> {
     let mut links = Vec::new();
     for piece in pieces(text)? {

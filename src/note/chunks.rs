@@ -16,7 +16,6 @@ const SHORT: usize = 200;
 /// The most chunks of a note. The last one has the rest of the text.
 const MOST: usize = 2_000;
 
-/// A piece of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// The bytes of the text, on character boundaries. The heading's line is part of it.

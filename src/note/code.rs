@@ -71,79 +71,21 @@ pub enum ErrorCode {
     InvalidRule,
 }
 
-impl ErrorCode {
-    /// Every code, in the order of the reference.
-    pub const ALL: [Self; 31] = [
-        Self::NotFound,
-        Self::AmbiguousPath,
-        Self::ProtectedPath,
-        Self::OutsideVault,
-        Self::InvalidPath,
-        Self::InvalidInput,
-        Self::AlreadyExists,
-        Self::NotAFile,
-        Self::NotAFolder,
-        Self::TooLarge,
-        Self::BinaryFile,
-        Self::NoMatch,
-        Self::MultipleMatches,
-        Self::StaleRevision,
-        Self::PatchFailed,
-        Self::InvalidPattern,
-        Self::InvalidExpression,
-        Self::PermissionDenied,
-        Self::StorageFull,
-        Self::IoError,
-        Self::Denied,
-        Self::ApprovalNeeded,
-        Self::ApprovalPending,
-        Self::RateLimited,
-        Self::Cancelled,
-        Self::Timeout,
-        Self::HostUnavailable,
-        Self::StalePlan,
-        Self::WrongState,
-        Self::TooMany,
-        Self::InvalidRule,
-    ];
-
-    /// The code on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "not_found",
-            Self::AmbiguousPath => "ambiguous_path",
-            Self::ProtectedPath => "protected_path",
-            Self::OutsideVault => "outside_vault",
-            Self::InvalidPath => "invalid_path",
-            Self::InvalidInput => "invalid_input",
-            Self::AlreadyExists => "already_exists",
-            Self::NotAFile => "not_a_file",
-            Self::NotAFolder => "not_a_folder",
-            Self::TooLarge => "too_large",
-            Self::BinaryFile => "binary_file",
-            Self::NoMatch => "no_match",
-            Self::MultipleMatches => "multiple_matches",
-            Self::StaleRevision => "stale_revision",
-            Self::PatchFailed => "patch_failed",
-            Self::InvalidPattern => "invalid_pattern",
-            Self::InvalidExpression => "invalid_expression",
-            Self::PermissionDenied => "permission_denied",
-            Self::StorageFull => "storage_full",
-            Self::IoError => "io_error",
-            Self::Denied => "denied",
-            Self::ApprovalNeeded => "approval_needed",
-            Self::ApprovalPending => "approval_pending",
-            Self::RateLimited => "rate_limited",
-            Self::Cancelled => "cancelled",
-            Self::Timeout => "timeout",
-            Self::HostUnavailable => "host_unavailable",
-            Self::StalePlan => "stale_plan",
-            Self::WrongState => "wrong_state",
-            Self::TooMany => "too_many",
-            Self::InvalidRule => "invalid_rule",
-        }
-    }
-}
+// The codes on the wire, in the order of the reference.
+words!(pub ErrorCode::as_str, ALL {
+    NotFound => "not_found", AmbiguousPath => "ambiguous_path", ProtectedPath => "protected_path",
+    OutsideVault => "outside_vault", InvalidPath => "invalid_path",
+    InvalidInput => "invalid_input", AlreadyExists => "already_exists", NotAFile => "not_a_file",
+    NotAFolder => "not_a_folder", TooLarge => "too_large", BinaryFile => "binary_file",
+    NoMatch => "no_match", MultipleMatches => "multiple_matches",
+    StaleRevision => "stale_revision", PatchFailed => "patch_failed",
+    InvalidPattern => "invalid_pattern", InvalidExpression => "invalid_expression",
+    PermissionDenied => "permission_denied", StorageFull => "storage_full", IoError => "io_error",
+    Denied => "denied", ApprovalNeeded => "approval_needed", ApprovalPending => "approval_pending",
+    RateLimited => "rate_limited", Cancelled => "cancelled", Timeout => "timeout",
+    HostUnavailable => "host_unavailable", StalePlan => "stale_plan", WrongState => "wrong_state",
+    TooMany => "too_many", InvalidRule => "invalid_rule",
+});
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,7 +36,7 @@ pub fn unified(old: &[u8], new: &[u8], path: &str) -> String {
 
 /// A page of a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct DiffPart {
     /// The text of the page, with the file headers on the first page.
     pub text: String,
     /// The number of lines after this page.
@@ -51,7 +51,7 @@ pub struct Part {
     pub removed: usize,
 }
 
-impl Part {
+impl DiffPart {
     /// The page, with a last line that says how many lines follow.
     pub fn into_text(self) -> String {
         let mut text = self.text;
@@ -66,16 +66,19 @@ impl Part {
 
 /// The diff between a file's old and new bytes from line `first` (0-based) on, as many lines as
 /// [`unified`] shows, and at least one. Long lines are cut unless `whole` is set.
-pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Part {
+pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> DiffPart {
     if old == new {
-        return Part::default();
+        return DiffPart::default();
     }
     let (Ok(old), Ok(new)) = (std::str::from_utf8(old), std::str::from_utf8(new)) else {
         let text = format!("Binary files a/{path} and b/{path} differ\n");
-        return Part { text: if first == 0 { text } else { String::new() }, ..Part::default() };
+        return DiffPart {
+            text: if first == 0 { text } else { String::new() },
+            ..DiffPart::default()
+        };
     };
     let file = FilePatch { path: path.to_owned(), action: Action::Modify, hunks: Vec::new() };
-    let mut part = Part::default();
+    let mut part = DiffPart::default();
     let (mut shown, mut at) = (0, 0);
     if first == 0 {
         part.text = file.to_string();

@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `[[…]]`
@@ -20,17 +19,12 @@ pub enum LinkKind {
     Image,
 }
 
-impl LinkKind {
-    /// The name of the syntax, for messages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Wikilink => "wikilink",
-            Self::Embed => "embed",
-            Self::Markdown => "Markdown link",
-            Self::Image => "Markdown image",
-        }
-    }
+words!(pub LinkKind::word {
+    Wikilink => "wikilink", Embed => "embed", Markdown => "Markdown link",
+    Image => "Markdown image",
+});
 
+impl LinkKind {
     /// Whether it is one of Obsidian's double-bracket forms.
     pub fn is_wiki(self) -> bool {
         matches!(self, Self::Wikilink | Self::Embed)

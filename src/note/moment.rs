@@ -6,7 +6,6 @@
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, Offset, Timelike};
 
-/// A formatted date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Formatted {
     pub text: String,
@@ -25,7 +24,6 @@ const TOKENS: [&str; 79] = [
     "ll", "l", "NNNNN", "NNNN", "NNN", "NN", "N",
 ];
 
-/// Formats `time` as `format` says.
 pub fn format(time: &DateTime<FixedOffset>, format: &str) -> Formatted {
     let mut formatted = Formatted { text: String::new(), unknown: Vec::new() };
     write(time, format, &mut formatted);

@@ -22,7 +22,7 @@ pub const MAX_DEPTH: usize = 64;
 /// room `vault` decides on protection, symbolic links and existence.
 ///
 /// Cloning increments a reference count.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VaultPath(Arc<str>);
 
 /// Why a text is not a path in the vault.
@@ -128,7 +128,6 @@ impl VaultPath {
         (path.is_empty() || path.split('/').all(sound)).then(|| Self(Arc::from(path)))
     }
 
-    /// Borrows the path.
     pub fn borrowed(&self) -> PathRef<'_> {
         PathRef::from(self)
     }
@@ -242,12 +241,6 @@ impl fmt::Display for VaultPath {
     }
 }
 
-impl fmt::Debug for VaultPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VaultPath({:?})", &*self.0)
-    }
-}
-
 impl Borrow<str> for VaultPath {
     fn borrow(&self) -> &str {
         &self.0
@@ -264,7 +257,7 @@ impl AsRef<str> for VaultPath {
 ///
 /// Invariant: as for [`VaultPath`]; created only from one, or by the catalogue from the text of
 /// one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathRef<'a>(&'a str);
 
 impl<'a> PathRef<'a> {
@@ -384,12 +377,6 @@ impl fmt::Display for PathRef<'_> {
             return f.write_str(self.0);
         }
         self.0.chars().flat_map(show).try_for_each(|c| fmt::Write::write_char(f, c))
-    }
-}
-
-impl fmt::Debug for PathRef<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PathRef({:?})", self.0)
     }
 }
 

@@ -11,7 +11,6 @@ const MAX_NAME: usize = 60;
 /// be a stranger's, and the message is the person's own.
 const SELECTION: &str = "the selected text";
 
-/// A note as a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     pub description: Option<String>,
@@ -59,7 +58,6 @@ pub fn name_of(note: &str) -> String {
 }
 
 impl Prompt {
-    /// Parses the text of a note.
     pub fn parse(text: &str) -> Self {
         let found = frontmatter::find(text, 0);
         let property = |name: &str| {
@@ -80,7 +78,7 @@ impl Prompt {
         template::has(&self.text, word)
     }
 
-    /// What is sent. Arguments for which it has no place go behind it.
+    /// The text to send. Arguments without a placeholder are appended.
     pub fn fill(&self, given: &Given<'_>) -> Result<String, Missing> {
         let arguments = given.arguments.trim();
         let places = self.uses("arguments");

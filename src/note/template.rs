@@ -13,7 +13,6 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{\s*([A-Za-z]+)\s*(?::([^}\n]*))?\}\}").expect("a valid pattern")
 });
 
-/// The values for a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Variables<'a> {
     /// The new note's name, without its extension.

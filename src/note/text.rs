@@ -14,14 +14,12 @@ const SNIFFED_BYTES: usize = 8 * 1024;
 
 const BOM: &str = "\u{feff}";
 
-/// A decoded text and its encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<'a> {
     body: Cow<'a, str>,
     encoding: Encoding,
 }
 
-/// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8 without a byte-order mark, the usual encoding of notes.
@@ -51,7 +49,6 @@ pub enum Eol {
 }
 
 impl Eol {
-    /// The characters of the ending.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -59,12 +56,10 @@ impl Eol {
         }
     }
 
-    /// The first line ending in `text`.
     pub fn first_in(text: &str) -> Option<Self> {
         text.split_inclusive('\n').next().and_then(|line| Line::new(line).ending)
     }
 
-    /// The last line ending in `text`.
     pub fn last_in(text: &str) -> Option<Self> {
         let end = text.rfind('\n')?;
         Some(if text[..end].ends_with('\r') { Self::CrLf } else { Self::Lf })
@@ -92,7 +87,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The bytes are not text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not text but {kind} of {size} bytes ({reason})")]
 pub struct NotText {
@@ -102,7 +96,6 @@ pub struct NotText {
     pub reason: NotTextReason,
 }
 
-/// Why bytes are not text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTextReason {
     /// A NUL byte in the first 8 KB.
@@ -120,7 +113,6 @@ pub enum NotTextReason {
 }
 
 impl NotText {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::BinaryFile
     }
@@ -160,7 +152,6 @@ impl<'a> Text<'a> {
         &self.body
     }
 
-    /// The encoding of the file.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }

@@ -17,7 +17,6 @@ const MAX_VALUES: usize = 20_000;
 /// The deepest nesting of lists and mappings.
 const MAX_DEPTH: usize = 64;
 
-/// A value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub content: Content,
@@ -27,7 +26,6 @@ pub struct Node {
     pub tag: Option<String>,
 }
 
-/// The content of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     Scalar {
@@ -40,7 +38,6 @@ pub enum Content {
     Mapping(Vec<(Node, Node)>),
 }
 
-/// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,
@@ -60,7 +57,6 @@ pub struct YamlFault {
 }
 
 impl Node {
-    /// The text of a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Scalar { text, .. } => Some(text),
@@ -136,8 +132,14 @@ fn blanks(raw: &str) -> usize {
 /// The text is not YAML, has a duplicate key or a list as a key, or is too deep or too large.
 pub fn read(text: &str) -> Result<Option<Node>, YamlFault> {
     let offsets = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
-    let mut reader =
-        Reader { text, offsets, open: Vec::new(), anchors: HashMap::new(), values: 0, root: None };
+    let mut reader = YamlReader {
+        text,
+        offsets,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        values: 0,
+        root: None,
+    };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = reader.offset(error.marker());
@@ -161,7 +163,7 @@ struct Open {
     tag: Option<String>,
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     text: &'t str,
     /// Byte offsets of the characters, unless they equal the character indices.
     offsets: Option<Vec<usize>>,
@@ -171,7 +173,7 @@ struct Reader<'t> {
     root: Option<Node>,
 }
 
-impl Reader<'_> {
+impl YamlReader<'_> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlFault> {
         let at = self.offset(&span.start)..self.offset(&span.end).max(self.offset(&span.start));
         match event {

@@ -16,7 +16,6 @@ use crate::bases::value::FileId;
 use crate::bases::view::{self, Page};
 use crate::note::path::VaultPath;
 
-/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
     /// Diagnostics by rule, then by place. Errors concern targets that are not allowed.

@@ -33,7 +33,6 @@ const COMMON: [(&str, &str); 6] = [
     ("{snake_words}", "garden_plan"),
 ];
 
-/// A naming convention.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     pub pattern: Pattern,
@@ -79,7 +78,7 @@ fn confidence(matching: usize, names: usize) -> f64 {
 /// The three conventions that describe most of these stems, most certain first, completed by well-known ones.
 pub fn of(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
     let mut tally = Tally::default();
-    let shared = Shared::of(names);
+    let shared = CommonAffixes::of(names);
     for name in names {
         tally.add(name, &shared, vocabulary);
     }
@@ -97,12 +96,12 @@ pub fn of(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
 
 /// Words at the start or end of nearly all names of a folder.
 #[derive(Debug, Default, PartialEq)]
-struct Shared {
+struct CommonAffixes {
     before: String,
     behind: String,
 }
 
-impl Shared {
+impl CommonAffixes {
     fn of(names: &[&str]) -> Self {
         if names.len() < MIN_SHARED {
             return Self::default();
@@ -213,7 +212,7 @@ struct Counted<'n> {
 }
 
 impl<'n> Tally<'n> {
-    fn add(&mut self, name: &'n str, shared: &Shared, vocabulary: &Vocabulary) {
+    fn add(&mut self, name: &'n str, shared: &CommonAffixes, vocabulary: &Vocabulary) {
         let plain = readings(name, vocabulary);
         let inside = shared.inside(name).filter(|_| !shared.is_empty());
         let around = |reading: Reading| Reading { slots: shared.around(reading.slots), ..reading };

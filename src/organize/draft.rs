@@ -85,7 +85,6 @@ impl Draft {
         }
     }
 
-    /// Takes the path that it was given.
     pub fn take(&mut self, given: Given) {
         let wish = self.wish.as_ref().map(|wish| wish.as_str().to_owned());
         match given {
@@ -237,7 +236,6 @@ impl Draft {
         }
     }
 
-    /// Checks the new path.
     pub fn check_target(&mut self, vault: &Vault) {
         let target = match (&self.item.to, self.item.create) {
             (_, true) => Some(self.path.clone()),

@@ -9,9 +9,8 @@ use crate::note::path::VaultPath;
 /// Items per piece of a job that is too long to be atomic.
 pub const PIECE: usize = 500;
 
-/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum JobState {
     Running,
     Completed,
     /// Failed without any change.
@@ -24,35 +23,11 @@ pub enum State {
     PartlyUndone,
 }
 
-impl State {
-    pub const ALL: [Self; 7] = [
-        Self::Running,
-        Self::Completed,
-        Self::Failed,
-        Self::Interrupted,
-        Self::Cancelled,
-        Self::Undone,
-        Self::PartlyUndone,
-    ];
-
-    /// The state as a word: `running`, `partly_undone`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Cancelled => "cancelled",
-            Self::Undone => "undone",
-            Self::PartlyUndone => "partly_undone",
-        }
-    }
-
-    /// Parses a state.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
-    }
-}
+words!(pub JobState::word, ALL, parse {
+    Running => "running", Completed => "completed", Failed => "failed",
+    Interrupted => "interrupted", Cancelled => "cancelled", Undone => "undone",
+    PartlyUndone => "partly_undone",
+});
 
 fn key(path: &str) -> String {
     VaultPath::from_disk(path).map_or_else(|| path.to_owned(), |path| path.fold_key())
@@ -234,9 +209,9 @@ mod tests {
 
     #[test]
     fn every_state_has_its_word() {
-        for state in State::ALL {
-            assert_eq!(State::of(state.word()), Some(state));
+        for state in JobState::ALL {
+            assert_eq!(JobState::parse(state.word()), Some(state));
         }
-        assert_eq!(State::of("done"), None);
+        assert_eq!(JobState::parse("done"), None);
     }
 }

@@ -41,7 +41,6 @@ pub struct Said {
     pub conflict_of: Option<VaultPath>,
 }
 
-/// A finding about a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub path: VaultPath,
@@ -53,7 +52,6 @@ pub struct Finding {
     pub others: Vec<VaultPath>,
 }
 
-/// The kinds of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
@@ -78,24 +76,11 @@ pub enum FindingKind {
     Date,
 }
 
-impl FindingKind {
-    /// The kind in a word or two.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Forbidden => "forbidden",
-            Self::BreaksLinks => "breaks links",
-            Self::Long => "long",
-            Self::Twin => "twin",
-            Self::Decomposed => "decomposed",
-            Self::ConflictCopy => "conflict copy",
-            Self::Untitled => "untitled",
-            Self::SameName => "same name",
-            Self::Convention => "convention",
-            Self::Heading => "heading",
-            Self::Date => "date",
-        }
-    }
-}
+words!(pub FindingKind::word {
+    Forbidden => "forbidden", BreaksLinks => "breaks links", Long => "long", Twin => "twin",
+    Decomposed => "decomposed", ConflictCopy => "conflict copy", Untitled => "untitled",
+    SameName => "same name", Convention => "convention", Heading => "heading", Date => "date",
+});
 
 /// Collects the metadata of all files that the snapshot's caller may see; reads every note for its heading.
 /// `conflict_of` gives the original of a conflict copy. The result of a cancelled call is invalid.

@@ -19,39 +19,39 @@ pub fn ordered(
     }
     let waits_for =
         |at: usize| leaving.get(&fold_key(moves[at].1.as_str())).map_or(&[][..], Vec::as_slice);
-    let mut states = vec![State::New; moves.len()];
+    let mut states = vec![Visit::New; moves.len()];
     let mut aside: HashMap<usize, VaultPath> = HashMap::new();
     let mut steps = Vec::with_capacity(moves.len());
     let mut stack: Vec<(usize, usize)> = Vec::new();
     for first in 0..moves.len() {
-        if states[first] != State::New {
+        if states[first] != Visit::New {
             continue;
         }
-        states[first] = State::Waiting;
+        states[first] = Visit::Waiting;
         stack.push((first, 0));
         while let Some((at, asked)) = stack.last_mut() {
             let at = *at;
             let Some(&other) = waits_for(at).get(*asked) else {
                 let from = aside.get(&at).unwrap_or(&moves[at].0).clone();
                 steps.push((from, moves[at].1.clone()));
-                states[at] = State::Done;
+                states[at] = Visit::Done;
                 stack.pop();
                 continue;
             };
             *asked += 1;
             match states[other] {
-                State::New => {
-                    states[other] = State::Waiting;
+                Visit::New => {
+                    states[other] = Visit::Waiting;
                     stack.push((other, 0));
                 }
                 // A cycle: this file moves out of the way first.
-                State::Waiting if other != at && !aside.contains_key(&other) => {
+                Visit::Waiting if other != at && !aside.contains_key(&other) => {
                     let from = &moves[other].0;
                     let beside = hidden(from);
                     steps.push((from.clone(), beside.clone()));
                     aside.insert(other, beside);
                 }
-                State::Waiting | State::Done => {}
+                Visit::Waiting | Visit::Done => {}
             }
         }
     }
@@ -86,7 +86,7 @@ pub fn circling(moves: &[(VaultPath, VaultPath)]) -> Vec<usize> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Visit {
     New,
     /// On the stack: waiting for others.
     Waiting,

@@ -81,7 +81,7 @@ pub struct Item {
     pub problems: Vec<Problem>,
     /// Each evaluated rule, in order, with its result. Not part of the identity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub why: Vec<Asked>,
+    pub why: Vec<RuleResult>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -173,7 +173,7 @@ pub struct RuleFault {
 
 /// The result of evaluating one rule for a note.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RuleResult {
     pub rule: String,
     pub took: bool,
     /// The rule before it that stopped, where it was not asked.
@@ -247,7 +247,6 @@ impl Plan {
         folders
     }
 
-    /// The items that can be applied.
     pub fn applicable(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| !item.is_blocked())
     }

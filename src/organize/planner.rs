@@ -8,7 +8,7 @@ use super::emptied;
 use super::linked;
 use super::names;
 use super::order;
-use super::plan::{Asked, Following, Item, Plan, Problem, ProblemKind};
+use super::plan::{Following, Item, Plan, Problem, ProblemKind, RuleResult};
 use super::rule::{OnConflict, Rule};
 use super::settle;
 use super::shadow::Shadow;
@@ -92,7 +92,7 @@ pub fn why(
     world: &World<'_>,
     rules: &[Rule],
     path: &VaultPath,
-) -> Result<Option<Vec<Asked>>, PlanError> {
+) -> Result<Option<Vec<RuleResult>>, PlanError> {
     let shadow = Shadow::new(world.scope, world.vault.property_types());
     let Some(file) = world.moment.file(path) else { return Ok(None) };
     Asking::new(world, &shadow, rules).about(file, Asks::Why).map(|answer| Some(answer.asked))

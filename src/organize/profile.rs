@@ -27,7 +27,6 @@ const ALIKE_NUMBERED: usize = 3;
 /// The least number of files that differ only in digits and are listed as one.
 const MIN_NUMBERED: usize = 5;
 
-/// The profile of a vault or folder.
 #[derive(Debug)]
 pub struct Profile {
     pub total: Counts,
@@ -86,7 +85,6 @@ pub struct Property {
     pub range: Option<(String, String)>,
 }
 
-/// A folder.
 #[derive(Debug)]
 pub struct Folder {
     pub path: VaultPath,

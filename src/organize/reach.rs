@@ -2,7 +2,7 @@
 
 use super::rule::{Action, Rule};
 use super::settings::Settings;
-use crate::bases::template::{Part, Template};
+use crate::bases::template::{Template, TemplatePart};
 use crate::note::path::VaultPath;
 
 /// The folders in which a rule can change anything: its own, and its targets. The root stands for the whole vault.
@@ -59,8 +59,8 @@ fn beginning(template: &Template, is_file: bool) -> VaultPath {
     let mut is_whole = true;
     for part in &template.parts {
         match part {
-            Part::Text(literal) => text.push_str(literal),
-            Part::Expression { .. } => {
+            TemplatePart::Text(literal) => text.push_str(literal),
+            TemplatePart::Expression { .. } => {
                 is_whole = false;
                 break;
             }

@@ -11,7 +11,6 @@ use crate::bases::template::Template;
 use crate::bases::value::Text;
 use crate::note::path::VaultPath;
 
-/// One rule of a rule file.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// Unique in its file.
@@ -72,7 +71,6 @@ impl Rule {
     }
 }
 
-/// An action of a rule.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Moves the note into this folder.

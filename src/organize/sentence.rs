@@ -4,7 +4,7 @@ use super::rule::{Action, Assigned, IfPresent, OnConflict, Rule, Trigger};
 use crate::bases::ast::{Classic, Expr, Expression, Node, Op};
 use crate::bases::duration::Duration;
 use crate::bases::query::Filter;
-use crate::bases::template::{Part, Template};
+use crate::bases::template::{Template, TemplatePart};
 
 /// The most characters shown of an inserted text.
 const SHOWN: usize = 60;
@@ -527,8 +527,8 @@ fn filled(template: &Template) -> String {
     let mut text = String::new();
     for part in &template.parts {
         match part {
-            Part::Text(own) => text.push_str(own),
-            Part::Expression { expression, .. } => {
+            TemplatePart::Text(own) => text.push_str(own),
+            TemplatePart::Expression { expression, .. } => {
                 let inserted = Sentence { of: expression }.inserted(&expression.root);
                 text.extend(["{", &inserted, "}"]);
             }

@@ -30,7 +30,7 @@ struct Overlay {
 }
 
 /// A name that was asked for, and the column of the vault below.
-struct Asked {
+struct ShadowColumn {
     name: Text,
     key: String,
     below: Option<Column>,
@@ -44,7 +44,7 @@ pub struct Shadow<'a> {
     overlays: RefCell<HashMap<FileId, Arc<Overlay>>>,
     /// Which file alone is seen as it will be; none: all are.
     only: Cell<Option<FileId>>,
-    asked: RefCell<Vec<Asked>>,
+    asked: RefCell<Vec<ShadowColumn>>,
     numbers: RefCell<HashMap<Text, Column>>,
 }
 
@@ -243,7 +243,7 @@ impl Source for Shadow<'_> {
         let column = Column(u32::try_from(asked.len()).ok()?);
         let name: Text = name.into();
         let below = self.below.column(&name);
-        asked.push(Asked { key: fold_key(&name), name: Arc::clone(&name), below });
+        asked.push(ShadowColumn { key: fold_key(&name), name: Arc::clone(&name), below });
         self.numbers.borrow_mut().insert(name, column);
         Some(column)
     }

@@ -26,7 +26,6 @@ pub struct About<'a> {
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,
 }
 
-/// A suggested name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// Without the extension.

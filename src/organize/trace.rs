@@ -1,7 +1,7 @@
 //! Explains why a rule took a note or not: the parts of its condition with the values they read.
 
 use super::draft::Draft;
-use super::plan::Asked;
+use super::plan::RuleResult;
 use super::rule::Rule;
 use crate::bases::Evaluator;
 use crate::bases::query::Filter;
@@ -15,29 +15,29 @@ const MOST_PARTS: usize = 8;
 const MOST_OF_A_VALUE: usize = 80;
 
 /// The trace of a rule that was evaluated.
-pub fn asked(rule: &Rule, took: bool) -> Asked {
-    Asked { rule: rule.name.clone(), took, stopped_by: None, parts: Vec::new() }
+pub fn asked(rule: &Rule, took: bool) -> RuleResult {
+    RuleResult { rule: rule.name.clone(), took, stopped_by: None, parts: Vec::new() }
 }
 
 /// The trace of a rule that was not evaluated since an earlier rule stopped.
-pub fn not_asked(rule: &Rule, by: &str) -> Asked {
-    Asked { stopped_by: Some(by.to_owned()), ..asked(rule, false) }
+pub fn not_asked(rule: &Rule, by: &str) -> RuleResult {
+    RuleResult { stopped_by: Some(by.to_owned()), ..asked(rule, false) }
 }
 
 /// The trace of a rule whose folders do not contain the note.
-pub fn outside(rule: &Rule) -> Asked {
+pub fn outside(rule: &Rule) -> RuleResult {
     let folders: Vec<String> = rule.within.iter().map(|folder| format!("`{folder}`")).collect();
     let part = match folders.is_empty() {
         true => "its condition cannot hold there".to_owned(),
         false => format!("it looks in {} only", folders.join(", ")),
     };
-    Asked { parts: vec![part], ..asked(rule, false) }
+    RuleResult { parts: vec![part], ..asked(rule, false) }
 }
 
 /// The trace of a `once` rule that already took this note.
-pub fn taken_once(rule: &Rule) -> Asked {
+pub fn taken_once(rule: &Rule) -> RuleResult {
     let part = "it takes each note once, and has taken this one".to_owned();
-    Asked { parts: vec![part], ..asked(rule, false) }
+    RuleResult { parts: vec![part], ..asked(rule, false) }
 }
 
 /// Describes each action of a rule in a few words.

@@ -23,7 +23,6 @@ pub const MOST_A_DAY: usize = 2;
 pub struct Pending(BTreeMap<VaultPath, i64>);
 
 impl Pending {
-    /// Records a change.
     pub fn changed(&mut self, path: VaultPath, at: i64) {
         self.0.insert(path, at);
     }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::draft::Draft;
 use super::note_templates::NoteTemplates;
-use super::plan::{Asked, Item, PlannedRule, Problem, ProblemKind, RuleFault};
+use super::plan::{Item, PlannedRule, Problem, ProblemKind, RuleFault, RuleResult};
 use super::rule::{Action, Assigned, IfPresent, Rule};
 use super::shadow::Shadow;
 use super::trace;
@@ -50,7 +50,7 @@ pub struct Answer {
     /// The numbers of the rules that took it.
     pub took: Vec<usize>,
     /// The trace of each rule, if wanted.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<RuleResult>,
 }
 
 /// The purpose of an evaluation.
@@ -227,7 +227,7 @@ impl<'w> Asking<'w> {
             };
             if !takes {
                 if wants_why {
-                    answer.asked.push(Asked { parts, ..trace::asked(rule, false) });
+                    answer.asked.push(RuleResult { parts, ..trace::asked(rule, false) });
                 }
                 continue;
             }
@@ -239,7 +239,7 @@ impl<'w> Asking<'w> {
             if wants_why {
                 let mut told = trace::effects(&before, &after);
                 told.extend(parts);
-                answer.asked.push(Asked { parts: told, ..trace::asked(rule, true) });
+                answer.asked.push(RuleResult { parts: told, ..trace::asked(rule, true) });
             }
             if asks == Asks::Wishes {
                 self.took[at] += 1;

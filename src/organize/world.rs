@@ -30,7 +30,6 @@ impl World<'_> {
     }
 }
 
-/// Why planning failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The plan has more items than `max_items`.

@@ -98,7 +98,6 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// The paths that it touches.
     pub fn paths(&self) -> impl Iterator<Item = &VaultPath> {
         std::iter::once(&self.path).chain(&self.from)
     }
@@ -117,7 +116,6 @@ pub struct Reason {
     pub personal: bool,
 }
 
-/// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub layer: &'static str,
@@ -138,7 +136,6 @@ impl Refusal {
     }
 }
 
-/// A layer's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// No objection.

@@ -22,21 +22,15 @@ pub enum Scope {
     Rule,
 }
 
+// The scope's name in the audit, in settings and in tokens.
+words!(pub Scope::word {
+    Person => "person", Client => "client", Acp => "acp", Mcp => "mcp", Voice => "voice",
+    Rule => "rule",
+});
+
 impl Scope {
     /// The scopes of callers with a transport.
     pub const ALL: [Self; 5] = [Self::Person, Self::Client, Self::Acp, Self::Mcp, Self::Voice];
-
-    /// The scope's name in the audit, in settings and in tokens.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Client => "client",
-            Self::Acp => "acp",
-            Self::Mcp => "mcp",
-            Self::Voice => "voice",
-            Self::Rule => "rule",
-        }
-    }
 
     /// Whether a conversation gets fewer rights once this caller speaks in it. A conversation with an ACP
     /// client was begun by one and has had its rights from the beginning.
@@ -51,7 +45,6 @@ impl Scope {
     }
 }
 
-/// A caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Caller {
     pub scope: Scope,

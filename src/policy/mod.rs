@@ -31,7 +31,6 @@ pub use settings::{Mode, Permission, Settings};
 /// A monotonic clock, as the time since a fixed moment.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// The clock of this process.
 pub fn clock() -> Clock {
     let started = std::time::Instant::now();
     Arc::new(move || started.elapsed())
@@ -51,28 +50,27 @@ type GuardedNotes = Arc<RwLock<Guarded>>;
 /// The layers in effect. Clones share them.
 #[derive(Clone)]
 pub struct Policy {
-    state: Arc<RwLock<Arc<State>>>,
+    state: Arc<RwLock<Arc<PolicyState>>>,
     guarded: GuardedNotes,
     clock: Clock,
 }
 
-struct State {
+struct PolicyState {
     settings: Settings,
     layers: Vec<Box<dyn Layer>>,
 }
 
 impl Policy {
-    /// The policy of these settings.
     pub fn new(settings: Settings, clock: Clock) -> Self {
         let guarded = GuardedNotes::default();
-        let state = State { layers: layers::enabled(&settings, &guarded, &clock), settings };
+        let state = PolicyState { layers: layers::enabled(&settings, &guarded, &clock), settings };
         Self { state: Arc::new(RwLock::new(Arc::new(state))), guarded, clock }
     }
 
     /// Replaces the settings from the next call on, and resets the rate limits.
     pub fn replace(&self, settings: Settings) {
         let layers = layers::enabled(&settings, &self.guarded, &self.clock);
-        let state = State { layers, settings };
+        let state = PolicyState { layers, settings };
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
@@ -81,16 +79,14 @@ impl Policy {
         *self.guarded.write().unwrap_or_else(PoisonError::into_inner) = guarded;
     }
 
-    /// The settings in effect.
     pub fn settings(&self) -> Settings {
         self.state().settings.clone()
     }
 
-    fn state(&self) -> Arc<State> {
+    fn state(&self) -> Arc<PolicyState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether a layer is on.
     pub fn is_on(&self, layer: &str) -> bool {
         !self.state().settings.off.iter().any(|off| off.word() == layer)
     }

@@ -16,7 +16,7 @@ const SHOWN: usize = 40;
 /// Validates `value`.
 ///
 /// # Errors
-/// What is wrong and where, in one line.
+/// Checks a value. The error is one line that names the place.
 pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
     validate(schema, value, "")
 }

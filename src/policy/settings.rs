@@ -20,19 +20,11 @@ pub enum Mode {
     ReadOnly,
 }
 
+words!(pub Mode::word, ALL, parse {
+    Ask => "ask", Auto => "auto", Plan => "plan", ReadOnly => "read-only",
+});
+
 impl Mode {
-    pub const ALL: [Self; 4] = [Self::Ask, Self::Auto, Self::Plan, Self::ReadOnly];
-
-    /// The mode's name: `ask`, `auto`, `plan`, `read-only`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Auto => "auto",
-            Self::Plan => "plan",
-            Self::ReadOnly => "read-only",
-        }
-    }
-
     /// The mode of the two that allows less.
     pub fn stricter(self, other: Self) -> Self {
         let rank = |mode| match mode {
@@ -42,11 +34,6 @@ impl Mode {
             Self::ReadOnly => 3,
         };
         if rank(other) > rank(self) { other } else { self }
-    }
-
-    /// The mode of that name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.word() == word)
     }
 }
 
@@ -67,18 +54,9 @@ pub enum Permission {
     Permanent,
 }
 
-impl Permission {
-    /// The permission's name in the settings.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Move => "move",
-            Self::Permanent => "permanent",
-        }
-    }
-}
+words!(pub Permission::word {
+    None => "none", Read => "read", Write => "write", Move => "move", Permanent => "permanent",
+});
 
 /// A layer that can be switched off. The existence of the tool and the dry run cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -95,22 +73,11 @@ pub enum Switch {
     TimeLimit,
 }
 
-impl Switch {
-    /// The layer's name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Permission => "permission",
-            Self::Rate => "rate",
-            Self::Input => "input",
-            Self::Paths => "paths",
-            Self::BlastRadius => "blast_radius",
-            Self::Hooks => "hooks",
-            Self::Approval => "approval",
-            Self::Audit => "audit",
-            Self::TimeLimit => "time_limit",
-        }
-    }
-}
+words!(pub Switch::word {
+    Permission => "permission", Rate => "rate", Input => "input", Paths => "paths",
+    BlastRadius => "blast_radius", Hooks => "hooks", Approval => "approval", Audit => "audit",
+    TimeLimit => "time_limit",
+});
 
 /// Permissions; a section of the configuration file. The limit on notes that one turn may delete or move is in
 /// `[journal]`, which counts them.

@@ -233,13 +233,13 @@ pub fn notification<P: NotificationParams>(params: &P) -> String {
 /// Never: params are plain data.
 pub fn request<P: ServerRequestParams>(id: &RequestId, params: &P) -> String {
     #[derive(Serialize)]
-    struct Asked<'a, P> {
+    struct RequestEnvelope<'a, P> {
         jsonrpc: &'static str,
         id: &'a RequestId,
         method: &'static str,
         params: &'a P,
     }
-    serde_json::to_string(&Asked { jsonrpc: "2.0", id, method: P::METHOD, params })
+    serde_json::to_string(&RequestEnvelope { jsonrpc: "2.0", id, method: P::METHOD, params })
         .expect("params are plain data")
 }
 

@@ -144,7 +144,6 @@ pub struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// An error of this kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             code: kind.code(),
@@ -177,7 +176,6 @@ impl ErrorObject {
         self
     }
 
-    /// The error for an unknown method.
     pub fn unknown_method(method: &str) -> Self {
         let shown: String = method.chars().take(80).collect();
         let shown = shown.escape_debug();

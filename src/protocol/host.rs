@@ -24,19 +24,11 @@ pub enum HostOperation {
     Unknown,
 }
 
-impl HostOperation {
-    /// The operation's name on the wire.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::ActiveNote => "active_note",
-            Self::Open => "open",
-            Self::Notice => "notice",
-            Self::Trash => "trash",
-            Self::Rename => "rename",
-            Self::Unknown => "unknown",
-        }
-    }
-}
+// The operation's name on the wire.
+words!(pub HostOperation::word {
+    ActiveNote => "active_note", Open => "open", Notice => "notice", Trash => "trash",
+    Rename => "rename", Unknown => "unknown",
+});
 
 /// Members of every request to a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -1,8 +1,6 @@
 //! `_vault/models` and `_vault/models/key`: the language models, the chain of those in use, and
 //! their vendors' keys.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -80,11 +78,7 @@ pub struct ModelKeyParams {
     pub key: String,
 }
 
-impl fmt::Debug for ModelKeyParams {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelKeyParams").field("provider", &self.provider).finish_non_exhaustive()
-    }
-}
+debug_only!(ModelKeyParams, provider);
 
 /// The models that are available with the key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]

@@ -17,11 +17,7 @@ pub struct PageCodeResult {
     pub seconds: u32,
 }
 
-impl std::fmt::Debug for PageCodeResult {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("PageCodeResult").field("seconds", &self.seconds).finish()
-    }
-}
+debug_only!(PageCodeResult, seconds);
 
 /// The body of `POST /v1/exchange`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

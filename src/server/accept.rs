@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::gate::{self, Admitted, Peer};
 use super::http::{self, LetIn, LongLived, Unread};
 use super::repoll::Repoll;
-use super::{Shared, challenge, connection, mcp, page};
+use super::{SharedServer, challenge, connection, mcp, page};
 use crate::calls::tracker::Guard;
 use crate::protocol::{PROTOCOL_VERSION, SUBPROTOCOL};
 
@@ -45,7 +45,7 @@ const MAX_HEAD_BYTES: usize = 16 * 1024;
 const MAX_HEADERS: usize = 64;
 
 /// Accepts connections until dropped.
-pub async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+pub async fn accept(listener: &TcpListener, shared: &Arc<SharedServer>) {
     let router = router(shared);
     let mut pending: VecDeque<Weak<Notify>> = VecDeque::new();
     loop {
@@ -96,7 +96,7 @@ fn turn_away(stream: &TcpStream) {
     );
 }
 
-fn router(shared: &Arc<Shared>) -> Router {
+fn router(shared: &Arc<SharedServer>) -> Router {
     Router::new()
         .route("/v1", routing::get(upgrade))
         .route("/healthz", routing::get(health))
@@ -173,7 +173,7 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
 }
 
 /// `GET /healthz`: the version, without a token.
-async fn health(State(shared): State<Arc<Shared>>) -> Response {
+async fn health(State(shared): State<Arc<SharedServer>>) -> Response {
     Json(serde_json::json!({
         "status": "ok",
         "version": shared.version,
@@ -183,7 +183,7 @@ async fn health(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// `GET /v1`: the upgrade to a WebSocket.
-async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
+async fn upgrade(State(shared): State<Arc<SharedServer>>, mut request: Request) -> Response {
     let entry = match gate::authorize(&shared, request.headers(), request.uri(), None).await {
         Ok(entry) => entry,
         Err(refusal) => return refusal,

@@ -32,10 +32,10 @@ pub fn knows(method: &str) -> bool {
 
 /// The conversations that a connection began or loaded. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Attached(Arc<Inner>);
+pub struct Attached(Arc<SharedAcp>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct SharedAcp {
     sessions: Mutex<HashMap<String, Delivery>>,
     /// Whether the client can offer its user the setup of a model.
     offers_setup: AtomicBool,

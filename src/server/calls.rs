@@ -13,7 +13,7 @@ use super::acp::Attached;
 use super::approvals::Patience;
 use super::outbox::{Outbox, STUCK_DEADLINE};
 use super::table::{Afterwards, Client, Context, Later, Write};
-use super::{Settings, Shared, lock};
+use super::{Settings, SharedServer, lock};
 use crate::calls::Request;
 use crate::calls::run::{Answered, Stopped, Task, Work};
 use crate::calls::tracker::Tracker;
@@ -33,7 +33,7 @@ const RETRY_AFTER_MS: u64 = 50;
 /// The calls of one connection. Clones share them.
 #[derive(Clone)]
 pub struct Calls {
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
     attached: Attached,
@@ -48,7 +48,7 @@ pub struct Calls {
 impl Calls {
     /// No calls yet; answers go to `outbox`.
     pub fn new(
-        shared: Arc<Shared>,
+        shared: Arc<SharedServer>,
         settings: Arc<Settings>,
         outbox: Arc<Outbox>,
         attached: Attached,
@@ -149,7 +149,6 @@ impl Calls {
         Some(took.max(Duration::from_nanos(1)))
     }
 
-    /// The context of a request from this client.
     pub fn context(&self, client: Client, cancel: Cancel) -> Context {
         Context {
             client,
@@ -207,7 +206,6 @@ impl Calls {
         Ok(())
     }
 
-    /// Cancels the request `id`.
     pub fn cancel(&self, id: &RequestId) {
         if let Some(task) = lock(&self.in_flight).get(id) {
             task.cancel();

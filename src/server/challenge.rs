@@ -23,7 +23,7 @@ use super::guest_entry::guest_of;
 use super::page_keys::{is_our_page, key_of};
 use super::reply::{KeptOpen, Refusal, answer, paced, plain};
 use super::token::{Entry, Proof};
-use super::{Shared, lock};
+use super::{SharedServer, lock};
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::ChallengeAnswer;
@@ -111,7 +111,7 @@ struct Known {
     is_page: bool,
 }
 
-fn known(shared: &Shared, name: &str) -> Option<Known> {
+fn known(shared: &SharedServer, name: &str) -> Option<Known> {
     let main = shared.token.current();
     let page = key_of(name, &main, shared.events.epoch(), SystemTime::now());
     if let Some(token) = page {
@@ -126,7 +126,7 @@ fn known(shared: &Shared, name: &str) -> Option<Known> {
 
 /// Admits a request whose ticket `NAME.NONCE.PROOF` signs a fresh nonce of ours with a valid token.
 /// A page's token is valid only with the page's origin.
-pub fn admit(shared: &Shared, headers: &HeaderMap, ticket: &[u8]) -> Option<Entry> {
+pub fn admit(shared: &SharedServer, headers: &HeaderMap, ticket: &[u8]) -> Option<Entry> {
     let ticket = std::str::from_utf8(ticket).ok()?;
     let (name, signed) = ticket.split_once('.')?;
     let (nonce, proof) = signed.split_once('.')?;
@@ -138,14 +138,13 @@ pub fn admit(shared: &Shared, headers: &HeaderMap, ticket: &[u8]) -> Option<Entr
     (is_right && is_home && shared.challenges.take(nonce, Instant::now())).then_some(entry)
 }
 
-/// The route.
-pub fn routes() -> Router<Arc<Shared>> {
+pub fn routes() -> Router<Arc<SharedServer>> {
     Router::new().route("/v1/challenge/{name}/{nonce}", routing::get(challenge))
 }
 
 /// `GET /v1/challenge/NAME/NONCE`: the daemon's proof.
 async fn challenge(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SharedServer>>,
     Path((name, nonce)): Path<(String, String)>,
     target: Uri,
 ) -> Response {
@@ -162,7 +161,7 @@ async fn challenge(
 }
 
 async fn proved(
-    shared: &Shared,
+    shared: &SharedServer,
     name: &str,
     nonce: &str,
     target: &Uri,

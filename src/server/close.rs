@@ -5,7 +5,6 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-/// A close code and its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {
     pub code: u16,
@@ -34,7 +33,6 @@ impl Closing {
     /// The client does not read what it is sent.
     pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
 
-    /// The close frame.
     pub fn frame(self) -> CloseFrame {
         CloseFrame { code: CloseCode::from(self.code), reason: Utf8Bytes::from_static(self.reason) }
     }

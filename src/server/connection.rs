@@ -24,7 +24,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Error, Utf8Bytes};
 
-use super::Shared;
+use super::SharedServer;
 use super::close::Closing;
 use super::meter::{Metered, Unfinished};
 use super::outbox::{Next, Outbox, STUCK_DEADLINE};
@@ -59,8 +59,7 @@ enum Ending {
     Gone,
 }
 
-/// Serves one upgraded connection to its end.
-pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
+pub async fn serve(upgraded: Upgraded, shared: Arc<SharedServer>, entry: Entry) {
     let settings = shared.settings.load_full();
     let reply = usize::try_from(settings.max_reply_bytes).unwrap_or(usize::MAX / 4);
     let config = WebSocketConfig::default()
@@ -82,7 +81,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<Shared>, entry: Entry) {
     ));
     let token = shared.token.watch();
     let (missed, handing_over) = (AtomicU32::new(0), AtomicBool::new(false));
-    let mut reader = Reader {
+    let mut reader = FrameReader {
         session: Session::new(
             Arc::clone(&shared),
             Arc::clone(&settings),
@@ -164,13 +163,13 @@ async fn say_goodbye(mut socket: Socket, closing: Closing) {
 }
 
 /// The half that reads frames.
-struct Reader<'a> {
+struct FrameReader<'a> {
     session: Session,
     stream: SplitStream<Socket>,
     outbox: &'a Outbox,
     missed: &'a AtomicU32,
     unfinished: Unfinished,
-    shared: &'a Shared,
+    shared: &'a SharedServer,
     /// The client's token; changes when it is rotated.
     token: watch::Receiver<Token>,
     /// When the token was checked last.
@@ -181,7 +180,7 @@ struct Reader<'a> {
     busy: Duration,
 }
 
-impl Reader<'_> {
+impl FrameReader<'_> {
     async fn run(&mut self) -> Ending {
         let closing = match self.frames().await {
             ControlFlow::Break(Some(closing)) => closing,
@@ -294,7 +293,7 @@ struct Writer<'a> {
     sink: SplitSink<Socket, Message>,
     outbox: &'a Outbox,
     missed: &'a AtomicU32,
-    shared: &'a Shared,
+    shared: &'a SharedServer,
     every: Duration,
 }
 

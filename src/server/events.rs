@@ -27,18 +27,18 @@ pub const RING_BYTES: usize = 8 << 20;
 
 /// The events of one run of the daemon. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Events(Arc<Inner>);
+pub struct Events(Arc<SharedEvents>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedEvents {
     epoch: String,
-    state: Mutex<State>,
+    state: Mutex<EventsState>,
     /// The part of the vault that callers other than the person may see.
     view: ArcSwap<View>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct EventsState {
     seq: u64,
     /// The latest events; the last one has the number `seq`.
     ring: VecDeque<StoredEvent>,
@@ -70,7 +70,7 @@ impl StoredEvent {
     }
 }
 
-impl State {
+impl EventsState {
     /// Tracks partial messages. A client that loads a conversation in the middle of one gets its
     /// beginning from here, since the history does not contain it.
     fn follow(&mut self, event: &Event) {
@@ -126,7 +126,7 @@ struct Subscriber {
 impl Events {
     /// No events yet, in the run `epoch`.
     pub fn new(epoch: String) -> Self {
-        Self(Arc::new(Inner { epoch, state: Mutex::default(), view: ArcSwap::default() }))
+        Self(Arc::new(SharedEvents { epoch, state: Mutex::default(), view: ArcSwap::default() }))
     }
 
     /// Limits callers other than the person to this view from now on. Events stored before, under
@@ -267,7 +267,6 @@ impl Events {
         state.subscribers.insert(connection, subscriber);
     }
 
-    /// Forgets a connection.
     pub fn unsubscribe(&self, connection: u64) {
         let mut state = lock(&self.0.state);
         state.subscribers.remove(&connection);

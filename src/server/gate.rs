@@ -21,11 +21,10 @@ use super::guest_entry::guest_of;
 use super::page_keys::is_our_page;
 use super::reply::KeptOpen;
 use super::token::{Entry, TOKEN_CHECK, Token};
-use super::{Shared, lock};
+use super::{SharedServer, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 
-/// The path of MCP messages.
 pub const MCP_PATH: &str = "/mcp";
 
 /// A request's peer address; added to its extensions by the accept loop.
@@ -51,7 +50,7 @@ impl Admitted {
 
     /// The entry of the token in a header. The token file is read again once a [`TOKEN_CHECK`], as on a
     /// WebSocket: reading it takes longer than most calls.
-    fn entry_of(&self, shown: &[u8], shared: &Shared) -> Option<Entry> {
+    fn entry_of(&self, shown: &[u8], shared: &SharedServer) -> Option<Entry> {
         let last = lock(&self.0).header.clone();
         if let Some((entry, read)) = last
             && read.elapsed() < TOKEN_CHECK
@@ -65,7 +64,7 @@ impl Admitted {
     }
 
     /// The token's entry of a client that authenticated by a ticket, if the token is still valid.
-    fn entry(&self, shared: &Shared) -> Option<Entry> {
+    fn entry(&self, shared: &SharedServer) -> Option<Entry> {
         let entry = lock(&self.0).ticket.clone()?;
         if entry.is_guest {
             return guest_of(shared, |token| *token == entry.token);
@@ -78,7 +77,11 @@ impl Admitted {
 /// The middleware of every request. A connection carries one request: without an upgrade it is closed, so that useless
 /// requests do not occupy a slot. An MCP client may send its next request after authorization, and any client after a
 /// challenge ([`KeptOpen`]).
-pub async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+pub async fn check(
+    State(shared): State<Arc<SharedServer>>,
+    request: Request,
+    next: Next,
+) -> Response {
     *lock(&shared.last_came) = Instant::now();
     let mut response = pass_or_refuse(&shared, request, next).await;
     let stays = response.extensions().get::<KeptOpen>().is_some();
@@ -88,7 +91,7 @@ pub async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Ne
     response
 }
 
-async fn pass_or_refuse(shared: &Shared, request: Request, next: Next) -> Response {
+async fn pass_or_refuse(shared: &SharedServer, request: Request, next: Next) -> Response {
     let local = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.ip().is_loopback());
     let headers = request.headers();
     let refused = if !local {
@@ -166,7 +169,7 @@ pub fn offered(headers: &HeaderMap) -> Offered<'_> {
 /// # Errors
 /// The refusal, delayed after repeated failures.
 pub async fn authorize(
-    shared: &Shared,
+    shared: &SharedServer,
     headers: &HeaderMap,
     target: &Uri,
     admitted: Option<&Admitted>,

@@ -53,10 +53,10 @@ type Answers = Receiver<Result<Value, String>>;
 
 /// The clients that have the vault open. Clones share them.
 #[derive(Clone, Default)]
-pub struct Hosts(Arc<Mutex<State>>);
+pub struct Hosts(Arc<Mutex<HostsState>>);
 
 #[derive(Default)]
-struct State {
+struct HostsState {
     /// Number of the last request, which is also its operation's id.
     last: u64,
     /// Counts changes of the focus.
@@ -69,7 +69,7 @@ struct Client {
     outbox: Arc<Outbox>,
     name: String,
     operations: Vec<HostOperation>,
-    /// Value of [`State::focused`] when the client got the focus last; 0 if never.
+    /// Value of [`HostsState::focused`] when the client got the focus last; 0 if never.
     focused: u64,
     active_note: Option<String>,
     /// Whether the client has reported its active note.
@@ -88,7 +88,6 @@ impl std::fmt::Debug for Hosts {
 }
 
 impl Hosts {
-    /// Adds a client with its operations.
     pub fn join(
         &self,
         connection: u64,
@@ -154,7 +153,6 @@ impl Hosts {
         })
     }
 
-    /// Whether a client supports the operation.
     pub fn can(&self, operation: HostOperation) -> bool {
         lock(&self.0).chosen(Some(operation)).is_some()
     }
@@ -238,7 +236,7 @@ impl Hosts {
     }
 }
 
-impl State {
+impl HostsState {
     /// The client that had the focus last, among those that support the operation; the newest of equals.
     fn chosen(&self, operation: Option<HostOperation>) -> Option<(u64, &Client)> {
         let can = |client: &Client| {

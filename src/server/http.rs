@@ -24,7 +24,7 @@ use super::gate::{self, Admitted};
 use super::reply::{Refusal, answer, is_json, paced, plain, whole};
 use super::table::{Afterwards, Client, Context, Prepared};
 use super::token::{Entry, Token};
-use super::{Shared, lock};
+use super::{SharedServer, lock};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
 use crate::policy::Scope;
@@ -97,8 +97,7 @@ impl Unread {
     }
 }
 
-/// The routes.
-pub fn routes() -> Router<Arc<Shared>> {
+pub fn routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/v1/sessions", routing::post(create))
         .route("/v1/sessions/{id}", routing::get(read).delete(delete))
@@ -109,7 +108,7 @@ pub fn routes() -> Router<Arc<Shared>> {
 
 /// An admitted request: authenticated, fully read, and counted as a connection.
 pub(super) struct Entered {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedServer>,
     pub(super) scope: Scope,
     /// The token of the guest's session that sent it.
     pub(super) guest: Option<Token>,
@@ -119,7 +118,7 @@ pub(super) struct Entered {
     _place: Guard,
 }
 
-async fn create(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn create(State(shared): State<Arc<SharedServer>>, request: Request) -> Response {
     let begun = async {
         let entered = enter(shared, request).await?;
         let params: SessionNewParams = entered.json()?;
@@ -129,7 +128,7 @@ async fn create(State(shared): State<Arc<Shared>>, request: Request) -> Response
 }
 
 async fn read(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -138,7 +137,7 @@ async fn read(
 
 /// The items after a given one, if a conversation is too long for one answer.
 async fn read_on(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SharedServer>>,
     Path((id, item)): Path<(String, u64)>,
     request: Request,
 ) -> Response {
@@ -146,7 +145,7 @@ async fn read_on(
 }
 
 async fn read_branch(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SharedServer>>,
     Path((id, branch, item)): Path<(String, u64, u64)>,
     request: Request,
 ) -> Response {
@@ -154,7 +153,7 @@ async fn read_branch(
 }
 
 async fn show(
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
     request: Request,
     id: String,
     branch: Option<u64>,
@@ -174,7 +173,7 @@ async fn show(
 }
 
 async fn delete(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -188,7 +187,7 @@ async fn delete(
 }
 
 async fn say(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
@@ -220,7 +219,7 @@ fn named(id: String) -> Option<String> {
 
 /// Admits a request: checks its token and content type, reads its body, and counts it as a
 /// connection.
-pub(super) async fn enter(shared: Arc<Shared>, request: Request) -> Result<Entered, Refusal> {
+pub(super) async fn enter(shared: Arc<SharedServer>, request: Request) -> Result<Entered, Refusal> {
     let (parts, body) = request.into_parts();
     let admitted = parts.extensions.get::<Admitted>();
     let entry = gate::authorize(&shared, &parts.headers, &parts.uri, admitted).await;

@@ -20,7 +20,7 @@ use super::mcp_asks::{self, Asking};
 use super::mcp_guests;
 use super::mcp_streams::{self, json};
 use super::reply::{KeptOpen, answer};
-use super::{Settings, Shared};
+use super::{Settings, SharedServer};
 use crate::calls::Request as Asked;
 use crate::calls::run::{Stopped, Task, Work};
 use crate::mcp::ask::Said;
@@ -47,12 +47,11 @@ const MAX_CALLER_CHARS: usize = 60;
 /// The name of a client that does not give one.
 const NAMELESS: &str = "mcp";
 
-/// The route.
-pub fn routes() -> Router<Arc<Shared>> {
+pub fn routes() -> Router<Arc<SharedServer>> {
     Router::new().route(MCP_PATH, routing::post(post))
 }
 
-async fn post(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn post(State(shared): State<Arc<SharedServer>>, request: Request) -> Response {
     // Lines from a relay have no HTTP headers.
     let relayed = text(request.headers(), RELAYED_FOR);
     let headers = relayed.is_none().then(|| headers(request.headers()));

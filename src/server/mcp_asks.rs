@@ -8,7 +8,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::{Shared, lock};
+use super::{SharedServer, lock};
 use crate::calls::{Answerer, Question, Request};
 use crate::mcp::Call;
 use crate::mcp::ask::{self, Reply, Said};
@@ -22,10 +22,10 @@ pub(super) const LIFE: Duration = Duration::from_secs(600);
 
 /// The question to the client about a call.
 #[derive(Debug, Default)]
-pub(super) struct Asking(Mutex<Option<Asked>>);
+pub(super) struct Asking(Mutex<Option<PendingQuestion>>);
 
 #[derive(Debug)]
-struct Asked {
+struct PendingQuestion {
     title: String,
     reasons: Vec<String>,
     diff: String,
@@ -35,7 +35,7 @@ impl Asking {
     /// Records the question; false if the client may not answer it.
     pub(super) fn note(&self, question: &Question) -> bool {
         let diffs = question.changes().iter().map(|change| change.diff.as_str());
-        let asked = (!question.is_personal()).then(|| Asked {
+        let asked = (!question.is_personal()).then(|| PendingQuestion {
             title: question.title().to_owned(),
             reasons: question.reasons().to_vec(),
             diff: diffs.collect::<Vec<_>>().join("\n"),
@@ -48,7 +48,7 @@ impl Asking {
     /// The question as the result of the call, if there is one.
     pub(super) fn result(
         &self,
-        shared: &Shared,
+        shared: &SharedServer,
         call: &Call,
         request: &Request,
         error: &ToolError,
@@ -68,7 +68,11 @@ impl Asking {
 }
 
 /// Applies a client's answer to the question; the call is then made like any other.
-pub(super) fn answered(shared: &Shared, reply: &Reply, request: &Request) -> Result<(), Fault> {
+pub(super) fn answered(
+    shared: &SharedServer,
+    reply: &Reply,
+    request: &Request,
+) -> Result<(), Fault> {
     let wrong = || {
         Fault::params(
             "`requestState` is none that was given for this call, or was used or is too old; make the call \

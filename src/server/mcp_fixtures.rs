@@ -8,14 +8,14 @@ use futures_util::{StreamExt as _, stream};
 
 use super::events::Event;
 use super::http::Entered;
-use super::{Shared, mcp_streams};
+use super::{SharedServer, mcp_streams};
 use crate::mcp::fixtures::{Fixture, States};
 use crate::protocol::events::{ChangedKind, EntryKind};
 
 /// The pause between two messages.
 const STEP: std::time::Duration = std::time::Duration::from_millis(50);
 
-impl States for Shared {
+impl States for SharedServer {
     fn make(&self, purpose: &str) -> String {
         let mut random = [0; 16];
         let _ = getrandom::fill(&mut random);

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 
-use super::Shared;
+use super::SharedServer;
 use super::mcp_streams::json;
 use crate::llm::{BlockKind, ToolResult};
 use crate::mcp::call::Answered;
@@ -14,7 +14,7 @@ use crate::tools::Registry;
 
 /// Handles a message of the guest whose session has this token.
 pub(super) async fn heard(
-    shared: &Shared,
+    shared: &SharedServer,
     secret: &str,
     text: &str,
     headers: Option<&Headers>,

@@ -15,7 +15,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 
 use super::http::{Entered, LongLived, Unread};
 use super::outbox::{Next, Outbox};
-use super::{Backend, Shared};
+use super::{Backend, SharedServer};
 use crate::calls::run::Task;
 use crate::mcp::Call;
 use crate::mcp::call::Answered;
@@ -98,13 +98,13 @@ async fn prompt_folders(listen: &Listen, backend: &Backend) -> Vec<String> {
 
 /// A subscription to events; ends when dropped.
 struct Subscription {
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
     connection: u64,
     outbox: Arc<Outbox>,
 }
 
 impl Subscription {
-    fn new(shared: &Arc<Shared>) -> Self {
+    fn new(shared: &Arc<SharedServer>) -> Self {
         let settings = shared.settings.load();
         let most = usize::try_from(settings.max_queued_bytes).unwrap_or(usize::MAX);
         let outbox = Outbox::new(settings.max_queued_messages as usize, most);

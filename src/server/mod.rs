@@ -74,7 +74,6 @@ pub use settings::{AcpSettings, Settings};
 use table::Methods;
 use token::TokenKeeper;
 
-/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error("could not listen on 127.0.0.1:{port}")]
@@ -97,11 +96,10 @@ pub struct Backend {
 /// The server, bound to its port but not accepting connections yet.
 pub struct Server {
     listener: TcpListener,
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
 }
 
-/// The state that all connections share.
-pub struct Shared {
+pub struct SharedServer {
     /// The current settings. A connection keeps the limits that it received at its start.
     settings: Arc<ArcSwap<Settings>>,
     mcp: Arc<ArcSwap<crate::mcp::Settings>>,
@@ -154,7 +152,7 @@ impl Server {
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
         let mut asked = [0; 32];
         getrandom::fill(&mut asked).map_err(ServerError::Random)?;
-        let shared = Shared {
+        let shared = SharedServer {
             mcp: Arc::default(),
             acp: Arc::default(),
             token,
@@ -180,7 +178,6 @@ impl Server {
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
-    /// The port bound.
     pub fn port(&self) -> u16 {
         self.shared.port
     }

@@ -22,7 +22,7 @@ pub(super) const STUCK_DEADLINE: Duration = Duration::from_secs(10);
 /// The queue of one connection. Texts are shared, not copied, between connections.
 #[derive(Debug)]
 pub struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     overflowed: AtomicBool,
     /// Notified when the queue shrinks; senders wait here.
     room: Notify,
@@ -33,7 +33,7 @@ pub struct Outbox {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutboxState {
     queue: VecDeque<Utf8Bytes>,
     bytes: usize,
     /// Messages and bytes of a replay beyond the limits. A replay is bounded by the event buffer,
@@ -189,13 +189,13 @@ impl Outbox {
         }
     }
 
-    fn roomy(&self, state: &State) -> bool {
+    fn roomy(&self, state: &OutboxState) -> bool {
         state.queue.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
     }
 }
 
 /// Wakes the writer, unless its task will poll it anyway.
-fn wake_writer(mut state: MutexGuard<'_, State>) {
+fn wake_writer(mut state: MutexGuard<'_, OutboxState>) {
     let writer = if state.attended { None } else { state.writer.take() };
     drop(state);
     if let Some(writer) = writer {

@@ -21,7 +21,6 @@ impl Bucket {
         Self { per_second: f64::from(per_second.max(1)), burst, left: burst, at: Instant::now() }
     }
 
-    /// Changes the limits.
     pub fn set(&mut self, per_second: u32, burst: u32) {
         self.burst = f64::from(burst.max(1));
         self.per_second = f64::from(per_second.max(1));

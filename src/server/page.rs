@@ -17,7 +17,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
-use super::Shared;
+use super::SharedServer;
 use super::page_keys::{CODE_SECONDS, PAGE_DAYS, is_our_page, page_token};
 use super::reply::{Refusal, answer, is_json, paced, plain, whole};
 use crate::protocol::error::{ErrorObject, Kind};
@@ -38,10 +38,9 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 /// The largest request body of an exchange, in bytes.
 const MOST: usize = 1024;
 
-/// The routes.
-pub fn routes() -> Router<Arc<Shared>> {
+pub fn routes() -> Router<Arc<SharedServer>> {
     let file = |kind: &'static str, bytes: &'static [u8]| {
-        routing::get(move |State(shared): State<Arc<Shared>>| {
+        routing::get(move |State(shared): State<Arc<SharedServer>>| {
             std::future::ready(served(&shared, kind, bytes))
         })
     };
@@ -60,7 +59,7 @@ pub fn opened_by(code: &str, port: u16) -> PageCodeResult {
     PageCodeResult { url: format!("http://127.0.0.1:{port}/#code={code}"), seconds: CODE_SECONDS }
 }
 
-fn served(shared: &Shared, kind: &'static str, bytes: &'static [u8]) -> Response {
+fn served(shared: &SharedServer, kind: &'static str, bytes: &'static [u8]) -> Response {
     let mut response = bytes.into_response();
     guard(response.headers_mut(), shared.port);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -91,14 +90,14 @@ fn guard(headers: &mut HeaderMap, port: u16) {
 }
 
 /// `POST /v1/exchange`: a code for a token.
-async fn exchange(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn exchange(State(shared): State<Arc<SharedServer>>, request: Request) -> Response {
     let exchanged = exchanged(&shared, request).await;
     let mut response = answer(StatusCode::OK, exchanged);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-async fn exchanged(shared: &Shared, request: Request) -> Result<ExchangeAnswer, Refusal> {
+async fn exchanged(shared: &SharedServer, request: Request) -> Result<ExchangeAnswer, Refusal> {
     let (parts, body) = request.into_parts();
     // Only our page needs this endpoint.
     if !is_our_page(&parts.headers, shared.port) || parts.uri.query().is_some() {

@@ -11,7 +11,7 @@ use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Settings, Shared, lock};
+use super::{Settings, SharedServer, lock};
 use crate::protocol::error::{ErrorObject, Kind};
 
 /// Marks an answer after which the connection may be reused.
@@ -55,7 +55,7 @@ fn status_of(kind: Kind) -> StatusCode {
 }
 
 /// Applies the rate limit to a request.
-pub(super) fn paced(shared: &Shared, settings: &Settings) -> Result<(), ErrorObject> {
+pub(super) fn paced(shared: &SharedServer, settings: &Settings) -> Result<(), ErrorObject> {
     let mut requests = lock(&shared.requests);
     requests.set(settings.messages_per_second, settings.message_burst);
     requests.take(Instant::now()).map_err(|wait| {

@@ -13,7 +13,7 @@ use super::pace::Bucket;
 use super::skew;
 use super::table::{Client, Prepared};
 use super::token::{Entry, Proof, Token};
-use super::{Settings, Shared};
+use super::{Settings, SharedServer};
 use crate::policy::Scope;
 use crate::protocol::acp::AuthMethod;
 use crate::protocol::cancel::CancelParams;
@@ -38,7 +38,7 @@ const MAX_CALLER_CHARS: usize = 60;
 
 /// The state of one client's session.
 pub struct Session {
-    shared: Arc<Shared>,
+    shared: Arc<SharedServer>,
     /// The settings sent at `initialize`, valid for the whole connection.
     settings: Arc<Settings>,
     outbox: Arc<Outbox>,
@@ -58,7 +58,7 @@ pub struct Session {
 impl Session {
     /// A client before `initialize`.
     pub fn new(
-        shared: Arc<Shared>,
+        shared: Arc<SharedServer>,
         settings: Arc<Settings>,
         outbox: Arc<Outbox>,
         entry: Entry,

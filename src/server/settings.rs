@@ -113,7 +113,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The limits that a client has to know.
     pub fn limits(&self) -> Limits {
         Limits {
             max_message_bytes: self.max_message_bytes,

@@ -18,7 +18,7 @@ use super::approvals::Approvals;
 use super::events::Events;
 use super::hosts::Hosts;
 use super::outbox::Outbox;
-use super::{Shared, lock, page};
+use super::{SharedServer, lock, page};
 use crate::calls::run::Work;
 use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
@@ -55,7 +55,6 @@ impl Who {
     }
 }
 
-/// The client that made a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     pub name: String,
@@ -64,7 +63,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client as a caller of tools.
     pub fn caller(&self) -> Caller {
         Caller { scope: self.scope, name: self.name.clone() }
     }
@@ -77,7 +75,7 @@ pub struct Context {
     pub max_bytes: u64,
     /// Signals that the client cancelled the request.
     pub cancel: Cancel,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedServer>,
     /// The client's queue, if it stays connected after the answer.
     pub(super) outbox: Option<Arc<Outbox>>,
     pub(super) attached: Attached,
@@ -96,7 +94,6 @@ impl Afterwards {
     }
 }
 
-/// The server's status.
 #[derive(Debug, Clone)]
 pub struct ServerState {
     pub version: String,
@@ -111,7 +108,6 @@ impl Context {
         self.client.scope
     }
 
-    /// The events of the vault.
     pub fn events(&self) -> &Events {
         &self.shared.events
     }
@@ -126,7 +122,6 @@ impl Context {
         &self.shared.approvals
     }
 
-    /// The server's status.
     pub fn server(&self) -> ServerState {
         ServerState {
             version: self.shared.version.clone(),
@@ -142,7 +137,6 @@ impl Context {
         }
     }
 
-    /// Whether the client is an ACP client.
     pub fn is_acp(&self) -> bool {
         self.client.scope == Scope::Acp
     }
@@ -160,7 +154,6 @@ impl Context {
         }
     }
 
-    /// Whether the conversation is attached to the client.
     pub fn is_attached(&self, session: &str) -> bool {
         self.attached.has(session)
     }
@@ -170,7 +163,6 @@ impl Context {
         self.attached.offers_setup()
     }
 
-    /// Detaches the conversation.
     pub fn detach(&self, session: &str) {
         self.attached.remove(session);
     }
@@ -332,7 +324,6 @@ impl<S: Send + Sync + 'static> Table<S> {
         self.rows.iter().map(|(name, (who, _))| (*name, *who))
     }
 
-    /// The methods, served by `services`.
     pub fn serve(self, services: Arc<S>) -> Methods {
         let bound = |prepare: Prepare<S>| -> Bound {
             let services = Arc::clone(&services);
@@ -348,7 +339,6 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 }
 
-/// The methods of a server.
 pub struct Methods {
     rows: BTreeMap<&'static str, (Who, Bound)>,
     cancel_turn: CancelTurn,

@@ -37,7 +37,6 @@ pub enum Proof {
     Initialize,
 }
 
-/// Why the token is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error("could not get random bytes for a token: {0}")]
@@ -53,7 +52,6 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unsafe { path, .. } => Some(format!(
@@ -74,7 +72,6 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Generates a token from the system's randomness.
     pub fn generate() -> Result<Self, TokenError> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(TokenError::Random)?;

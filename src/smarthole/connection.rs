@@ -36,7 +36,6 @@ const WRITING: Duration = Duration::from_secs(10);
 /// Timeout of the closing handshake.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// Stores received messages.
 pub trait Inbox: Send + Sync + 'static {
     /// Stores a message durably, unless it is stored already. May block.
     ///
@@ -53,9 +52,9 @@ type Subscriber = Box<dyn Fn(&ConnectionStatus) + Send + Sync>;
 
 /// The client. Clones share the connection.
 #[derive(Clone)]
-pub struct SmartHole(Arc<Inner>);
+pub struct SmartHole(Arc<SharedSmartHole>);
 
-struct Inner {
+struct SharedSmartHole {
     settings: watch::Sender<Settings>,
     stopping: watch::Sender<bool>,
     status: Mutex<ConnectionStatus>,
@@ -98,7 +97,7 @@ impl SmartHole {
             if settings.enabled { ConnectionState::Connecting } else { ConnectionState::Disabled };
         let name = registered(&settings);
         let status = Mutex::new(ConnectionStatus { state, name, reason: String::new() });
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedSmartHole {
             settings: watch::Sender::new(settings),
             stopping: watch::Sender::new(false),
             status,
@@ -121,7 +120,6 @@ impl SmartHole {
         });
     }
 
-    /// The state of the connection now.
     pub fn status(&self) -> ConnectionStatus {
         lock(&self.0.status).clone()
     }

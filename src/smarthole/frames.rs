@@ -14,7 +14,6 @@ const MAX_REASON: usize = 1_000;
 /// In bytes; messages with a longer id are ignored.
 const MAX_ID: usize = 1_000;
 
-/// A message from a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedMessage {
     /// SmartHole's id: an arbitrary text, and not always unique.
@@ -37,7 +36,6 @@ pub struct Delivery {
     pub timestamp: Option<String>,
 }
 
-/// A frame from SmartHole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     Registered,

@@ -22,15 +22,8 @@ pub enum ConnectionState {
     Disconnected,
 }
 
-impl ConnectionState {
-    /// For logs.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Disabled => "disabled",
-            Self::Connecting => "connecting",
-            Self::Connected => "connected",
-            Self::Refused => "refused",
-            Self::Disconnected => "disconnected",
-        }
-    }
-}
+// For logs.
+words!(pub ConnectionState::word {
+    Disabled => "disabled", Connecting => "connecting", Connected => "connected",
+    Refused => "refused", Disconnected => "disconnected",
+});

@@ -60,7 +60,6 @@ pub struct MadeBy {
     pub tools: BTreeSet<String>,
 }
 
-/// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
     pub id: i64,
@@ -122,7 +121,6 @@ fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
     Ok(change.last_insert_rowid())
 }
 
-/// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit(pub(super) Database);
 

@@ -46,7 +46,7 @@ pub(super) fn write_marker(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a marker that was taken again, if the database is still the one that it describes.
+/// Writes a removed marker again if it still describes the database.
 pub(super) fn put_back(folder: &Path, marker: Option<&str>) -> io::Result<()> {
     match marker.filter(|marker| fingerprint(folder).as_deref() == Some(*marker)) {
         Some(marker) => std::fs::write(marker_path(folder), marker),

@@ -20,10 +20,10 @@ const BACKUP_FAILED: &str = "the daily copy of the journal failed";
 
 /// The database of one vault. Clones share one connection.
 #[derive(Debug, Clone)]
-pub struct Database(Arc<Inner>);
+pub struct Database(Arc<SharedDatabase>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedDatabase {
     folder: PathBuf,
     /// The vault that the database must belong to.
     owner: Option<Owner>,
@@ -51,7 +51,7 @@ struct Health {
     marker: Mutex<Option<String>>,
     /// All connections. Each must be closed before the database file is moved: a connection that is closed
     /// later would delete the write-ahead log of its successor by name.
-    connections: Mutex<Vec<Weak<Inner>>>,
+    connections: Mutex<Vec<Weak<SharedDatabase>>>,
 }
 
 /// Progress of an integrity check that was postponed until after startup.
@@ -83,7 +83,8 @@ impl Database {
         small_cache: bool,
         health: Arc<Health>,
     ) -> Self {
-        let inner = Inner { folder, owner, database: Mutex::default(), small_cache, health };
+        let inner =
+            SharedDatabase { folder, owner, database: Mutex::default(), small_cache, health };
         let inner = Arc::new(inner);
         let mut connections = lock(&inner.health.connections);
         connections.retain(|one| one.strong_count() > 0);
@@ -95,7 +96,7 @@ impl Database {
     /// Runs `work` with all connections closed. Opening or creating a connection blocks until it returns.
     fn with_all_closed<T>(&self, work: impl FnOnce() -> T) -> T {
         let connections = lock(&self.0.health.connections);
-        let all: Vec<Arc<Inner>> = connections.iter().filter_map(Weak::upgrade).collect();
+        let all: Vec<Arc<SharedDatabase>> = connections.iter().filter_map(Weak::upgrade).collect();
         let mut open: Vec<_> = all.iter().map(|one| lock(&one.database)).collect();
         open.iter_mut().for_each(|one| **one = None);
         work()

@@ -9,7 +9,6 @@ use super::query::columns;
 /// How long hits are stored, in milliseconds.
 const STORED_FOR: i64 = 366 * 24 * 60 * 60 * 1000;
 
-/// An enabled rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnabledRule {
     /// 0 before it is stored.
@@ -95,7 +94,6 @@ columns!(
     RuleHit { rule, time, job, change_set, number, path, left_at, revision, why }
 );
 
-/// The enabled rules.
 #[derive(Debug, Clone)]
 pub struct EnabledRules(pub(super) Database);
 
@@ -205,7 +203,6 @@ impl EnabledRules {
         self.0.all(&query, [since], read_hit)
     }
 
-    /// The hits in this change set.
     pub fn hits_of(&self, change_set: i64) -> Result<Vec<RuleHit>, StoreError> {
         let query =
             format!("SELECT {HIT} FROM rule_hit WHERE change_set = ?1 ORDER BY number, rule");

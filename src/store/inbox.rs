@@ -11,7 +11,6 @@ use crate::conversation::TurnId;
 /// The source of voice messages, which a worker delivers to the agent one by one and settles itself.
 pub const VOICE: &str = "voice";
 
-/// A message that arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct NewMessage<'a> {
     /// `chat` or `voice`.
@@ -25,7 +24,6 @@ pub struct NewMessage<'a> {
     pub received: i64,
 }
 
-/// Result of storing a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
     New(InboxRow),
@@ -34,7 +32,6 @@ pub enum Received {
 }
 
 impl Received {
-    /// The stored message.
     pub fn row(&self) -> &InboxRow {
         match self {
             Self::New(row) | Self::Known(row) => row,
@@ -42,7 +39,6 @@ impl Received {
     }
 }
 
-/// A stored message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
     /// Increases in order of arrival.
@@ -64,7 +60,6 @@ pub struct InboxRow {
     pub reason: String,
 }
 
-/// State of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InboxState {
     /// Not taken yet.
@@ -78,24 +73,10 @@ pub enum InboxState {
     SetAside,
 }
 
-impl InboxState {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Taken => "taken",
-            Self::Answered => "answered",
-            Self::Done => "done",
-            Self::SetAside => "set_aside",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        [Self::New, Self::Taken, Self::Answered, Self::Done, Self::SetAside]
-            .into_iter()
-            .find(|state| state.word() == word)
-    }
-}
+words!(pub InboxState::word, parse {
+    New => "new", Taken => "taken", Answered => "answered", Done => "done",
+    SetAside => "set_aside",
+});
 
 const COLUMNS: &str =
     "id, source, message, text, body, state, differs, attempts, received, turn, reason";
@@ -171,7 +152,6 @@ pub(super) fn note_answered(change: &Transaction<'_>, turn: TurnId) -> Result<()
     Ok(())
 }
 
-/// The stored messages.
 #[derive(Debug, Clone)]
 pub struct Inbox(pub(super) Database);
 
@@ -280,7 +260,6 @@ impl Inbox {
         })
     }
 
-    /// One message.
     pub fn get(&self, id: i64) -> Result<InboxRow, StoreError> {
         self.0.read(|connection| one(connection, id))
     }

@@ -6,7 +6,6 @@ use super::database::Database;
 use super::error::StoreError;
 use super::query::columns;
 
-/// A stored job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRow {
     /// 0 before it is stored.
@@ -73,7 +72,6 @@ columns!(
     }
 );
 
-/// The stored jobs.
 #[derive(Debug, Clone)]
 pub struct Jobs(pub(super) Database);
 
@@ -124,7 +122,6 @@ impl Jobs {
         self.0.execute("forget a job", "DELETE FROM job WHERE id = ?1", [id]).map(|_| ())
     }
 
-    /// One job.
     pub fn get(&self, id: i64) -> Result<Option<JobRow>, StoreError> {
         self.0.first(&format!("SELECT {COLUMNS} FROM job WHERE id = ?1"), [id], read)
     }

@@ -6,7 +6,6 @@ use super::database::Database;
 use super::error::StoreError;
 use super::query::columns;
 
-/// A plan to be stored.
 #[derive(Debug, Clone)]
 pub struct NewPlan<'a> {
     /// The hash of the plan's items.
@@ -23,7 +22,6 @@ pub struct NewPlan<'a> {
     pub rules: &'a str,
 }
 
-/// A stored plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRow {
     pub id: i64,
@@ -42,7 +40,6 @@ pub struct PlanRow {
 
 columns!(COLUMNS, read, "plan", PlanRow { id, identity, made, caller, whole, content, rules });
 
-/// The stored plans.
 #[derive(Debug, Clone)]
 pub struct Plans(pub(super) Database);
 

@@ -20,7 +20,6 @@ pub struct RuleMark {
 
 columns!(COLUMNS, read, "rule_mark", RuleMark { rule, change_set, number, path });
 
-/// The stored marks.
 #[derive(Debug, Clone)]
 pub struct RuleMarks(pub(super) Database);
 
@@ -42,7 +41,6 @@ impl RuleMarks {
         })
     }
 
-    /// The marks of a rule.
     pub fn of(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
         let query =
             format!("SELECT {COLUMNS} FROM rule_mark WHERE rule = ?1 ORDER BY change_set, number");

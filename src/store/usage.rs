@@ -52,12 +52,10 @@ pub struct UsageRow {
 /// The conversation id under which usage of deleted conversations is counted.
 const DELETED: i64 = 0;
 
-/// The stored usage.
 #[derive(Debug, Clone)]
 pub struct Usage(pub(super) Database);
 
 impl Usage {
-    /// Adds usage to the stored totals.
     pub fn count(&self, row: &UsageRow) -> Result<(), StoreError> {
         let used = &row.used;
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);

@@ -15,7 +15,6 @@ pub const RUNNING: &str = "running";
 /// The state of a run that waits for a person.
 pub const WAITING: &str = "waiting";
 
-/// A workflow run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowRun {
     pub id: i64,
@@ -33,7 +32,6 @@ pub struct WorkflowRun {
     pub ended: Option<i64>,
 }
 
-/// A step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowStep {
     pub step: String,
@@ -47,7 +45,6 @@ pub struct WorkflowStep {
     pub outcome: Option<String>,
 }
 
-/// The stored runs.
 #[derive(Debug, Clone)]
 pub struct WorkflowRows(pub(super) Database);
 
@@ -109,7 +106,6 @@ impl WorkflowRows {
         self.0.execute("record the end of a step", update, values).map(|_| ())
     }
 
-    /// One run.
     pub fn get(&self, id: i64) -> Result<WorkflowRun, StoreError> {
         let query = format!("SELECT {RUN} FROM workflow_run WHERE id = ?1");
         let found = self.0.first(&query, [id], run)?;

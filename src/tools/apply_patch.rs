@@ -219,17 +219,18 @@ fn plan(
     patch: &FilePatch,
     new: &mut New,
 ) -> Result<(VaultPath, Change, FileResult), ToolError> {
-    let result = |path: &VaultPath, action, places: Vec<patch::Place>, content: Option<&[u8]>| {
-        let places = places.into_iter();
-        FileResult {
-            path: path.as_str().to_owned(),
-            action,
-            hunks: patch.hunks.len(),
-            places: places.map(|one| HunkPlace { line: one.line, drift: one.drift }).collect(),
-            diff: String::new(),
-            revision: content.map(|content| crate::vault::Revision::of(content).to_string()),
-        }
-    };
+    let result =
+        |path: &VaultPath, action, places: Vec<patch::HunkPosition>, content: Option<&[u8]>| {
+            let places = places.into_iter();
+            FileResult {
+                path: path.as_str().to_owned(),
+                action,
+                hunks: patch.hunks.len(),
+                places: places.map(|one| HunkPlace { line: one.line, drift: one.drift }).collect(),
+                diff: String::new(),
+                revision: content.map(|content| crate::vault::Revision::of(content).to_string()),
+            }
+        };
     if patch.action == Action::Create {
         let path = match context.vault.resolve_new(&patch.path)? {
             WriteTarget::Existing(found) => {

@@ -12,11 +12,10 @@ use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, enabled, g
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::applying::Stale;
-use crate::organize::job::{State, with_dependencies};
+use crate::organize::job::{JobState, with_dependencies};
 use crate::organize::plan::Item;
 use crate::organize::planner;
 
-/// Does what a plan says.
 pub struct ApplyPlan;
 
 /// Edited notes that the text of an answer names.
@@ -139,7 +138,7 @@ fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, 
             "leave `items` out",
         ));
     }
-    if job.state() != State::Interrupted {
+    if job.state() != JobState::Interrupted {
         return Err(job.wrong_state("only a job that was interrupted can be resumed"));
     }
     if let Some(reason) = enabled::not_agreed_any_more(context, &job.enabled_rules())? {

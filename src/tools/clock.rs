@@ -24,7 +24,6 @@ impl Clock {
         }
     }
 
-    /// The local time zone.
     pub fn zone(&self) -> Box<dyn Zone> {
         match self {
             Self::System => Box::new(Local),

@@ -13,6 +13,7 @@ use super::news::Listeners;
 use super::running_jobs::RunningJobs;
 use crate::edits::{Editor, Gate};
 use crate::index::names::Asking;
+use crate::index::properties::Moment;
 use crate::index::{Index, search};
 use crate::journal::{Journal, Origin};
 use crate::note::code::ErrorCode;
@@ -22,7 +23,7 @@ use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::organize;
 use crate::policy::Permission;
-use crate::vault::{Cancel, Found, Vault, VaultError, Want};
+use crate::vault::{Cancel, ResolvedEntry, Vault, VaultError, Want};
 
 /// The settings of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -34,7 +35,6 @@ pub struct Settings {
     pub prompts_folder: String,
 }
 
-/// The context of a tool call.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub vault: Vault,
@@ -61,8 +61,17 @@ pub struct Context {
 }
 
 impl Context {
+    /// A snapshot of what this caller may see of the vault, with times in UTC.
+    ///
+    /// # Errors
+    /// The call was cancelled.
+    pub(super) fn moment(&self) -> Result<Moment<'_>, ToolError> {
+        let moment = self.index.properties.moment(&self.vault, &self.index.links, &self.cancel);
+        moment.map_err(|_| ToolError::cancelled())
+    }
+
     /// Resolves a path, or the name of a note in any folder.
-    pub fn find(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
+    pub fn find(&self, asked: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
         self.index.names.resolve(self.asking(), asked, want)
     }
 
@@ -72,7 +81,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with similar names; the trash cannot be read.
-    pub(super) fn find_to_take(&self, asked: &str) -> Result<Found, ToolError> {
+    pub(super) fn find_to_take(&self, asked: &str) -> Result<ResolvedEntry, ToolError> {
         let path = match self.vault.resolve(asked, Want::Entry) {
             Err(VaultError::NotFound { path, .. }) => path,
             other => return Ok(other?),

@@ -15,18 +15,17 @@ use crate::note::path::VaultPath;
 use crate::note::spoken::day::{self, Day as SpokenDay};
 use crate::note::template::{self, Variables};
 use crate::note::text::Text;
-use crate::vault::{Before, DailyNotes, Found, Kind, VaultError, Want, WriteTarget};
+use crate::vault::{Before, DailyNotes, Kind, ResolvedEntry, VaultError, Want, WriteTarget};
 
 /// How often the note is looked at again because it changed meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// Days within which a day that was said without its year is surely the nearest.
+/// A day without a year means the nearest one if that is at most this many days away.
 const SURELY_MEANT: i64 = 92;
 
 /// Bytes of the note's text in an answer.
 const MAX_CONTENT_BYTES: usize = 20 << 10;
 
-/// Reads or makes the note of a day.
 pub struct DailyNote;
 
 /// Opens the daily note of a day as Obsidian's settings name it (folder, date format, template),
@@ -172,10 +171,10 @@ pub(super) fn day_asked(
 
 fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolError> {
     match place(context, &day.path())? {
-        WriteTarget::Existing(Found { path, meta }) if meta.kind == Kind::File => {
+        WriteTarget::Existing(ResolvedEntry { path, meta }) if meta.kind == Kind::File => {
             existing(context, input, day, path)
         }
-        WriteTarget::Existing(Found { path, meta }) => {
+        WriteTarget::Existing(ResolvedEntry { path, meta }) => {
             Err(VaultError::NotAFile { path, kind: meta.kind }.into())
         }
         WriteTarget::Free(path) if input.create => {
@@ -194,7 +193,7 @@ fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolE
     }
 }
 
-/// Where the note is or would be. Who may not look there is not told where that is.
+/// The path of the note, whether it exists or not. The error for a caller who may not see the folder does not name it.
 pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolError> {
     let view = context.vault.view();
     let place = context.vault.resolve_new(asked);

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +16,6 @@ use crate::note::path::VaultPath;
 use crate::organize::profile::{self, Counts, Folder, Profile};
 use crate::vault::{Kind, Want};
 
-/// Describes a vault.
 pub struct DescribeVault;
 
 const DEFAULT_BYTES: usize = 30_000;
@@ -156,13 +154,8 @@ impl Tool for DescribeVault {
         let place = context.find(&asked, Want::Folder)?.path;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
-        let instant = |millis: i64| {
-            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-            times.millis(local.naive_utc())
-        };
-        let (index, vault) = (&context.index, &context.vault);
-        let moment = index.properties.moment(vault, &index.links, &context.cancel);
-        let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+        let vault = &context.vault;
+        let moment = context.moment()?.in_zone(&times);
         let folders: Vec<VaultPath> = {
             let catalogue = vault.catalogue();
             let folders = catalogue.within(&place).filter(|entry| entry.kind == Kind::Folder);

@@ -2,7 +2,7 @@
 
 use super::{Context, ToolError};
 use crate::note::path::VaultPath;
-use crate::vault::{Found, Kind, VaultError, Want};
+use crate::vault::{Kind, ResolvedEntry, VaultError, Want};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
@@ -18,7 +18,7 @@ pub(super) enum Deed {
 pub(super) fn of(
     context: &Context,
     deed: Deed,
-    source: &Found,
+    source: &ResolvedEntry,
     asked: &str,
 ) -> Result<VaultPath, ToolError> {
     let (path, kind) = (&source.path, source.meta.kind);
@@ -53,7 +53,7 @@ pub(super) fn of(
     }
 }
 
-fn taken(context: &Context, deed: Deed, source: &VaultPath, found: &Found) -> ToolError {
+fn taken(context: &Context, deed: Deed, source: &VaultPath, found: &ResolvedEntry) -> ToolError {
     let hint = match found.meta.kind {
         Kind::Folder => {
             let verb = if deed == Deed::Move { "move" } else { "copy" };

@@ -14,7 +14,6 @@ use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
 use crate::vault::Before;
 
-/// Changes a part of a file.
 pub struct EditFile;
 
 /// Changes part of a text file. Use exactly one of: `old_text` with `new_text`; `insert_after_line`

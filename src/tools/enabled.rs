@@ -16,7 +16,7 @@ use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::organize::plan::{Asked, Item, Plan, ProblemKind};
+use crate::organize::plan::{Item, Plan, ProblemKind, RuleResult};
 use crate::organize::planner;
 use crate::organize::reach;
 use crate::organize::rule::{Action, Rule, Trigger};
@@ -41,7 +41,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The state as a word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Automatic => "automatic",
@@ -82,7 +81,6 @@ impl Enabled {
         serde_json::from_str(&self.row.folders).unwrap_or_default()
     }
 
-    /// Its actions as words.
     pub fn actions(&self) -> Vec<String> {
         serde_json::from_str(&self.row.actions).unwrap_or_default()
     }
@@ -157,7 +155,6 @@ fn outside(path: &Path) -> Result<String, String> {
     }
 }
 
-/// The parameters of enabling rules.
 #[derive(Debug, Clone, Default)]
 pub struct Enabling {
     /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of
@@ -331,7 +328,6 @@ fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), To
     Err(ToolError::new(ErrorCode::InvalidRule, message, hint))
 }
 
-/// Disables the rule of this name.
 pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     let store = &context.journal.store().enabled_rules;
     let found = all(context)?.into_iter().find(|one| one.row.name == name);
@@ -438,7 +434,7 @@ pub struct Why {
     /// Newest first.
     pub done: Vec<Done>,
     /// The traces of the enabled rules for the note's current state.
-    pub now: Vec<Asked>,
+    pub now: Vec<RuleResult>,
 }
 
 /// The changes of a note by rules in one job.
@@ -550,7 +546,7 @@ impl Done {
 }
 
 /// The traces of rules as text: a line each, with the parts of its condition below.
-pub fn lines(asked: &[Asked]) -> Vec<String> {
+pub fn lines(asked: &[RuleResult]) -> Vec<String> {
     asked_lines(asked)
 }
 

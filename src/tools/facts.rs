@@ -16,17 +16,14 @@ impl Facts {
         serde_json::to_string(data).map(Self)
     }
 
-    /// The JSON.
     pub fn json(&self) -> &str {
         &self.0
     }
 
-    /// The JSON.
     pub fn into_json(self) -> String {
         self.0
     }
 
-    /// Parses the result as a value.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
     }

@@ -1,7 +1,5 @@
 //! Tools of other people's servers.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use super::context::Context;
@@ -19,7 +17,7 @@ pub struct Foreign {
     pub reaches_out: bool,
 }
 
-/// What a call of such a tool does.
+/// The function that runs a call of such a tool.
 pub type Run = Box<dyn Fn(&Context, &Value) -> Result<Answer<Facts>, ToolError> + Send + Sync>;
 
 /// The parts of a tool that is not built in.
@@ -33,8 +31,4 @@ pub struct External {
     pub run: Run,
 }
 
-impl fmt::Debug for External {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("External").field(&self.name).finish()
-    }
-}
+debug_only!(External, name);

@@ -200,7 +200,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
     Ok(Answer::new(text.join("\n"), data))
 }
 
-/// Not what tools answered, which can be asked for anew, and not what nobody said.
+/// Whether an item is shown: not tool results, which can be requested again, and no notices.
 fn is_told(kind: ItemKind) -> bool {
     !matches!(kind, ItemKind::ToolResults | ItemKind::Notice)
 }

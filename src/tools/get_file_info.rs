@@ -7,7 +7,7 @@ use super::text_file::{count, local, local_short, size};
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::text::Text;
-use crate::vault::{FileContent, Found, Kind, Meta, TrashOption, Want, nonblocking};
+use crate::vault::{FileContent, Kind, Meta, ResolvedEntry, TrashOption, Want, nonblocking};
 
 /// The most entries of a folder that are counted without blocking.
 const MANY: usize = 4_096;
@@ -109,7 +109,7 @@ impl Tool for GetFileInfo {
 
     fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let found = context.find(&input.path, Want::Entry)?;
-        let Found { path, meta } = &found;
+        let ResolvedEntry { path, meta } = &found;
         let (readable, (lines, words)) = match meta.kind {
             Kind::File => looked_into(context, &found),
             Kind::Folder | Kind::Link | Kind::Other => (true, (None, None)),
@@ -143,7 +143,7 @@ impl Tool for GetFileInfo {
     }
 }
 
-fn conflict_of(context: &Context, found: &Found) -> Option<String> {
+fn conflict_of(context: &Context, found: &ResolvedEntry) -> Option<String> {
     let original = match found.meta.kind {
         Kind::File => context.vault.catalogue().conflict_of(&found.path)?,
         _ => return None,
@@ -164,7 +164,7 @@ fn conflict_copies(context: &Context) -> usize {
 type Counts = (Option<usize>, Option<usize>);
 
 /// Whether a file can be read, and the lines and words of a text.
-fn looked_into(context: &Context, found: &Found) -> (bool, Counts) {
+fn looked_into(context: &Context, found: &ResolvedEntry) -> (bool, Counts) {
     if found.meta.size <= context.vault.max_file_bytes()
         && let Ok(content) = context.vault.read(&found.path)
     {
@@ -180,7 +180,7 @@ fn text_counts(content: &FileContent, name: &str) -> Counts {
     }
 }
 
-fn children(context: &Context, found: &Found) -> (Children, u64) {
+fn children(context: &Context, found: &ResolvedEntry) -> (Children, u64) {
     let catalogue = context.vault.catalogue();
     let mut children = Children::default();
     let (mut bytes, mut newest) = (0, None);

@@ -58,7 +58,7 @@ fn bad(path: &VaultPath, format: Format, fault: &BadImage) -> ToolError {
     ToolError::new(code, message, hint)
 }
 
-/// What the text of the answer says about an image.
+/// The line about an image in the text of the answer.
 pub(super) fn described(
     path: &VaultPath,
     format: Format,

@@ -13,7 +13,7 @@ use crate::edits::{Editor, EditsError, ReadOnly, Whole};
 use crate::journal::{Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome};
 use crate::note::code::ErrorCode;
 use crate::organize::applying::{self, Stale};
-use crate::organize::job::{self, State, changes_of, follow_own_changes};
+use crate::organize::job::{self, JobState, changes_of, follow_own_changes};
 use crate::organize::plan::{Item, Plan};
 use crate::organize::views::View;
 use crate::store::enabled_rules::RuleHit;
@@ -101,12 +101,12 @@ impl Job {
     }
 
     /// The state according to the journal.
-    pub fn state(&self) -> State {
-        let kept = State::of(&self.row.state).unwrap_or(State::Failed);
+    pub fn state(&self) -> JobState {
+        let kept = JobState::parse(&self.row.state).unwrap_or(JobState::Failed);
         match (kept, self.counts()) {
-            (State::Running, _) | (_, (_, 0)) => kept,
-            (_, (done, undone)) if done == undone => State::Undone,
-            _ => State::PartlyUndone,
+            (JobState::Running, _) | (_, (_, 0)) => kept,
+            (_, (done, undone)) if done == undone => JobState::Undone,
+            _ => JobState::PartlyUndone,
         }
     }
 
@@ -126,14 +126,15 @@ impl Job {
     fn set(
         &mut self,
         context: &Context,
-        state: State,
+        state: JobState,
         failure: Option<String>,
     ) -> Result<(), ToolError> {
         self.row.state = state.word().to_owned();
         self.row.failure = failure;
-        self.row.ended = (state != State::Running).then(|| context.clock.now().timestamp_millis());
+        self.row.ended =
+            (state != JobState::Running).then(|| context.clock.now().timestamp_millis());
         self.row.pieces = json(&self.pieces);
-        if state != State::Running {
+        if state != JobState::Running {
             marks::keep(context, self.done_items())?;
             self.store_hits(context)?;
         }
@@ -291,13 +292,13 @@ pub(super) fn check_not_begun(
         let id = job.id();
         let has = |item: &Item| job.items.iter().any(|one| one.id == item.id);
         match job.state() {
-            State::Running => return Err(job.wrong_state("wait for its end")),
-            State::Interrupted => {
+            JobState::Running => return Err(job.wrong_state("wait for its end")),
+            JobState::Interrupted => {
                 let hint =
                     format!("resume it: apply_plan with `job`: {id}; or undo it: rollback_job");
                 return Err(job.wrong_state(hint));
             }
-            State::Completed if job.row.identity == identity && items.iter().all(has) => {
+            JobState::Completed if job.row.identity == identity && items.iter().all(has) => {
                 return Err(job.wrong_state("it applied all of this; plan anew with plan_changes"));
             }
             _ => {}
@@ -315,7 +316,7 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
     let row = JobRow {
         plan: wanted.plan.cast_signed(),
         identity: wanted.identity.to_owned(),
-        state: State::Running.word().to_owned(),
+        state: JobState::Running.word().to_owned(),
         began: context.clock.now().timestamp_millis(),
         caller: context.origin.caller.clone(),
         whole: context.vault.view().is_all(),
@@ -348,7 +349,7 @@ pub(super) fn go_on(
     job: &mut Job,
     skip_stale: bool,
 ) -> Result<Applied, ToolError> {
-    if job.state() != State::Interrupted {
+    if job.state() != JobState::Interrupted {
         return Err(job.wrong_state("only a job that was interrupted can be resumed"));
     }
     let (items, skipped) = look(context, job.left(), skip_stale)?;
@@ -358,14 +359,14 @@ pub(super) fn go_on(
     let out: HashSet<u32> = skipped.iter().map(|one| one.item).collect();
     job.items.retain(|item| !out.contains(&item.id));
     job.row.items = json(&job.items);
-    job.set(context, State::Running, None)?;
+    job.set(context, JobState::Running, None)?;
     match run(context, job) {
         Ok(Beside { relinked, folders_left }) => {
             Ok(Applied { items, skipped, relinked, folders_left })
         }
         Err(Stopped::BeforeAnything(error)) => {
             context.journal.store().jobs.update(&before).map_err(not_kept)?;
-            job.tell(context, State::Interrupted.word());
+            job.tell(context, JobState::Interrupted.word());
             Err(error)
         }
         Err(Stopped::Later(error)) => Err(error),
@@ -420,7 +421,7 @@ fn run(context: &Context, job: &mut Job) -> Result<Beside, Stopped> {
         let (deleted, moved) = (number(&|item| item.trash), number(&Item::moves));
         let limits = context.journal.check_limits(deleted, moved, &origin);
         limits.map_err(|error| BeforeAnything(error.into()))?;
-        job.tell(context, State::Running.word());
+        job.tell(context, JobState::Running.word());
     }
     let parts = Whole { is_part: pieces > 1, ..whole };
     let editor = Editor { whole: Some(parts), ..editor };
@@ -442,10 +443,10 @@ fn run(context: &Context, job: &mut Job) -> Result<Beside, Stopped> {
             }
         }
         if pieces > 1 {
-            job.tell(context, State::Running.word());
+            job.tell(context, JobState::Running.word());
         }
     }
-    job.set(context, State::Completed, None).map_err(Later)?;
+    job.set(context, JobState::Completed, None).map_err(Later)?;
     Ok(beside)
 }
 
@@ -505,9 +506,9 @@ fn removed_folder(change: &Change) -> Option<String> {
 /// Stops a job early, and returns the error that says so.
 fn stop(context: &Context, job: &mut Job, error: ToolError) -> Stopped {
     let state = match error.code {
-        _ if job.done.is_empty() && error.code != ErrorCode::Cancelled => State::Failed,
-        ErrorCode::Cancelled if !context.cancel.is_late() => State::Cancelled,
-        _ => State::Interrupted,
+        _ if job.done.is_empty() && error.code != ErrorCode::Cancelled => JobState::Failed,
+        ErrorCode::Cancelled if !context.cancel.is_late() => JobState::Cancelled,
+        _ => JobState::Interrupted,
     };
     if let Err(error) = job.set(context, state, Some(error.text())) {
         tracing::error!(%error, job = job.row.id, "that a job ended early was not kept");
@@ -519,7 +520,7 @@ fn stop(context: &Context, job: &mut Job, error: ToolError) -> Stopped {
     data["done"] = json!(done);
     let id = job.id();
     let hint = match (state, error.hint) {
-        (State::Interrupted, _) => {
+        (JobState::Interrupted, _) => {
             format!("resume it: apply_plan with `job`: {id}; or undo it: rollback_job")
         }
         (_, _) if done > 0 => format!("rollback_job undoes what was done of job {id}"),
@@ -570,12 +571,12 @@ pub(super) fn line(item: &Item) -> String {
 pub fn settle(context: &Context) -> Result<(), ToolError> {
     let jobs = &context.journal.store().jobs;
     for row in jobs.list().map_err(not_kept)? {
-        if row.state != State::Running.word() {
+        if row.state != JobState::Running.word() {
             continue;
         }
         let mut job = Job::read(context, row)?;
         let is_done = job.done.len() >= job.pieces.len();
-        job.set(context, if is_done { State::Completed } else { State::Interrupted }, None)?;
+        job.set(context, if is_done { JobState::Completed } else { JobState::Interrupted }, None)?;
     }
     Ok(())
 }

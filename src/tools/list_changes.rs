@@ -13,7 +13,6 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// Lists change sets.
 pub struct ListChanges;
 
 /// Change sets in one answer.

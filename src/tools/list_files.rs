@@ -10,10 +10,8 @@ use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Entry, Kind, Order, Want, Wanted, nonblocking};
 
-/// Lists files.
 pub struct ListFiles;
 
-const DEFAULT_RESULTS: usize = 100;
 const MAX_RESULTS: usize = 1_000;
 
 /// Lists files and folders whose path fits a pattern, the newest first. Case does not matter. `*`
@@ -32,7 +30,7 @@ pub struct Input {
     #[serde(default)]
     path: String,
     /// How many entries at most, 1 to 1,000. Left out: 100.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::signed::<100>")]
     max_results: i64,
     /// The first entry shown, from 1: to continue after an answer that was cut.
     #[serde(default = "paging::default::<1>")]
@@ -47,10 +45,6 @@ pub struct Input {
 
 fn everything() -> String {
     "*".to_owned()
-}
-
-fn default_results() -> i64 {
-    DEFAULT_RESULTS as i64
 }
 
 /// The type of the listed entries.

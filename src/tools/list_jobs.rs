@@ -8,10 +8,9 @@ use super::plans::{self, not_kept, sentence};
 use super::text_file::{local, local_short};
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, paging};
 use crate::note::code::ErrorCode;
-use crate::organize::job::State;
+use crate::organize::job::JobState;
 use crate::organize::plan::Item;
 
-/// Lists jobs.
 pub struct ListJobs;
 
 /// Jobs in one answer.
@@ -132,9 +131,9 @@ impl Tool for ListJobs {
     }
 }
 
-fn state(word: &str) -> Result<State, ToolError> {
-    State::of(word).ok_or_else(|| {
-        let states: Vec<&str> = State::ALL.iter().map(|state| state.word()).collect();
+fn state(word: &str) -> Result<JobState, ToolError> {
+    JobState::parse(word).ok_or_else(|| {
+        let states: Vec<&str> = JobState::ALL.iter().map(|state| state.word()).collect();
         ToolError::new(
             ErrorCode::InvalidInput,
             format!("`{word}` is not a state of a job"),
@@ -175,8 +174,8 @@ fn headline(job: &Job) -> String {
     let state = job.state();
     let words = state.word().replace('_', " ");
     let part = match state {
-        State::Completed | State::Undone => String::new(),
-        State::PartlyUndone => format!(" {undone} of {done}"),
+        JobState::Completed | JobState::Undone => String::new(),
+        JobState::PartlyUndone => format!(" {undone} of {done}"),
         _ => format!(" {done} of {}", items.len()),
     };
     let time = local_short(job.row.began.saturating_mul(1_000_000));

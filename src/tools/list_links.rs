@@ -9,7 +9,6 @@ use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::links::Scope;
 
-const DEFAULT_RESULTS: i64 = 100;
 const MAX_RESULTS: usize = 1_000;
 
 pub(super) struct ListLinks;
@@ -24,15 +23,11 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// How many entries at most, 1 to 1,000. Left out: 100.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::signed::<100>")]
     max_results: i64,
     /// The first entry shown, from 1: to continue after an answer that was cut.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
-}
-
-fn default_results() -> i64 {
-    DEFAULT_RESULTS
 }
 
 /// The kind of the listed entries.

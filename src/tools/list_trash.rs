@@ -14,7 +14,6 @@ use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-/// Lists deleted files.
 pub struct ListTrash;
 
 /// Things in one answer.

@@ -52,12 +52,8 @@ pub struct Input {
     #[serde(default)]
     sources: Vec<Source>,
     /// At most so many results, up to 30.
-    #[serde(default = "ten")]
+    #[serde(default = "paging::default::<10>")]
     limit: usize,
-}
-
-fn ten() -> usize {
-    10
 }
 
 /// Where something is found.

@@ -375,7 +375,7 @@ fn is_address(text: &str, range: &Range<usize>) -> bool {
     ["://", "www.", "mailto:", "@"].iter().any(|mark| word.contains(mark))
 }
 
-/// The link to put in the place of a name, if the note then has this one link more and nothing else changes in it.
+/// The link that replaces a name; `None` if that would change more of the note than adding this link.
 fn link(text: &str, before: &Document, range: &Range<usize>, linkpath: &str) -> Option<String> {
     let line_start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);

@@ -1,6 +1,5 @@
 //! Events of plans and jobs.
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// An event of a plan or job.
@@ -45,8 +44,4 @@ impl Listeners {
     }
 }
 
-impl fmt::Debug for Listeners {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listeners").finish_non_exhaustive()
-    }
-}
+debug_only!(Listeners);

@@ -11,6 +11,11 @@ pub(super) fn default<const NUMBER: usize>() -> usize {
     NUMBER
 }
 
+/// The same for a number that may come negative, so that the answer can say what it should be.
+pub(super) fn signed<const NUMBER: i64>() -> i64 {
+    NUMBER
+}
+
 /// The number of entries before the first one.
 pub(super) fn skipped(first_result: usize) -> usize {
     first_result.saturating_sub(1)

@@ -15,7 +15,6 @@ use crate::organize::plan::{Item, Plan};
 use crate::organize::planner;
 use crate::vault::Want;
 
-/// Makes a plan.
 pub struct PlanChanges;
 
 /// Warnings and faults of rules in one answer.

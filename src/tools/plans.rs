@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use chrono::DateTime;
 use serde_json::json;
 
 use super::given_rules::GivenRules;
@@ -47,13 +46,8 @@ pub(super) fn over_vault<T>(
 ) -> Result<T, ToolError> {
     let zone = context.clock.zone();
     let times = Times::new(&*zone);
-    let instant = |millis: i64| {
-        let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-        times.millis(local.naive_utc())
-    };
     let (index, vault) = (&context.index, &context.vault);
-    let moment = index.properties.moment(vault, &index.links, &context.cancel);
-    let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+    let moment = context.moment()?.in_zone(&times);
     let now = context.clock.now().timestamp_millis();
     let scope = Scope {
         source: &moment,

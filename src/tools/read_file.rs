@@ -30,7 +30,6 @@ const MAX_PAGES: usize = 200;
 /// Bytes of an answer for the description of the file and of the rest.
 const AROUND: usize = 500;
 
-/// Reads a text file, or lines of it.
 pub struct ReadFile;
 
 /// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part

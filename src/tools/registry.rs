@@ -21,7 +21,6 @@ use crate::note::code::ErrorCode;
 /// or than the first call of a daemon.
 pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
-/// A tool as it is listed and called.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
@@ -91,14 +90,9 @@ fn made<T: Serialize, S: Serializer>(value: &Made<T>, serializer: S) -> Result<S
     (**value).serialize(serializer)
 }
 
-impl fmt::Debug for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Definition").field(&self.name).finish()
-    }
-}
+debug_only!(Definition, name);
 
 impl Definition {
-    /// The tool of this type.
     pub fn of<T: Tool + 'static>() -> Self {
         Self {
             name: T::NAME.to_owned(),
@@ -381,7 +375,7 @@ fn without_null(schema: &mut Schema) {
 
 /// The arguments with whole numbers written as such; `None` where they were.
 fn whole(input: &Value) -> Option<Value> {
-    /// Numbers from here on are not told apart by a float.
+    /// From here on, a float cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     fn write(value: &mut Value) -> bool {
         match value {

@@ -123,7 +123,7 @@ impl Relinked {
         }
     }
 
-    /// One line for each thing that a reader should know; `shows` says whether with changed lines.
+    /// The lines about links for the answer; with changed lines if `shows`.
     pub fn text(&self, shows: bool) -> Vec<String> {
         let mut lines = Vec::new();
         if self.links > 0 {

@@ -12,7 +12,6 @@ use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-/// Restores deleted files and folders.
 pub struct Restore;
 
 /// Brings a deleted file or folder back to where it was, or to another path. Nothing is ever

@@ -8,7 +8,6 @@ use super::taken_back::{self, Blocked};
 use super::text_file::count;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind};
 
-/// Takes a job back.
 pub struct RollbackJob;
 
 /// Takes back what a job did: all of it, or some items. What was written in a note since stays, and links follow. If an

@@ -27,7 +27,6 @@ pub struct MarkedFile {
     pub change_set: u64,
 }
 
-/// The selection of marks.
 #[derive(Debug, Clone, Default)]
 pub struct WantedMarks {
     /// A rule file in the vault, or an absolute path; or the name of an enabled rule, or of one in a file of

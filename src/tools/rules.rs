@@ -16,7 +16,6 @@ use crate::organize::rules_file::RuleFile;
 
 pub use super::given_rules::Given;
 
-/// The result of a check.
 pub struct CheckedRules {
     pub source: String,
     /// `None` if they cannot be parsed.
@@ -70,7 +69,6 @@ pub struct DescribedRules {
     pub found: Vec<String>,
 }
 
-/// A rule of a plan.
 pub struct DescribedRule {
     pub rule: Rule,
     /// Its file: a path in the vault, or an absolute one. `None` if a caller gave it as text and it is not enabled.

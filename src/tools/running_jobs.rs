@@ -6,10 +6,10 @@ use std::time::Duration;
 
 /// The running jobs of this process. Clones share their state.
 #[derive(Debug, Clone, Default)]
-pub struct RunningJobs(Arc<Inner>);
+pub struct RunningJobs(Arc<SharedJobs>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct SharedJobs {
     /// Jobs by number, with whether a stop was requested.
     jobs: Mutex<HashMap<i64, bool>>,
     /// Notified whenever a job ends.

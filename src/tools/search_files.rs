@@ -12,9 +12,8 @@ use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::note::spelling;
-use crate::vault::{Found, Want, nonblocking};
+use crate::vault::{ResolvedEntry, Want, nonblocking};
 
-/// Finds text in files.
 pub struct SearchFiles;
 
 const MAX_FILES: usize = 1_000;
@@ -268,7 +267,7 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
 /// The folder to search below, and which files: of a file that is named itself, that one alone.
 fn place(context: &Context, input: &Input) -> Result<(VaultPath, Option<Glob>), ToolError> {
     let no_folder = match context.find(&input.path, Want::Folder) {
-        Ok(Found { path, .. }) => {
+        Ok(ResolvedEntry { path, .. }) => {
             let glob = |pattern: &str| glob_below(context, &path, pattern, true);
             let files = input.file_pattern.as_deref().map(glob).transpose()?;
             return Ok((path, files));

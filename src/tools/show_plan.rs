@@ -11,12 +11,11 @@ use super::text_file::local;
 use super::{Answer, Context, Tier, Tool, ToolError, given_rules, jobs, paging};
 use crate::note::path::VaultPath;
 use crate::organize::linked;
-use crate::organize::plan::{Asked, Item, Plan};
+use crate::organize::plan::{Item, Plan, RuleResult};
 use crate::organize::planner;
 use crate::organize::views::{self, GroupBy, View};
 use crate::vault::{Kind, Want};
 
-/// Shows a plan.
 pub struct ShowPlan;
 
 /// Items in one answer.
@@ -293,7 +292,7 @@ fn why(context: &Context, kept: &KeptPlan, asked: &str) -> Result<Answer<Output>
 }
 
 /// The result of each rule, a line each, with the parts of its condition below.
-pub(super) fn asked_lines(asked: &[Asked]) -> Vec<String> {
+pub(super) fn asked_lines(asked: &[RuleResult]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, asked) in asked.iter().enumerate() {
         let outcome = match (&asked.stopped_by, asked.took) {

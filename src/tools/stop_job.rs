@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::jobs::Job;
 use super::{Context, ToolError};
 
-/// The result of a stop request.
 #[derive(Debug, Clone)]
 pub struct StoppedJob {
     /// The state as a word; `running` while the current piece continues.

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +23,6 @@ use crate::organize::suggest::{About, is_empty_name, makes_the_same, style_named
 use crate::organize::{about, conventions};
 use crate::vault::{Kind, Want};
 
-/// Suggests names.
 pub struct SuggestNames;
 
 /// Files of one call.
@@ -133,13 +131,7 @@ fn suggest(
     let paths = files(context, asked)?;
     let zone = context.clock.zone();
     let times = Times::new(&*zone);
-    let instant = |millis: i64| {
-        let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-        times.millis(local.naive_utc())
-    };
-    let (index, vault) = (&context.index, &context.vault);
-    let moment = index.properties.moment(vault, &index.links, &context.cancel);
-    let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+    let moment = context.moment()?.in_zone(&times);
     let mut naming = Naming::new(&moment);
     let own = convention.map(|asked| naming.asked(asked)).transpose()?;
     let mut found = Vec::with_capacity(paths.len());

@@ -9,7 +9,7 @@ use crate::edits::{Editor, EditsError, Whole};
 use crate::journal::{Action, UndoError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::organize::job::{self, State};
+use crate::organize::job::{self, JobState};
 use crate::organize::plan::Item;
 
 /// An item that could not be undone.
@@ -39,7 +39,7 @@ pub(super) fn take_back(
     only: &[u32],
 ) -> Result<TakenBack, ToolError> {
     let (done, undone) = job.counts();
-    if job.state() == State::Running || done == undone {
+    if job.state() == JobState::Running || done == undone {
         return Err(job.wrong_state("list_jobs shows what is done of each job"));
     }
     let set = job.change_set().map(|set| context.journal.history().change_set(set)).transpose()?;

@@ -100,7 +100,7 @@ pub enum Basis {
     },
 }
 
-/// One tool. The type is only a name for its parts.
+/// A tool. The type has no value; it only groups the parts.
 pub trait Tool {
     /// The tool's name, in snake_case.
     const NAME: &'static str;

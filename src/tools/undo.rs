@@ -10,7 +10,6 @@ use super::{Answer, Basis, Context, Tier, Tool, ToolError, ToolKind};
 use crate::journal::{ChangeSetId, ListedSet, Target};
 use crate::note::code::ErrorCode;
 
-/// Undoes changes.
 pub struct Undo;
 
 /// Takes back what was changed through the steward: a whole change set, or one change of it;

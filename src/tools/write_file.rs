@@ -12,9 +12,8 @@ use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::vault::{Before, Found, Kind, Vault, VaultError, Want, WriteTarget};
+use crate::vault::{Before, Kind, ResolvedEntry, Vault, VaultError, Want, WriteTarget};
 
-/// Writes a file.
 pub struct WriteFile;
 
 /// Creates a file with this content, or replaces all of one that exists; to change part of a note use
@@ -173,7 +172,11 @@ fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, T
 }
 
 /// Refuses lines as they were shown where the file has more of them.
-fn refuse_what_was_cut(vault: &Vault, found: &Found, content: &str) -> Result<(), ToolError> {
+fn refuse_what_was_cut(
+    vault: &Vault,
+    found: &ResolvedEntry,
+    content: &str,
+) -> Result<(), ToolError> {
     if !content.lines().any(|line| line.len() >= long_line::MAX_CHARACTERS) {
         return Ok(());
     }
@@ -187,7 +190,7 @@ fn refuse_what_was_cut(vault: &Vault, found: &Found, content: &str) -> Result<()
 
 /// Refuses to take most of a file away from under a caller who has not shown that it was read. The
 /// revision is left out of the error on purpose: it would be given back without a look.
-fn refuse_to_shrink(vault: &Vault, found: &Found, content: &str) -> Result<(), ToolError> {
+fn refuse_to_shrink(vault: &Vault, found: &ResolvedEntry, content: &str) -> Result<(), ToolError> {
     let (old, new) = (found.meta.size, content.len() as u64);
     let empties = old > 0 && content.trim().is_empty();
     let shrinks = new * 2 < old && old - new > 1024;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::dir::Meta;
 use super::revision::Revision;
 
-/// A whole file as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
     pub bytes: Vec<u8>,

@@ -220,7 +220,6 @@ impl VaultError {
         Some(hint)
     }
 
-    /// Details as JSON, for programs.
     pub fn data(&self) -> Option<Value> {
         Some(match self {
             Self::NotFound { near, .. } if !near.is_empty() => json!({ "near": texts(near) }),

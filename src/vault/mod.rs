@@ -59,7 +59,7 @@ pub use obsidian::{
     ActiveNote, DailyNotes, LinkFormat, ObsidianSettings, PropertyTypes, TrashOption,
 };
 pub use read::pick::Want;
-pub use read::resolve::{Found, WriteTarget};
+pub use read::resolve::{ResolvedEntry, WriteTarget};
 pub use read::symlinks::RedirectedLink;
 pub use read::{BatchStat, Reader};
 pub use revision::{NoRevision, Revision};

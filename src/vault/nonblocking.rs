@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Restriction {
     /// This thread may block.
     Off,
     /// It must not, and has not needed to.
@@ -18,11 +18,11 @@ enum State {
 }
 
 thread_local! {
-    static STATE: Cell<State> = const { Cell::new(State::Off) };
+    static STATE: Cell<Restriction> = const { Cell::new(Restriction::Off) };
 }
 
 /// Restores the thread's state, also when the attempt panics.
-struct Restore(State);
+struct Restore(Restriction);
 
 impl Drop for Restore {
     fn drop(&mut self) {
@@ -33,28 +33,28 @@ impl Drop for Restore {
 /// Runs `work` without blocking; `None` if it would have had to block. `work` must not hand
 /// anything to other threads, since the state is thread-local.
 pub fn attempt<T>(work: impl FnOnce() -> T) -> Option<T> {
-    let _restore = Restore(STATE.replace(State::Active));
+    let _restore = Restore(STATE.replace(Restriction::Active));
     let result = work();
-    (STATE.get() == State::Active).then_some(result)
+    (STATE.get() == Restriction::Active).then_some(result)
 }
 
 /// Call before anything that may block: `true` if this thread must not, in which case the attempt
 /// is aborted and the caller should return.
 pub fn would_block() -> bool {
     if is_active() {
-        STATE.set(State::Aborted);
+        STATE.set(Restriction::Aborted);
     }
     is_active()
 }
 
 /// Whether this thread must not block now.
 pub fn is_active() -> bool {
-    STATE.get() != State::Off
+    STATE.get() != Restriction::Off
 }
 
 /// Whether the current attempt was aborted, so that its result will be discarded.
 pub fn is_aborted() -> bool {
-    STATE.get() == State::Aborted
+    STATE.get() == Restriction::Aborted
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ pub enum PluginError {
 }
 
 impl PluginError {
-    /// What to do next.
     pub fn hint(&self) -> String {
         match self {
             Self::NoConfigFolder { .. } => "open the folder as a vault in Obsidian once".to_owned(),
@@ -49,7 +48,6 @@ impl PluginError {
     }
 }
 
-/// The state of the plugin in a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginStatus {
     /// From its manifest; `None` if it is not installed.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value as Json, json};
 
 use super::Tell;
-use super::report::{Ended, NOT_RECORDED, RunState, State, StepReport, Told};
+use super::report::{Ended, NOT_RECORDED, RunState, StepReport, StepState, Told};
 use crate::bases::date::Zone;
 use crate::bases::value::{Object, Text, Value};
 use crate::calls::Cancel;
@@ -22,7 +22,6 @@ const MOST_ITEMS: usize = 1_000;
 
 /// Executes steps, either for real or from a recording.
 pub(super) trait Doer: Sync {
-    /// Whether this is a dry run.
     fn is_dry_run(&self) -> bool;
     /// Executes a step, or one element of it.
     fn act(&self, unit: &Unit<'_>) -> Ended;
@@ -69,7 +68,7 @@ enum Planned<'a> {
 #[derive(Default)]
 struct Standing {
     /// The results of ended steps for expressions.
-    ended: Vec<Option<(State, Value)>>,
+    ended: Vec<Option<(StepState, Value)>>,
     /// Steps that wait for a person.
     waiting: Vec<bool>,
     reports: Vec<StepReport>,
@@ -162,7 +161,7 @@ impl<'a> Engine<'a> {
             zone: self.zone,
         };
         let is_unknown = |before: &usize| {
-            standing.ended[*before].as_ref().is_some_and(|(state, _)| *state == State::Unknown)
+            standing.ended[*before].as_ref().is_some_and(|(state, _)| *state == StepState::Unknown)
         };
         if self.doer.is_dry_run() && step.depends_on.iter().any(is_unknown) {
             return vec![known_as(report(step, None, Json::Null, unforeseen()))];
@@ -210,7 +209,7 @@ impl<'a> Engine<'a> {
                     return known_as(report(step, item, Json::Null, unforeseen()));
                 }
                 Some(Ok(false)) => {
-                    let ended = Ended::standing(State::Skipped, "");
+                    let ended = Ended::standing(StepState::Skipped, "");
                     return known_as(report(step, item, Json::Null, ended));
                 }
                 Some(Err(message)) => return broken(item, message),
@@ -243,7 +242,7 @@ impl<'a> Engine<'a> {
         let Self { workflow, doer, cancel, run, tell, .. } = *self;
         let total = workflow.steps.len();
         let done = standing.ended.iter().flatten().count();
-        let told = |unit: &Unit<'_>, ended: Option<State>| {
+        let told = |unit: &Unit<'_>, ended: Option<StepState>| {
             tell(&Told {
                 run,
                 workflow: workflow.id.clone(),
@@ -269,7 +268,7 @@ impl<'a> Engine<'a> {
                 ended = unforeseen();
             }
             told(unit, Some(ended.state));
-            let is_stop = ended.state == State::Failed && unit.step.on_error == OnError::Stop;
+            let is_stop = ended.state == StepState::Failed && unit.step.on_error == OnError::Stop;
             *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
             if is_stop {
                 // No other step starts; parallel ones finish.
@@ -310,16 +309,16 @@ impl<'a> Engine<'a> {
     /// The state of a step after its executions.
     fn end(&self, number: usize, reports: Vec<StepReport>, standing: &mut Standing) {
         let step = &self.workflow.steps[number];
-        let has = |state: State| reports.iter().any(|report| report.ended.state == state);
-        if has(State::Failed) && step.on_error == OnError::Stop {
+        let has = |state: StepState| reports.iter().any(|report| report.ended.state == state);
+        if has(StepState::Failed) && step.on_error == OnError::Stop {
             standing.is_failed = true;
         }
-        if has(State::Waiting) {
+        if has(StepState::Waiting) {
             standing.waiting[number] = true;
-        } else if !has(State::NotRun) || standing.is_failed {
-            let order = [State::Failed, State::Unknown, State::Shown, State::Done];
+        } else if !has(StepState::NotRun) || standing.is_failed {
+            let order = [StepState::Failed, StepState::Unknown, StepState::Shown, StepState::Done];
             // An empty list is done.
-            let none = if reports.is_empty() { State::Done } else { State::Skipped };
+            let none = if reports.is_empty() { StepState::Done } else { StepState::Skipped };
             let state = order.into_iter().find(|&state| has(state)).unwrap_or(none);
             standing.ended[number] = Some((state, result(step, state, &reports)));
         }
@@ -331,7 +330,8 @@ impl<'a> Engine<'a> {
         let mut seen = vec![false; self.workflow.steps.len()];
         let mut left = self.workflow.steps[number].depends_on.clone();
         while let Some(before) = left.pop() {
-            if standing.ended[before].as_ref().is_some_and(|(state, _)| *state == State::Shown) {
+            if standing.ended[before].as_ref().is_some_and(|(state, _)| *state == StepState::Shown)
+            {
                 return true;
             }
             if !std::mem::replace(&mut seen[before], true) {
@@ -342,9 +342,10 @@ impl<'a> Engine<'a> {
     }
 }
 
-fn result(step: &Step, state: State, reports: &[StepReport]) -> Value {
-    let mut done =
-        reports.iter().filter(|report| matches!(report.ended.state, State::Done | State::Shown));
+fn result(step: &Step, state: StepState, reports: &[StepReport]) -> Value {
+    let mut done = reports
+        .iter()
+        .filter(|report| matches!(report.ended.state, StepState::Done | StepState::Shown));
     let (data, text) = match step.for_each {
         Some(_) => {
             let (data, texts): (Vec<_>, Vec<_>) =
@@ -381,7 +382,7 @@ fn input(step: &Step, values: &Values<'_>) -> Result<Json, String> {
 }
 
 fn unforeseen() -> Ended {
-    Ended::standing(State::Unknown, "it depends on what an earlier step would have done")
+    Ended::standing(StepState::Unknown, "it depends on what an earlier step would have done")
 }
 
 fn kind(json: &Json) -> &'static str {

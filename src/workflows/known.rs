@@ -6,7 +6,6 @@ use crate::organize::workflow::{Argument, ToolFacts, Tools};
 use crate::policy::schema;
 use crate::tools::{Definition, Registry};
 
-/// The tools of a registry.
 #[derive(Debug)]
 pub struct KnownTools<'a>(pub &'a Registry);
 

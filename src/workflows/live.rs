@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::engine::{Doer, Unit};
-use super::report::{Ended, Fault, State, Waits, key};
-use super::{Around, Inner};
+use super::report::{Ended, Fault, StepState, Waits, key};
+use super::{Around, SharedWorkflows};
 use crate::calls::{Cancel, Outcome, Request, StepShown};
 use crate::organize::workflow::Does;
 use crate::policy::Caller;
@@ -39,7 +39,7 @@ pub(super) struct Mode {
 }
 
 pub(super) struct Live<'a> {
-    of: &'a Inner,
+    of: &'a SharedWorkflows,
     workflow: &'a str,
     mode: Mode,
     around: Around<'a>,
@@ -48,7 +48,12 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(of: &'a Inner, workflow: &'a str, mode: Mode, around: Around<'a>) -> Self {
+    pub(super) fn new(
+        of: &'a SharedWorkflows,
+        workflow: &'a str,
+        mode: Mode,
+        around: Around<'a>,
+    ) -> Self {
         Self { of, workflow, mode, around, fault: Mutex::new(None) }
     }
 
@@ -77,7 +82,7 @@ impl<'a> Live<'a> {
                     let text = format!("done before the run was cut short, as change set {set}");
                     return Ok(Ended {
                         data: json!({ "change_set": set }),
-                        ..Ended::standing(State::Done, text)
+                        ..Ended::standing(StepState::Done, text)
                     });
                 }
                 if was_begun && *changes && HAS_OWN_TURN.contains(&tool.as_str()) {
@@ -85,7 +90,7 @@ impl<'a> Live<'a> {
                         Some("again") => {}
                         Some(_) => {
                             return Ok(Ended::standing(
-                                State::Done,
+                                StepState::Done,
                                 "done before the run was cut short",
                             ));
                         }
@@ -107,7 +112,7 @@ impl<'a> Live<'a> {
             Does::Ask { choices, .. } => Ok(match self.mode.answers.get(&name) {
                 Some(answer) => answered(answer),
                 None if self.is_dry_run() => Ended::standing(
-                    State::Unknown,
+                    StepState::Unknown,
                     format!("would ask: {}", text(&unit.input["question"])),
                 ),
                 None => {
@@ -117,12 +122,12 @@ impl<'a> Live<'a> {
             }),
             Does::Model(_) => {
                 if self.is_dry_run() {
-                    return Ok(Ended::standing(State::Unknown, "would ask a language model"));
+                    return Ok(Ended::standing(StepState::Unknown, "would ask a language model"));
                 }
                 if was_begun {
                     match self.mode.answers.get(&name).map(String::as_str) {
                         Some("again") => {}
-                        Some("skip") => return Ok(Ended::standing(State::Skipped, "")),
+                        Some("skip") => return Ok(Ended::standing(StepState::Skipped, "")),
                         _ => {
                             let question =
                                 "a model was being asked when the run was cut short; ask it again?";
@@ -162,7 +167,8 @@ impl<'a> Live<'a> {
         match self.of.calls.call(request, &self.limited(unit.step.timeout)) {
             Outcome::Answered(Ok(answer)) => {
                 let answer = answer.read();
-                let state = if self.is_dry_run() && changes { State::Shown } else { State::Done };
+                let state =
+                    if self.is_dry_run() && changes { StepState::Shown } else { StepState::Done };
                 Ended { data: answer.data, ..Ended::standing(state, answer.text) }
             }
             Outcome::Answered(Err(error)) => self.refused(unit, error),
@@ -213,7 +219,7 @@ impl<'a> Live<'a> {
                 let bare = answer.trim().trim_start_matches("```json").trim_matches('`').trim();
                 let json: Json = serde_json::from_str(bare).unwrap_or_default();
                 let data = json!({ "text": answer.trim(), "json": json });
-                Ended { data, ..Ended::standing(State::Done, answer.trim()) }
+                Ended { data, ..Ended::standing(StepState::Done, answer.trim()) }
             }
             Err((message, hint)) => match late(unit.step.timeout) {
                 Some(late) if cancel.is_late() => late,
@@ -281,11 +287,11 @@ impl Doer for Live<'_> {
 }
 
 fn waits(waits: Waits) -> Ended {
-    Ended { waits: Some(waits), ..Ended::standing(State::Waiting, "") }
+    Ended { waits: Some(waits), ..Ended::standing(StepState::Waiting, "") }
 }
 
 fn answered(answer: &str) -> Ended {
-    Ended { data: json!({ "answer": answer }), ..Ended::standing(State::Done, answer) }
+    Ended { data: json!({ "answer": answer }), ..Ended::standing(StepState::Done, answer) }
 }
 
 fn late(timeout: Option<Duration>) -> Option<Ended> {
@@ -293,7 +299,7 @@ fn late(timeout: Option<Duration>) -> Option<Ended> {
     let message = format!("the step took longer than {limit:?}");
     let hint = "give it a longer `timeout`, or less to do".to_owned();
     let error = Fault { code: "timeout".to_owned(), message, hint: Some(hint) };
-    Some(Ended { state: State::Failed, error: Some(error), ..Ended::default() })
+    Some(Ended { state: StepState::Failed, error: Some(error), ..Ended::default() })
 }
 
 fn text(value: &Json) -> &str {

@@ -35,7 +35,7 @@ use crate::tools::{Clock, Tier};
 use engine::Engine;
 use known::KnownTools;
 use live::{Live, Mode};
-use report::{Ended, Report, RunState, State, Told, key};
+use report::{Ended, Report, RunState, StepState, Told, key};
 
 /// The most workflows that run at once.
 const MOST_AT_A_TIME: usize = 4;
@@ -49,7 +49,6 @@ pub trait Models: Send + Sync {
     fn ask(&self, prompt: &str, cancel: &Cancel) -> Result<String, (String, Option<String>)>;
 }
 
-/// The parameters of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Start {
     pub text: String,
@@ -64,7 +63,6 @@ pub struct Start {
     pub answers: BTreeMap<String, String>,
 }
 
-/// The parameters for resuming a run.
 #[derive(Debug, Clone, Default)]
 pub struct Resume {
     pub run: i64,
@@ -98,7 +96,6 @@ pub enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Invalid { found, .. } => found.first().and_then(|first| first.hint.clone()),
@@ -126,9 +123,9 @@ pub fn described(source: &str, found: &[Diagnostic]) -> String {
 
 /// Runs the workflows of one vault. Clones share it.
 #[derive(Clone)]
-pub struct Workflows(Arc<Inner>);
+pub struct Workflows(Arc<SharedWorkflows>);
 
-struct Inner {
+struct SharedWorkflows {
     calls: Calls,
     rows: WorkflowRows,
     store: Store,
@@ -139,11 +136,7 @@ struct Inner {
     at_work: Mutex<HashSet<i64>>,
 }
 
-impl std::fmt::Debug for Workflows {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workflows").finish_non_exhaustive()
-    }
-}
+debug_only!(Workflows);
 
 /// A listener for the start and end of steps.
 pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);
@@ -171,7 +164,7 @@ impl Workflows {
         clock: Clock,
         instant: fn() -> Instant,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedWorkflows {
             rows: store.workflows.clone(),
             store: store.clone(),
             calls,
@@ -283,9 +276,9 @@ impl Workflows {
                 continue;
             }
             let is_over = match outcome.state {
-                State::Done | State::Skipped => true,
+                StepState::Done | StepState::Skipped => true,
                 // Retried, unless later steps ran without it.
-                State::Failed => workflow.steps[number].on_error == OnError::Continue,
+                StepState::Failed => workflow.steps[number].on_error == OnError::Continue,
                 _ => false,
             };
             if is_over {
@@ -395,7 +388,7 @@ pub fn list(
             // A person has to say whether an interrupted step was done.
             let waits = steps
                 .iter()
-                .filter(|step| step.state == State::Waiting.word() || step.outcome.is_none());
+                .filter(|step| step.state == StepState::Waiting.word() || step.outcome.is_none());
             waiting = waits.map(|step| key(&step.step, usize::try_from(step.item).ok())).collect();
         }
         listed.push((run, waiting));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::engine::{Doer, Engine, Unit};
-use super::report::{Ended, NOT_RECORDED, Report, RunState, State, StepReport};
+use super::report::{Ended, NOT_RECORDED, Report, RunState, StepReport, StepState};
 use crate::calls::Cancel;
 use crate::organize::workflow::Workflow;
 
@@ -29,8 +29,9 @@ pub struct Recording {
 impl Recording {
     /// Creates a recording from the result of a run.
     pub fn of(report: &Report) -> Self {
-        let is_done =
-            |step: &&StepReport| !matches!(step.ended.state, State::Skipped | State::NotRun);
+        let is_done = |step: &&StepReport| {
+            !matches!(step.ended.state, StepState::Skipped | StepState::NotRun)
+        };
         Self {
             workflow: report.workflow.clone(),
             dry_run: report.run.is_none(),

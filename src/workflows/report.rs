@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 /// The error code of a step without a matching recording.
 pub const NOT_RECORDED: &str = "not_recorded";
 
-/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The run's number; `None` for a dry run, which is not recorded.
@@ -37,18 +36,11 @@ pub enum RunState {
     Interrupted,
 }
 
-impl RunState {
-    /// The stored form.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Waiting => "waiting",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
+// The stored form.
+words!(pub RunState::word {
+    Shown => "shown", Done => "done", Failed => "failed", Waiting => "waiting",
+    Interrupted => "interrupted",
+});
 
 /// One execution of a step, or of one element of a step with `for_each`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,7 +60,7 @@ pub struct StepReport {
 /// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    pub state: State,
+    pub state: StepState,
     /// The tool's structured result, for expressions.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub data: Json,
@@ -84,7 +76,7 @@ pub struct Ended {
 /// The state of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum StepState {
     Done,
     Failed,
     /// Skipped: its condition is false.
@@ -99,20 +91,11 @@ pub enum State {
     NotRun,
 }
 
-impl State {
-    /// The stored form.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Shown => "shown",
-            Self::Unknown => "unknown",
-            Self::Waiting => "waiting",
-            Self::NotRun => "not_run",
-        }
-    }
-}
+// The stored form.
+words!(pub StepState::word {
+    Done => "done", Failed => "failed", Skipped => "skipped", Shown => "shown",
+    Unknown => "unknown", Waiting => "waiting", NotRun => "not_run",
+});
 
 /// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,21 +128,20 @@ pub struct Told {
     pub step: String,
     pub item: Option<usize>,
     /// `None` at the start.
-    pub ended: Option<State>,
+    pub ended: Option<StepState>,
     /// Ended steps, and all steps.
     pub done: usize,
     pub total: usize,
 }
 
 impl Ended {
-    /// A failed step.
     pub fn failed(code: &str, message: impl Into<String>, hint: Option<String>) -> Self {
         let error = Fault { code: code.to_owned(), message: message.into(), hint };
-        Self { state: State::Failed, error: Some(error), ..Self::default() }
+        Self { state: StepState::Failed, error: Some(error), ..Self::default() }
     }
 
     /// A step in this state, with a sentence for people.
-    pub fn standing(state: State, text: impl Into<String>) -> Self {
+    pub fn standing(state: StepState, text: impl Into<String>) -> Self {
         Self { state, text: text.into(), ..Self::default() }
     }
 }

@@ -1,8 +1,7 @@
-//! Missing documentation, and documentation that repeats names.
+//! Documentation that repeats names, and files that do not say what they are for.
 
-use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Field, Fields, ImplItemFn, Item, TraitItemFn, Variant, Visibility};
+use syn::{Attribute, Field, Fields, ImplItemFn, Item, ItemFn, TraitItemFn, Variant};
 
 use crate::source::Files;
 
@@ -18,12 +17,16 @@ const FILLERS: &[&str] = &[
     "what", "where", "whether", "which", "who", "whose", "with",
 ];
 
-/// Public items of public types without documentation, and fields and variants of which it only repeats the name.
+/// Files that do not say what they are for, and items whose documentation only repeats their name.
 pub fn faults(files: &Files) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, file) in files.iter().filter(|(name, _)| name.starts_with("src/")) {
-        let public = file.items.iter().filter_map(public_type).collect();
-        let mut reader = Reader { file: name, public, found: Vec::new(), read_by_others: false };
+        let is_test = name.trim_end_matches(".rs").ends_with("tests");
+        if !is_test && doc(&file.attrs).is_empty() {
+            faults.push(format!("{name}:1: does not begin with what the file is for (`//!`)"));
+        }
+        let mut reader =
+            Reader { file: name, of: String::new(), found: Vec::new(), read_by_others: false };
         reader.visit_file(file);
         faults.append(&mut reader.found);
     }
@@ -32,83 +35,81 @@ pub fn faults(files: &Files) -> Vec<String> {
 
 struct Reader<'a> {
     file: &'a str,
-    /// Types of the file that the whole house may name.
-    public: Vec<&'a syn::Ident>,
+    /// The type that the visited functions belong to.
+    of: String,
     found: Vec<String>,
     /// Whether what surrounds has its documentation read by others.
     read_by_others: bool,
 }
 
 impl Reader<'_> {
-    fn wants(&mut self, vis: Option<&Visibility>, attrs: &[Attribute], name: &syn::Ident) {
-        let is_public = vis.is_none_or(|vis| matches!(vis, Visibility::Public(_)));
-        if is_public && doc(attrs).is_empty() {
-            self.fault(name, "is public and has no documentation");
-        }
-    }
-
-    fn adds(&mut self, attrs: &[Attribute], name: &syn::Ident, of: &str) {
+    /// Reports documentation without a word that is neither a filler nor in the name or in `beside`: the type or
+    /// signature.
+    fn adds(&mut self, attrs: &[Attribute], name: &syn::Ident, beside: &str) {
         let lines = doc(attrs);
         let [line] = lines.as_slice() else { return };
-        let known: Vec<_> = split(&format!("{name} {of}")).iter().map(|word| stem(word)).collect();
+        let known = format!("{name} {beside}");
+        let known: Vec<_> = split(&known).iter().map(|word| stem(word)).collect();
         let says =
             |word: &String| !FILLERS.contains(&word.as_str()) && !known.contains(&stem(word));
-        let has_more = line.contains(|c: char| c.is_ascii_digit() || c == '`');
+        // A second clause, a number or code says more than the words show.
+        let has_more = line.contains(|c: char| c.is_ascii_digit() || "`,;:".contains(c));
         if !self.read_by_others && !has_more && !split(line).iter().any(says) {
-            self.fault(name, &format!("has documentation that repeats its name: {line}"));
+            let at = format!("{}:{}", self.file, name.span().start().line);
+            let fault = format!("{at}: `{name}` has documentation that repeats its name: {line}");
+            self.found.push(fault);
         }
-    }
-
-    fn is_public(&self, of: &syn::Type) -> bool {
-        let syn::Type::Path(path) = of else { return false };
-        path.path.segments.last().is_some_and(|last| self.public.contains(&&last.ident))
-    }
-
-    fn fault(&mut self, name: &syn::Ident, what: &str) {
-        self.found.push(format!("{}:{}: `{name}` {what}", self.file, name.span().start().line));
     }
 }
 
 impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
-        match item {
-            Item::Mod(it) if !matches!(it.vis, Visibility::Public(_)) => return,
-            Item::Fn(it) => self.wants(Some(&it.vis), &it.attrs, &it.sig.ident),
-            Item::Struct(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
-            Item::Enum(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
-            Item::Trait(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
-            Item::Type(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
-            Item::Const(it) => self.wants(Some(&it.vis), &it.attrs, &it.ident),
-            // The trait documents its methods.
-            Item::Impl(it) if it.trait_.is_some() || !self.is_public(&it.self_ty) => return,
-            _ => {}
-        }
-        self.read_by_others = match item {
-            Item::Struct(it) => is_read_by_others(&it.attrs),
-            Item::Enum(it) => is_read_by_others(&it.attrs),
-            _ => false,
+        let (attrs, name) = match item {
+            Item::Struct(it) => (&it.attrs, Some(&it.ident)),
+            Item::Enum(it) => (&it.attrs, Some(&it.ident)),
+            Item::Trait(it) => (&it.attrs, Some(&it.ident)),
+            Item::Fn(it) => (&it.attrs, None),
+            Item::Impl(it) => (&it.attrs, None),
+            _ => return visit::visit_item(self, item),
         };
+        self.read_by_others = is_read_by_others(attrs);
+        self.of = match item {
+            Item::Impl(it) => text(&it.self_ty),
+            Item::Trait(it) => it.ident.to_string(),
+            _ => String::new(),
+        };
+        if let Some(name) = name {
+            self.adds(attrs, name, "");
+        }
         visit::visit_item(self, item);
         self.read_by_others = false;
+        self.of.clear();
+    }
+
+    fn visit_item_fn(&mut self, it: &'ast ItemFn) {
+        self.adds(&it.attrs, &it.sig.ident, &text(&it.sig));
+        visit::visit_item_fn(self, it);
     }
 
     fn visit_impl_item_fn(&mut self, it: &'ast ImplItemFn) {
-        self.wants(Some(&it.vis), &it.attrs, &it.sig.ident);
+        let beside = format!("{} {}", self.of, text(&it.sig));
+        self.adds(&it.attrs, &it.sig.ident, &beside);
     }
 
     fn visit_trait_item_fn(&mut self, it: &'ast TraitItemFn) {
-        self.wants(None, &it.attrs, &it.sig.ident);
+        let beside = format!("{} {}", self.of, text(&it.sig));
+        self.adds(&it.attrs, &it.sig.ident, &beside);
     }
 
     fn visit_field(&mut self, it: &'ast Field) {
         if let Some(name) = &it.ident {
-            self.adds(&it.attrs, name, &it.ty.span().source_text().unwrap_or_default());
+            self.adds(&it.attrs, name, &text(&it.ty));
         }
     }
 
     fn visit_variant(&mut self, it: &'ast Variant) {
         let fields = match &it.fields {
-            Fields::Unnamed(fields) => fields.span().source_text().unwrap_or_default(),
+            Fields::Unnamed(fields) => text(fields),
             _ => String::new(),
         };
         self.adds(&it.attrs, &it.ident, &fields);
@@ -116,13 +117,9 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-fn public_type(item: &Item) -> Option<&syn::Ident> {
-    let (vis, name) = match item {
-        Item::Struct(it) => (&it.vis, &it.ident),
-        Item::Enum(it) => (&it.vis, &it.ident),
-        _ => return None,
-    };
-    matches!(vis, Visibility::Public(_)).then_some(name)
+/// What is written there.
+fn text(node: &impl syn::spanned::Spanned) -> String {
+    node.span().source_text().unwrap_or_default()
 }
 
 fn is_read_by_others(attrs: &[Attribute]) -> bool {

@@ -34,6 +34,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("image", &["media"]),
     ("indicatif", &["cli"]),
     ("inotify", &["config", "vault"]),
+    ("jsonc_parser", &["config"]),
     ("landlock", &["daemon"]),
     ("libc", &["daemon"]),
     ("lopdf", &["media"]),

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use vault_steward::agent::conversations::TurnEnd;
 use vault_steward::agent::{ConversationError, ConversationSettings, Conversations};
-use vault_steward::conversation::{ConversationId, EndKind, ItemKind, Shown, State, TurnState};
+use vault_steward::conversation::{
+    ConversationId, ConversationState, EndKind, ItemKind, Shown, TurnState,
+};
 use vault_steward::store::conversations::NewItem;
 
 use crate::clock::{MINUTE, NOON, Set, arrive, conversations, exchange, message, to, with};
@@ -25,7 +27,7 @@ fn a_message_within_the_idle_time_belongs_to_the_conversation() {
     assert!(third.began);
     assert_eq!(third.ended, Some(first.conversation));
     let over = open.get(first.conversation).unwrap();
-    assert_eq!((over.state(), over.ended.unwrap().kind), (State::Ended, EndKind::Idle));
+    assert_eq!((over.state(), over.ended.unwrap().kind), (ConversationState::Ended, EndKind::Idle));
     assert_eq!(over.title.as_deref(), Some("sort my notes"));
 }
 

@@ -21,6 +21,7 @@ use chrono::{DateTime, FixedOffset};
 use harness::TestVault;
 use serde_json::{Value, json};
 use vault_steward::bases::Scope;
+use vault_steward::bases::date::Times;
 use vault_steward::edits::{Editor, ReadOnly};
 use vault_steward::journal::Origin;
 use vault_steward::note::path::VaultPath;
@@ -46,8 +47,8 @@ fn over<T>(
     let moment =
         context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
     let zone = *now().offset();
-    let instant = |millis: i64| millis - i64::from(zone.local_minus_utc()) * 1_000;
-    let moment = moment.expect("nobody withdraws").in_zone(&instant);
+    let times = Times::new(&zone);
+    let moment = moment.expect("nobody withdraws").in_zone(&times);
     let scope = Scope {
         source: &moment,
         now: now().timestamp_millis(),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vault_steward::note::path::VaultPath;
-use vault_steward::organize::plan::{Asked, Item, Plan, ProblemKind};
+use vault_steward::organize::plan::{Item, Plan, ProblemKind, RuleResult};
 use vault_steward::organize::planner::{self, PlanError, Wanted};
 use vault_steward::organize::settings::Settings;
 
@@ -128,7 +128,7 @@ rules:
 "#,
     );
     let settings = Settings::default();
-    let why = |path: &str| -> Vec<Asked> {
+    let why = |path: &str| -> Vec<RuleResult> {
         over(&vault, &settings, &|_, _| false, |world| {
             let path = VaultPath::from_disk(path).expect("a path");
             planner::why(world, &rules, &path).expect("nobody withdraws").expect("a note")

@@ -22,7 +22,7 @@ use vault_steward::note::glob::Glob;
 use vault_steward::note::markdown;
 use vault_steward::note::patch::{self, Action, FilePatch};
 use vault_steward::note::path::{MAX_NAME_BYTES, MAX_PATH_BYTES, VaultPath};
-use vault_steward::note::relink::{self, Asked, Goal};
+use vault_steward::note::relink::{self, Goal, LinkReference};
 use vault_steward::note::search_query::{self, SearchedFile};
 use vault_steward::note::{base, canvas, diff, fold, merge, names};
 use vault_steward::organize::rules_file;
@@ -359,7 +359,7 @@ pub fn fuzz_pdf(data: &[u8]) {
 pub fn fuzz_relink(data: &[u8]) {
     let [path, shown, text] = fields::<3>(data);
     let mut asked_of = 0;
-    let mut decide = |asked: Asked<'_>| {
+    let mut decide = |asked: LinkReference<'_>| {
         asked_of += 1;
         // Some are left as they are.
         let new = (shown.clone(), path.clone());

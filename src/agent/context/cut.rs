@@ -12,7 +12,6 @@ const KEPT: u64 = 50;
 /// Introduces the person's last message if it was dropped.
 const LAST_MESSAGE: &str = "The user's last message was: ";
 
-/// The result of a cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
     /// The dropped messages as plain text, as input for a summary.

@@ -75,14 +75,12 @@ impl Default for Context {
 }
 
 impl Context {
-    /// Builds the context from entries.
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut context = Self::default();
         entries.into_iter().for_each(|entry| context.push(entry));
         context
     }
 
-    /// Appends an entry.
     pub fn push(&mut self, entry: Entry) {
         match entry {
             Entry::Opening { system, tools } => {
@@ -178,7 +176,6 @@ impl Context {
         self.has_opening
     }
 
-    /// The system prompt.
     pub fn system(&self) -> &Arc<str> {
         &self.system
     }
@@ -190,7 +187,6 @@ impl Context {
         }
     }
 
-    /// The tools.
     pub fn tools(&self) -> &Arc<[ToolSpec]> {
         &self.tools
     }

@@ -3,7 +3,6 @@
 use crate::conversation::{BranchId, ConversationId, ItemNumber};
 use crate::store::StoreError;
 
-/// Why a conversation method failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     #[error("there is no conversation {id}")]
@@ -21,7 +20,6 @@ pub enum ConversationError {
 }
 
 impl ConversationError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NotFound { .. } => "`steward conversations list` shows what there is".to_owned(),

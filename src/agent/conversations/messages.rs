@@ -25,7 +25,6 @@ pub struct Arrived {
     pub answers: Option<Waiting>,
 }
 
-/// The outcome of delivering a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
     Arrived(Arrived),
@@ -33,7 +32,6 @@ pub enum Taken {
     Heard(TurnId),
 }
 
-/// The end of a turn.
 #[derive(Debug, Clone)]
 pub struct TurnEnd {
     /// The new state; not [`TurnState::Running`].

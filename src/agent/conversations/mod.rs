@@ -27,7 +27,7 @@ use crate::store::conversations::Conversations as Rows;
 pub use error::ConversationError;
 use error::Result;
 pub use messages::{Arrived, Taken, TurnEnd};
-pub use queries::{Excerpt, Found};
+pub use queries::{ConversationMatch, Excerpt};
 
 /// The suffix of the source of messages whose token does not represent a person.
 const FOREIGN: &str = " token";
@@ -45,9 +45,9 @@ pub fn is_foreign(source: &str) -> bool {
 
 /// The conversations of one vault. Clones share them.
 #[derive(Clone)]
-pub struct Conversations(Arc<Inner>);
+pub struct Conversations(Arc<SharedConversations>);
 
-struct Inner {
+struct SharedConversations {
     store: Store,
     settings: ArcSwap<ConversationSettings>,
     clock: Arc<dyn Clock>,
@@ -88,7 +88,7 @@ impl Conversations {
     /// The conversations in this store. Reads nothing yet.
     pub fn new(store: Store, settings: ConversationSettings, clock: Arc<dyn Clock>) -> Self {
         let timeline = Timeline::begin(clock.wall().timestamp_millis(), clock.running());
-        Self(Arc::new(Inner {
+        Self(Arc::new(SharedConversations {
             store,
             settings: ArcSwap::from_pointee(settings),
             clock,
@@ -108,12 +108,10 @@ impl Conversations {
         }
     }
 
-    /// The current settings.
     pub fn settings(&self) -> Arc<ConversationSettings> {
         self.0.settings.load_full()
     }
 
-    /// The clock in use.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
@@ -123,7 +121,6 @@ impl Conversations {
         self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
     }
 
-    /// The underlying store.
     pub fn store(&self) -> &Store {
         &self.0.store
     }

@@ -18,15 +18,13 @@ const EXCERPT: usize = 160;
 /// The most excerpts of one conversation.
 const EXCERPTS: usize = 3;
 
-/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ConversationMatch {
     pub conversation: Conversation,
     /// Matching items, newest first; empty if only the title or summary matches.
     pub excerpts: Vec<Excerpt>,
 }
 
-/// A matching item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub item: ItemNumber,
@@ -94,7 +92,7 @@ impl Conversations {
         Ok(listed.into_iter().map(|one| self.for_display(one)).collect())
     }
 
-    /// Those of the `among` conversations active last whose tool results contain one of these texts.
+    /// Of the last `among` active conversations, those whose tool results contain one of these texts.
     pub fn with_results(&self, texts: [&str; 2], among: u32) -> Result<Vec<Conversation>> {
         let found = self.rows().with_results(texts, among)?;
         Ok(found.into_iter().map(|one| self.for_display(one)).collect())
@@ -103,7 +101,7 @@ impl Conversations {
     /// At most `limit` conversations that contain all words of `text`: first those with all words
     /// in title or summary, then those with all words in one item, newest first. A phrase in double
     /// quotes matches as a whole.
-    pub fn search(&self, text: &str, limit: usize) -> Result<Vec<Found>> {
+    pub fn search(&self, text: &str, limit: usize) -> Result<Vec<ConversationMatch>> {
         let terms = terms(text);
         let mut found: Vec<(ConversationId, Vec<Excerpt>)> = Vec::new();
         let mut place = HashMap::new();
@@ -129,7 +127,10 @@ impl Conversations {
         let mut shown = Vec::with_capacity(found.len());
         for (id, excerpts) in found {
             if let Some(conversation) = self.rows().get(id)? {
-                shown.push(Found { conversation: self.for_display(conversation), excerpts });
+                shown.push(ConversationMatch {
+                    conversation: self.for_display(conversation),
+                    excerpts,
+                });
             }
         }
         Ok(shown)

@@ -6,7 +6,6 @@ use crate::calls::{Answerer, Decision};
 use crate::llm::{self, LlmError, Origin, ToolCall, TurnEvent, Usage};
 use crate::policy::Scope;
 
-/// An event for a turn.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// The turn starts with this message, which is already stored.
@@ -56,7 +55,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// A finished call.
     pub fn finished(call: impl Into<String>, called: CallResult) -> Self {
         Self::Finished { call: call.into(), called }
     }
@@ -103,7 +101,6 @@ pub enum Effect {
     Finish(End),
 }
 
-/// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub reason: Reason,
@@ -116,7 +113,6 @@ pub struct End {
     pub unheard: Vec<UserMessage>,
 }
 
-/// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Done,
@@ -209,7 +205,6 @@ impl Show {
     }
 }
 
-/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// The model's answer.
@@ -222,7 +217,6 @@ pub enum MessageKind {
     Question,
 }
 
-/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Info,

@@ -43,7 +43,6 @@ pub struct Limits {
 /// All tools, and whether each one changes something. Tools that only read run in parallel.
 pub type Changes = Arc<BTreeMap<String, bool>>;
 
-/// The state of a turn.
 #[derive(Debug)]
 pub struct Turn {
     /// The prefix of this turn's message ids.
@@ -168,7 +167,6 @@ impl Turn {
         self.limits.result_chars
     }
 
-    /// Whether the turn has ended.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }

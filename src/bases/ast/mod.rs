@@ -7,7 +7,6 @@ use std::sync::Arc;
 pub use super::value::Span;
 use super::value::{Pattern, Text};
 
-/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Expression {
     pub source: Arc<str>,
@@ -17,14 +16,12 @@ pub struct Expression {
     pub properties: Vec<Text>,
 }
 
-/// A node with its place in the text.
 #[derive(Debug, Clone)]
 pub struct Expr {
     pub node: Node,
     pub at: Span,
 }
 
-/// The kind of a node.
 #[derive(Debug, Clone)]
 pub enum Node {
     Null,

@@ -24,7 +24,7 @@ use super::diagnostic::Diagnostic;
 use super::nearest::nearest;
 use super::pattern;
 use super::token::span;
-use super::tree::{self, MAX_BYTES, Part, Tree};
+use super::tree::{self, MAX_BYTES, Subtree, Tree};
 use super::value::Text;
 
 /// The threshold of a `vector_similarity` without a comparison.
@@ -50,7 +50,7 @@ pub fn parse(source: &str) -> Result<Expression, Diagnostic> {
     Ok(parser.tree.finish(root))
 }
 
-type Parsed = Result<Part, Diagnostic>;
+type Parsed = Result<Subtree, Diagnostic>;
 
 struct Parser<'s> {
     scan: Scanner<'s>,
@@ -282,7 +282,7 @@ impl<'s> Parser<'s> {
     }
 
     /// The field as a pattern sees it: an extension is in lower case.
-    fn matched(&mut self, field: Field, value: Part) -> Parsed {
+    fn matched(&mut self, field: Field, value: Subtree) -> Parsed {
         if field != Field::Ext {
             return Ok(value);
         }
@@ -299,7 +299,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A function of a field; the next token is its name.
-    fn function(&mut self, field: Field, left: Part) -> Parsed {
+    fn function(&mut self, field: Field, left: Subtree) -> Parsed {
         let name = self.scan.word();
         let at = span(self.scan.at, self.scan.at + name.len());
         let snake = name.replace('_', "");

@@ -25,11 +25,7 @@ pub struct Compare<'a> {
     pub times: &'a Times<'a>,
 }
 
-impl std::fmt::Debug for Compare<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Compare").finish_non_exhaustive()
-    }
-}
+debug_only!(Compare<'_>);
 
 impl Compare<'_> {
     /// `==`: values of one type by content; links by target; a link equals its file and the text it is written as; a date
@@ -72,7 +68,6 @@ impl Compare<'_> {
         }
     }
 
-    /// The target file of a link.
     pub fn leads_to(&self, link: &Link) -> Option<FileId> {
         if link.is_external { None } else { self.source.resolve(link.path(), link.from) }
     }

@@ -46,7 +46,6 @@ pub use super::value::Type;
 use super::value::{Outcome, Value};
 pub(super) use file::shown_name;
 
-/// One parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Param {
     pub name: &'static str,
@@ -57,7 +56,6 @@ pub struct Param {
     pub is_repeated: bool,
 }
 
-/// A function, method or field.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
     /// The receiver's type; `None` for a global function.
@@ -166,7 +164,6 @@ pub fn of(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
     tables.into_iter().flatten()
 }
 
-/// The function or field `name` of a receiver.
 pub fn find(receiver: Option<Type>, name: &str, is_call: bool) -> Option<&'static Function> {
     of(receiver).find(|function| function.name == name && function.is_call() == is_call)
 }

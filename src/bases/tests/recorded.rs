@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const RECORDED: &str = include_str!("../../../fixtures/bases/oracle.compact.json");
 
-/// Where we differ, each with its reason.
+/// The differences from Obsidian, each with its reason.
 const DIFFERENT: &[(&str, &str)] = &[
     ("random range", "a random number"),
     ("unary plus", "an error here, which a recording of the result alone shows as null"),

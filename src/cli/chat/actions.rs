@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::failure::Failure;
 use super::super::output::Output;
-use super::super::settings::{self, Place};
+use super::super::settings::{self, SettingsSource};
 use super::calls::changed;
 use super::commands::{self, Command};
 use super::link::Link;
@@ -31,7 +31,6 @@ const LISTED: usize = 20;
 /// The most diff lines shown before an undo that needs approval.
 const MAX_DIFF: usize = 60;
 
-/// Runs a command.
 pub async fn perform(
     talk: &mut Talk<'_>,
     command: Command,
@@ -179,8 +178,11 @@ async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(),
     chain.retain(|known| known != model);
     chain.insert(0, model.to_owned());
     let session = talk.session;
-    let place =
-        Place::new(session.environment.clone(), session.folders.clone(), session.flags.clone());
+    let place = SettingsSource::new(
+        session.environment.clone(),
+        session.folders.clone(),
+        session.flags.clone(),
+    );
     // Written to the file directly: a person at the shell may do so, a client may not.
     let (key, value) = ("models.chain", Value::from(chain).to_string());
     let set = move || settings::set(&place, key, Some(&value), output);
@@ -189,7 +191,7 @@ async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(),
     done.unwrap_or_else(|_| Err(Failure::other("internal", "the setting was not written", "")))
 }
 
-/// Lists the agents, and marks the one that answers here.
+/// Lists the agents, and marks that of this conversation.
 async fn agents(talk: &mut Talk<'_>) -> Result<(), Failure> {
     let offered = talk.link.call(&ModelsParams::default()).await?.agents;
     let now = match talk.conversation.clone() {

@@ -21,7 +21,6 @@ const MAX_LINES: usize = 200;
 /// The most calls remembered per turn.
 const MAX_CALLS: usize = 500;
 
-/// One call.
 #[derive(Debug, Clone)]
 pub struct Call {
     id: String,
@@ -32,7 +31,6 @@ pub struct Call {
     data: Option<Value>,
 }
 
-/// The calls of a turn, in order.
 #[derive(Debug, Default)]
 pub struct Calls(Vec<Call>);
 
@@ -42,7 +40,6 @@ impl Calls {
         self.0.clear();
     }
 
-    /// Adds a call.
     pub fn begin(&mut self, id: &str, tool: &str, arguments: &Value) {
         if self.0.len() < MAX_CALLS && !self.0.iter().any(|call| call.id == id) {
             self.0.push(Call {
@@ -76,7 +73,6 @@ impl Calls {
         call.is_over().then_some(call)
     }
 
-    /// The last running call.
     pub fn working(&self) -> Option<&Call> {
         self.0.iter().rev().find(|call| !call.is_over() && !call.is_silent())
     }

@@ -4,7 +4,6 @@ use strsim::damerau_levenshtein;
 
 use crate::protocol::proposals::ProposalPart;
 
-/// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     New,
@@ -150,7 +149,6 @@ fn near_names(name: &str) -> Vec<&'static str> {
     near.into_iter().filter(|(slips, _)| *slips <= most).take(3).map(|(_, known)| known).collect()
 }
 
-/// The text of `/help`.
 pub fn help() -> String {
     let heads: Vec<String> =
         COMMANDS.iter().map(|(name, takes, _)| format!("/{name} {takes}")).collect();

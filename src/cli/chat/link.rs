@@ -73,7 +73,6 @@ struct Unanswered {
     params: SessionPromptParams,
 }
 
-/// The connection.
 pub struct Link<'a> {
     session: &'a Session,
     root: PathBuf,
@@ -189,7 +188,6 @@ impl<'a> Link<'a> {
         !self.unanswered.is_empty()
     }
 
-    /// Stops the turn of a conversation.
     pub async fn cancel(&mut self, conversation: &str) -> Result<(), ClientError> {
         self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
     }
@@ -283,7 +281,6 @@ impl<'a> Link<'a> {
         Ok(back)
     }
 
-    /// Closes the connection.
     pub async fn close(self) {
         self.client.close().await;
     }

@@ -46,7 +46,7 @@ pub async fn filled(
     Ok(Some(std::iter::once(text).chain(selection).collect()))
 }
 
-/// The whole message with the person's prompt in the place of its name, if it begins with one.
+/// The message with the text of the person's prompt instead of its name, if it begins with one.
 pub async fn expanded(
     names: &Names,
     link: &mut Link<'_>,

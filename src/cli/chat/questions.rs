@@ -18,7 +18,6 @@ struct Question {
     asked: Box<RequestPermissionParams>,
 }
 
-/// The open questions, in order.
 #[derive(Default)]
 pub struct Questions {
     waiting: VecDeque<Question>,

@@ -11,7 +11,7 @@ const TAB: &str = "    ";
 
 /// The position in an escape sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum EscapeState {
     /// Outside.
     #[default]
     Text,
@@ -26,7 +26,7 @@ enum Place {
 /// Filters a text in pieces; the result does not depend on where it was cut.
 #[derive(Debug, Default)]
 pub struct Safe {
-    place: Place,
+    place: EscapeState,
 }
 
 impl Safe {
@@ -39,33 +39,33 @@ impl Safe {
 
     fn take(&mut self, c: char, shown: &mut String) {
         self.place = match (self.place, c) {
-            (_, '\u{1b}') => Place::Escape,
+            (_, '\u{1b}') => EscapeState::Escape,
             // No sequence extends beyond a line, so that none can swallow what follows.
             (_, '\n') => {
                 shown.push('\n');
-                Place::Text
+                EscapeState::Text
             }
-            (Place::Escape, '[') => Place::Control,
-            (Place::Escape, ']' | 'P' | 'X' | '^' | '_') => Place::Words,
-            (Place::Escape, ' '..='/') => Place::Escape,
-            (Place::Escape, '0'..='~') => Place::Text,
-            (Place::Control, ' '..='?') => Place::Control,
-            (Place::Control, '@'..='~') => Place::Text,
-            (Place::Words, '\u{7}' | '\u{9c}') => Place::Text,
-            (Place::Words, _) => Place::Words,
+            (EscapeState::Escape, '[') => EscapeState::Control,
+            (EscapeState::Escape, ']' | 'P' | 'X' | '^' | '_') => EscapeState::Words,
+            (EscapeState::Escape, ' '..='/') => EscapeState::Escape,
+            (EscapeState::Escape, '0'..='~') => EscapeState::Text,
+            (EscapeState::Control, ' '..='?') => EscapeState::Control,
+            (EscapeState::Control, '@'..='~') => EscapeState::Text,
+            (EscapeState::Words, '\u{7}' | '\u{9c}') => EscapeState::Text,
+            (EscapeState::Words, _) => EscapeState::Words,
             // The single-character forms of the same openings.
-            (_, '\u{9b}') => Place::Control,
-            (_, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => Place::Words,
+            (_, '\u{9b}') => EscapeState::Control,
+            (_, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}') => EscapeState::Words,
             (_, '\t') => {
                 shown.push_str(TAB);
-                Place::Text
+                EscapeState::Text
             }
             (_, c) => {
                 let joins = matches!(c, '\u{200c}' | '\u{200d}');
                 if !c.is_control() && (joins || !is_invisible(c)) {
                     shown.push(c);
                 }
-                Place::Text
+                EscapeState::Text
             }
         };
     }
@@ -78,7 +78,6 @@ pub fn line(text: &str) -> String {
     shown.replace('\n', " ")
 }
 
-/// A text of several lines.
 pub fn lines(text: &str) -> String {
     let mut shown = String::new();
     Safe::default().push(text, &mut shown);

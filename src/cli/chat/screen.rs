@@ -7,7 +7,6 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::transcript::Shown;
 
-/// The output of one chat.
 #[derive(Debug)]
 pub struct Screen {
     look: Look,

@@ -42,7 +42,6 @@ pub struct Choices {
     pub look: Look,
 }
 
-/// One chat.
 pub struct Talk<'a> {
     /// The context of this run.
     pub session: &'a Session,
@@ -194,7 +193,6 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// Sends a message.
     pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<(), Failure> {
         if self.lost {
             self.link.come_back().await?;
@@ -222,7 +220,6 @@ impl<'a> Talk<'a> {
         Ok(true)
     }
 
-    /// Stops the running turn.
     pub async fn stop_turn(&mut self) -> Result<(), Failure> {
         // A turn that was just requested is in the current conversation.
         let conversation = match &self.conversation {

@@ -27,7 +27,6 @@ pub struct Used {
     cost: Option<Cost>,
 }
 
-/// The state of the shown conversation.
 #[derive(Debug)]
 pub struct Transcript {
     look: Look,
@@ -58,7 +57,6 @@ enum Last {
 }
 
 impl Transcript {
-    /// An empty transcript.
     pub fn new(look: Look, airy: bool) -> Self {
         Self {
             look,
@@ -138,7 +136,6 @@ impl Transcript {
         Some(working.map_or_else(|| "thinking".to_owned(), |call| call.title()))
     }
 
-    /// The calls of the turn.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -12,7 +11,6 @@ pub enum Outcome {
     Fail,
 }
 
-/// One check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
     pub what: &'static str,
@@ -22,22 +20,18 @@ pub struct Check {
     pub hint: Option<String>,
 }
 
-/// The checks so far.
 #[derive(Debug, Default)]
 pub struct Checks(pub Vec<Check>);
 
 impl Checks {
-    /// Adds a passed check.
     pub fn ok(&mut self, what: &'static str, says: impl Into<String>) {
         self.add(what, Outcome::Ok, says.into(), None);
     }
 
-    /// Adds a warning.
     pub fn warn(&mut self, what: &'static str, says: impl Into<String>, hint: impl Into<String>) {
         self.add(what, Outcome::Warn, says.into(), Some(hint.into()));
     }
 
-    /// Adds a failure.
     pub fn fail(&mut self, what: &'static str, says: impl Into<String>, hint: impl Into<String>) {
         self.add(what, Outcome::Fail, says.into(), Some(hint.into()));
     }

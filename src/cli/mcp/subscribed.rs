@@ -14,7 +14,6 @@ use crate::mcp::fault::Fault;
 use crate::mcp::listen::MOST;
 use crate::protocol::envelope::RequestId;
 
-/// A change of the list.
 pub enum Wanted {
     Subscribe(String),
     Unsubscribe(String),
@@ -38,12 +37,10 @@ impl Wanted {
     }
 }
 
-/// The subscribed resources.
 #[derive(Debug, Default)]
 pub struct Subscribed(BTreeSet<String>);
 
 impl Subscribed {
-    /// Changes the list.
     pub fn change(&mut self, wanted: Wanted) -> Result<(), Fault> {
         match wanted {
             Wanted::Unsubscribe(uri) => drop(self.0.remove(&uri)),

@@ -131,7 +131,6 @@ pub fn stop(session: &Session, arguments: &StopArguments, output: &Output) -> Re
     Ok(output.answer(&stopped, text)?)
 }
 
-/// Goes on with a job.
 pub fn resume(
     session: &Session,
     arguments: &ResumeArguments,

@@ -109,7 +109,6 @@ pub struct EditPlanArguments {
     pub to: Vec<String>,
 }
 
-/// Makes a plan, and prints it.
 pub fn plan(session: &Session, arguments: &PlanArguments, output: &Output) -> Result<(), Failure> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
@@ -191,7 +190,6 @@ pub(super) fn without_identity(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Prints a plan.
 pub fn show(session: &Session, arguments: &ShowArguments, output: &Output) -> Result<(), Failure> {
     let word = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
     let given = json!({

@@ -17,7 +17,6 @@ use crate::policy::Scope;
 use crate::server::token::Token;
 use start::start;
 
-/// An input line.
 pub enum Line {
     Text(String),
     /// Longer than a message may be.
@@ -40,7 +39,6 @@ enum To<'a> {
 }
 
 impl<'a> Way<'a> {
-    /// For the vault at `root`.
     pub fn new(session: &'a Session, root: &'a Path, scope: Scope) -> Self {
         Self(To::Vault { session, root, scope, daemon: Mutex::default() })
     }

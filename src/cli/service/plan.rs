@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::daemon::confine::Bounds;
 
-/// The definition of a service.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// The vault's id, as in the name of its state folder.
@@ -41,7 +40,6 @@ pub struct Plan {
     pub running: Vec<String>,
 }
 
-/// A command as owned strings.
 pub fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }

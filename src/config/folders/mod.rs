@@ -37,7 +37,6 @@ pub use customs::obsidian_json;
 use system::folder_id;
 pub use system::same_folder;
 
-/// The folders of this user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// Contains `config.toml`.
@@ -63,7 +62,6 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoHome => format!("set {}", customs::VARIABLES),

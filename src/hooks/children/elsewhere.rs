@@ -10,7 +10,6 @@ pub fn wait(_: u32) -> bool {
     false
 }
 
-/// Whether it has exited.
 pub fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }

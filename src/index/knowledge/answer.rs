@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::meaning::vectors::Near;
 use super::rank::{Ranking, Scored, WEIGHTS};
 use super::table::{Note, Table};
-use super::{Asking, Found, FoundNote, Query, words};
+use super::{Asking, FoundNote, Query, SearchResults, words};
 use crate::note::path::VaultPath;
 use crate::note::search_query::SearchedFile;
 
@@ -19,7 +19,7 @@ const OF_LINKS: f64 = 0.02;
 /// Chunks per found note.
 const CHUNKS: usize = 3;
 
-/// What counts beside the words.
+/// The parts of a score besides the words.
 pub(super) struct Means<'a> {
     pub near: Vec<Near>,
     /// The weight of meaning in a score, from 0 to 1.
@@ -35,7 +35,7 @@ pub(super) fn answer(
     asking: &Asking<'_>,
     means: &Means<'_>,
     holds: impl Fn(&VaultPath) -> bool,
-) -> Found {
+) -> SearchResults {
     let mut ranking = Ranking::new(table, |note| asking.view.shows(&note.path), WEIGHTS);
     let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
     let (terms, words_left_out) = ranking.terms(&asked);
@@ -100,7 +100,7 @@ pub(super) fn answer(
         let known = marks.entry(table.dictionary.word(*word).text.to_string()).or_default();
         *known = known.max(*weight);
     }
-    Found { notes, total: scored.len(), words_left_out, marks, ..Found::default() }
+    SearchResults { notes, total: scored.len(), words_left_out, marks, ..SearchResults::default() }
 }
 
 /// Adds meaning to the scores of words, each relative to its best.

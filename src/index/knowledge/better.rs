@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::meaning::minilm::{self, State};
+use super::meaning::minilm::{self, ModelState};
 use super::meaning::vectors::{BetterVectors, Maker as _, Near, Vectors};
 use crate::index::changes::Feed;
 use crate::index::persistent::Persistent;
@@ -22,7 +22,7 @@ const FOLDER: &str = "models";
 pub struct BetterSummary {
     pub model: &'static str,
     /// Whether the model is installed and sound.
-    pub state: State,
+    pub state: ModelState,
     /// Notes and canvases that it has read, and all of them.
     pub read: usize,
     pub all: usize,
@@ -78,7 +78,7 @@ impl Better {
         is_wanted: impl Fn(&VaultPath, i64) -> bool,
         is_lasting: bool,
     ) -> (Vec<Near>, f64) {
-        if self.state() != Some(State::Ready) {
+        if self.state() != Some(ModelState::Ready) {
             return (near, 0.0);
         }
         self.vectors.load();
@@ -107,7 +107,7 @@ impl Better {
         (improved, share)
     }
 
-    fn state(&self) -> Option<State> {
+    fn state(&self) -> Option<ModelState> {
         let folder = self.folder.get().filter(|_| self.is_wanted.load(Ordering::Relaxed))?;
         Some(minilm::load(folder))
     }

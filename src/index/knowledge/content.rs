@@ -86,7 +86,7 @@ impl<'t> Content<'t> {
     }
 }
 
-/// One text of the pages of a PDF.
+/// Joins the texts of the pages of a PDF.
 pub(super) fn joined(pages: &[String]) -> String {
     let mut text = String::new();
     for (at, page) in pages.iter().enumerate() {

@@ -9,7 +9,7 @@ use super::meaning::vectors;
 use super::pdfs::Pdfs;
 use super::reading::Source;
 use super::table::{self, Table};
-use super::{Knowledge, MAKING_ALONE, Shared};
+use super::{Knowledge, MAKING_ALONE, SharedKnowledge};
 use crate::index::synced::{Cancelled, RecordTable};
 use crate::note::path::VaultPath;
 use crate::note::search_query::{Filter, SearchedFile};
@@ -19,7 +19,7 @@ use crate::vault::{Cancel, View};
 /// The longest time in which a search adds extracted texts itself.
 const FILLING: Duration = Duration::from_millis(50);
 
-impl Shared {
+impl SharedKnowledge {
     pub(super) fn read_or_forget_pdfs(&self) {
         if !self.has_pdfs.load(Ordering::Relaxed) {
             self.pdfs.forget();

@@ -120,7 +120,6 @@ pub enum Meant {
     NoWords,
 }
 
-/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// Words to rank by, in any spelling ([`words::of`]).
@@ -133,7 +132,6 @@ pub struct Query {
     pub meaning: Meaning,
 }
 
-/// The caller and scope of a search.
 pub struct Asking<'a> {
     /// The files that the caller may see.
     pub view: &'a View,
@@ -146,9 +144,8 @@ pub struct Asking<'a> {
     pub page: std::ops::Range<usize>,
 }
 
-/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct SearchResults {
     /// The requested page, best first.
     pub notes: Vec<FoundNote>,
     pub total: usize,
@@ -162,7 +159,6 @@ pub struct Found {
     pub meant: Meant,
 }
 
-/// A matching note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundNote {
     pub path: VaultPath,
@@ -203,9 +199,9 @@ pub struct Summary {
 
 /// The index of a vault's words and meaning. Clones share it.
 #[derive(Clone)]
-pub struct Knowledge(Arc<Shared>);
+pub struct Knowledge(Arc<SharedKnowledge>);
 
-struct Shared {
+struct SharedKnowledge {
     words: Arc<Persistent<Table>>,
     vectors: Arc<Persistent<Vectors>>,
     better: Better,
@@ -223,7 +219,7 @@ struct Shared {
 impl Knowledge {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedKnowledge {
             words: Arc::new(Persistent::new(vault.clone(), feed)),
             vectors: Arc::new(Persistent::new(vault.clone(), feed)),
             better: Better::new(vault.clone(), feed),
@@ -297,7 +293,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// [`Cancelled`]: the caller cancelled. Notes read by then stay in the index.
-    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<Found, Cancelled> {
+    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<SearchResults, Cancelled> {
         let words = &self.0.words;
         let is_whole = !self.is_part(asking.cancel)?;
         let are_pdfs_whole = self.0.update_pdfs(asking.cancel)?;
@@ -406,7 +402,7 @@ impl Knowledge {
         }
     }
 
-    /// What the index holds now.
+    /// The current content of the index.
     pub fn summary(&self) -> Summary {
         let (words, vectors) = (self.0.words.synced.table(), self.0.vectors.synced.table());
         let pdfs = self.0.pdfs.synced.table();
@@ -425,8 +421,4 @@ impl Knowledge {
     }
 }
 
-impl std::fmt::Debug for Knowledge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Knowledge").finish_non_exhaustive()
-    }
-}
+debug_only!(Knowledge);

@@ -21,7 +21,6 @@ const WEIGHT: [f64; 3] = [0.5, 0.3, 0.2];
 /// The least score of a related note.
 const LEAST: f64 = 0.1;
 
-/// A related note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelatedNote {
     pub path: VaultPath,
@@ -35,7 +34,6 @@ pub struct RelatedNote {
     pub has_links: bool,
 }
 
-/// The notes that are related to a note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Related {
     /// The requested page, best first.

@@ -49,7 +49,7 @@ fn query(text: &str) -> Query {
     Query { words: vec![text.to_owned()], needs_word: true, ..Query::default() }
 }
 
-fn ask(table: &Table, query: &Query, view: &View) -> Found {
+fn ask(table: &Table, query: &Query, view: &View) -> SearchResults {
     let cancel = Cancel::default();
     let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
     let asking = Asking { view, cancel: &cancel, wants: &wants, links: &links, page: 0..50 };
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// What is near to a text, by path.
+/// The notes nearest to a text, as path, chunk and similarity.
 fn near(vectors: &Vectors, to: &str, view: &View) -> Vec<(String, usize, f64)> {
     let Some(to) = meaning::of(to) else { return Vec::new() };
     let near = vectors.nearest(&to, |path, _| view.shows(path)).into_iter();

@@ -55,7 +55,6 @@ pub enum Scope {
     DeadEnds,
 }
 
-/// A tag of the vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagCount {
     /// In its first spelling, without `#`.
@@ -214,7 +213,6 @@ impl Seen<'_> {
         found.into_iter().map(|found| found.source).collect()
     }
 
-    /// Resolves a linkpath from the file at `source`.
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
         let catalogue = self.links.0.synced.vault.catalogue();
         resolve_among(&self.files(&catalogue), source, link)
@@ -406,11 +404,7 @@ impl Seen<'_> {
         }
     }
 }
-impl std::fmt::Debug for Links {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Links").finish_non_exhaustive()
-    }
-}
+debug_only!(Links);
 
 fn lead(files: &dyn Files, source: &VaultPath, link: &StoredLink) -> Lead {
     Lead { resolution: target_of(files, source, link), link: link.clone() }

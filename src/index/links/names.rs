@@ -48,7 +48,6 @@ impl NameChange {
         }
     }
 
-    /// Adds a file at `path`.
     pub fn comes(&mut self, path: VaultPath) {
         self.come(path, None);
     }
@@ -130,7 +129,7 @@ impl NameChange {
             })
     }
 
-    /// Where the file at `path` is after the change; `None` if it is removed.
+    /// The path after the change of the file at `path`; `None` if it is removed.
     pub fn after<'a>(&'a self, path: &'a VaultPath) -> Option<&'a VaultPath> {
         match self.moved.get(path) {
             Some(new) => Some(new),
@@ -139,12 +138,11 @@ impl NameChange {
         }
     }
 
-    /// Where the file at `path` after the change is in the catalogue; `None` if it was added.
+    /// The path in the catalogue of the file that is at `path` after the change; `None` if it was added.
     pub fn before(&self, path: &VaultPath) -> Option<VaultPath> {
         self.origins.get(path).map_or_else(|| Some(path.clone()), Clone::clone)
     }
 
-    /// The moved files.
     pub fn moved(&self) -> &HashMap<VaultPath, VaultPath> {
         &self.moved
     }

@@ -22,7 +22,6 @@ pub enum Form {
     CanvasCard,
 }
 
-/// A link of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLink {
     /// Linkpath and subpath, then a line break and the display text, if any. One string, since a graph has many
@@ -64,7 +63,6 @@ impl StoredLink {
     }
 }
 
-/// A tag with its number of uses in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTag {
     /// As in its first use, without `#`.

@@ -63,7 +63,6 @@ pub(super) fn can_be_led_to(entry: &Entry<'_>) -> bool {
     entry.kind == Kind::File && !entry.unnameable
 }
 
-/// The target of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolution {
     /// `None` if the link is unresolved.
@@ -198,7 +197,7 @@ impl<'f> Named<'f> {
         self.found.iter().copied().find(|file| lower(file.as_str()) == wanted)
     }
 
-    /// Where the linkpath, in lower case and without dots at its beginning, can lead.
+    /// The possible targets of the linkpath, which is in lower case and without dots at its beginning.
     fn choices(&self, asked: &str) -> Choices {
         let exactly = |file: Option<PathRef<'_>>| Choices::Exactly(file.map(PathRef::to_path));
         if self.is_only(asked) {

@@ -20,7 +20,7 @@ use super::unknown::{self, Unknown};
 
 use crate::index::synced::RecordTable as _;
 use crate::note::path::{PathRef, VaultPath};
-use crate::note::relink::{self, Asked, Goal, Rewritten};
+use crate::note::relink::{self, Goal, LinkReference, Rewritten};
 use crate::note::text::Text;
 use crate::vault::{LinkFormat, Revision, Vault, View};
 
@@ -41,7 +41,6 @@ pub struct Plan {
     pub unknown: Vec<Unknown>,
 }
 
-/// A file with updated links.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
     /// Its path before the change.
@@ -324,7 +323,7 @@ fn rewrite_from(
         let catalogue = vault.catalogue();
         let after = After { catalogue: &catalogue, change };
         let before = then.map(|then| After { catalogue: &catalogue, change: then });
-        let mut decide = |asked: Asked<'_>| -> Option<Goal> {
+        let mut decide = |asked: LinkReference<'_>| -> Option<Goal> {
             let target = |files: &dyn Files, source| match asked.is_file {
                 true => file_at(files, asked.path).map(PathRef::to_path),
                 false => resolve_among(files, source, asked.path).target,

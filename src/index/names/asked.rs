@@ -8,7 +8,7 @@ use crate::note::spoken::{self, day};
 /// The most words of a requested name.
 pub(super) const MOST_WORDS: usize = 12;
 
-pub(super) struct Asked {
+pub(super) struct NameQuery {
     /// The folders from the root and the name, each as its normalised key.
     pub path: Vec<String>,
     /// The distinct words of the name and the folders.
@@ -24,7 +24,7 @@ pub(super) struct Asked {
     pub is_inexact: bool,
 }
 
-impl Asked {
+impl NameQuery {
     pub fn new(path: &VaultPath, today: NaiveDate) -> Self {
         let text = path.as_str().trim();
         let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
@@ -139,11 +139,14 @@ mod tests {
             ("?", ""),
         ] {
             let path = VaultPath::parse(said, None).expect("a path");
-            assert_eq!(Asked::new(&path, today).path.join("/"), expected, "{said}");
+            assert_eq!(NameQuery::new(&path, today).path.join("/"), expected, "{said}");
         }
         for part in ["[[Compost#Bins]]", "garden/🌱", "🌱"] {
             let path = VaultPath::parse(part, None).expect("a path");
-            assert!(Asked::new(&path, today).is_inexact, "{part}: a part of a note is not a note");
+            assert!(
+                NameQuery::new(&path, today).is_inexact,
+                "{part}: a part of a note is not a note"
+            );
         }
     }
 }

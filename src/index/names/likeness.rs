@@ -54,7 +54,6 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// Prepares a text.
     pub fn of(text: &str) -> Self {
         Self { letters: text.chars().count(), text: text.to_owned() }
     }
@@ -79,7 +78,6 @@ impl Likeness {
 pub struct Pairs(Vec<[u8; 2]>);
 
 impl Pairs {
-    /// Prepares a text.
     pub fn of(text: &str) -> Self {
         let mut pairs = Self(Vec::new());
         pairs.set(text);

@@ -33,8 +33,10 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::note::spoken;
 use crate::note::spoken::day::{self, Day};
 use crate::vault::protect::is_hidden;
-use crate::vault::{Cancel, FileContent, Found, Kind, Vault, VaultError, Want, nonblocking};
-use asked::Asked;
+use crate::vault::{
+    Cancel, FileContent, Kind, ResolvedEntry, Vault, VaultError, Want, nonblocking,
+};
+use asked::NameQuery;
 use likeness::Pairs;
 use ranking::{FAR_OFF, Matcher, Ranking};
 use table::{Known, Table};
@@ -93,11 +95,7 @@ struct Answer {
     near: Vec<VaultPath>,
 }
 
-impl std::fmt::Debug for Names {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Names").finish_non_exhaustive()
-    }
-}
+debug_only!(Names);
 
 impl Names {
     /// Creates the index of `vault` without reading anything.
@@ -134,7 +132,7 @@ impl Names {
         asking: Asking<'_>,
         asked: &str,
         want: Want,
-    ) -> Result<Found, VaultError> {
+    ) -> Result<ResolvedEntry, VaultError> {
         match asking.vault.resolve(asked, want) {
             Err(VaultError::NotFound { path, near }) => self.resolve_name(asking, path, near, want),
             other => other,
@@ -149,7 +147,8 @@ impl Names {
     ) -> Result<(VaultPath, FileContent), VaultError> {
         match asking.vault.read_asked(asked) {
             Err(VaultError::NotFound { path, near }) => {
-                let Found { path, .. } = self.resolve_name(asking, path, near, Want::File)?;
+                let ResolvedEntry { path, .. } =
+                    self.resolve_name(asking, path, near, Want::File)?;
                 let content = asking.vault.read(&path)?;
                 Ok((path, content))
             }
@@ -188,7 +187,7 @@ impl Names {
         path: VaultPath,
         mut near: Vec<VaultPath>,
         want: Want,
-    ) -> Result<Found, VaultError> {
+    ) -> Result<ResolvedEntry, VaultError> {
         if nonblocking::would_block() {
             return Err(VaultError::NotFound { path, near });
         }
@@ -247,7 +246,7 @@ impl Names {
         look: impl FnOnce(&Search<'_>, &Table) -> T,
     ) -> Option<T> {
         self.refresh(asking.cancel)?;
-        let asked = Asked::new(path, asking.now.date_naive());
+        let asked = NameQuery::new(path, asking.now.date_naive());
         let days = daily_notes(asking, &asked, want);
         Some(look(&Search { asking, asked: &asked, want, days }, &self.0.synced.table()))
     }
@@ -281,7 +280,7 @@ fn called_so(vault: &Vault, path: &VaultPath) -> Vec<VaultPath> {
     named.filter(|entry| !entry.unnameable).map(|entry| entry.path().to_path()).collect()
 }
 /// Existing daily notes of the named day.
-fn daily_notes(asking: Asking<'_>, asked: &Asked, want: Want) -> Vec<VaultPath> {
+fn daily_notes(asking: Asking<'_>, asked: &NameQuery, want: Want) -> Vec<VaultPath> {
     let days = match asked.day.filter(|_| want != Want::Folder) {
         None => return Vec::new(),
         Some(Day::Sure(day)) => vec![day],
@@ -297,7 +296,7 @@ fn daily_notes(asking: Asking<'_>, asked: &Asked, want: Want) -> Vec<VaultPath> 
 
 struct Search<'a> {
     asking: Asking<'a>,
-    asked: &'a Asked,
+    asked: &'a NameQuery,
     want: Want,
     /// The daily notes of the named day.
     days: Vec<VaultPath>,

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::asked::{Asked, MOST_WORDS};
+use super::asked::{MOST_WORDS, NameQuery};
 use super::likeness::{Bag, Likeness, Pairs, letters};
 use super::table::{Known, Label, NameKey, Origin, Table, Word};
 use crate::note::spoken;
@@ -44,7 +44,7 @@ const BOTH: f64 = 0.05;
 
 /// A request prepared for comparison with names.
 pub(super) struct Matcher<'a> {
-    asked: &'a Asked,
+    asked: &'a NameQuery,
     table: &'a Table,
     /// For each related word of the table, its similarity to each requested word.
     alike: HashMap<u32, Box<[f64]>>,
@@ -57,7 +57,7 @@ pub(super) struct Matcher<'a> {
 
 impl<'a> Matcher<'a> {
     /// Finds the related words of the table.
-    pub fn new(asked: &'a Asked, table: &'a Table) -> Self {
+    pub fn new(asked: &'a NameQuery, table: &'a Table) -> Self {
         let said = asked.words.iter().map(|word| SaidWord::new(word.clone())).collect();
         let pairs = asked.words.windows(2).map(|pair| SaidWord::new(pair.concat())).collect();
         let (alike, compounds) = (HashMap::new(), Vec::new());

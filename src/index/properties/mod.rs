@@ -39,23 +39,17 @@ pub enum NotRead {
     NotYaml,
 }
 
-impl NotRead {
-    /// The reason, to follow "its properties are not known:".
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::TooLarge => "the note is too large to be read",
-            Self::NotText => "the file is not text",
-            Self::Unreadable => "the note could not be read",
-            Self::NotYaml => "its frontmatter is not valid YAML",
-        }
-    }
-}
+// The reason, to follow "its properties are not known:".
+words!(pub NotRead::reason {
+    TooLarge => "the note is too large to be read", NotText => "the file is not text",
+    Unreadable => "the note could not be read", NotYaml => "its frontmatter is not valid YAML",
+});
 
 /// The property index of a vault. Clones share it.
 #[derive(Clone)]
-pub struct Properties(Arc<Shared>);
+pub struct Properties(Arc<SharedProperties>);
 
-struct Shared {
+struct SharedProperties {
     synced: Synced<Table>,
     /// Serialises updates, so that nobody uses the rows while types change.
     turn: Mutex<()>,
@@ -67,7 +61,7 @@ impl Properties {
     /// Creates the index of `vault` without reading anything.
     pub(super) fn new(vault: Vault, feed: &Feed, knowledge: Knowledge) -> Self {
         let synced = Synced::new(vault, feed);
-        Self(Arc::new(Shared { synced, turn: Mutex::default(), knowledge }))
+        Self(Arc::new(SharedProperties { synced, turn: Mutex::default(), knowledge }))
     }
 
     /// The vault as it is now and as `vault` may see it, brought up to date, which the first time reads every note.
@@ -108,11 +102,7 @@ impl Properties {
     }
 }
 
-impl std::fmt::Debug for Properties {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Properties").finish_non_exhaustive()
-    }
-}
+debug_only!(Properties);
 
 /// Visible notes whose properties could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use chrono::DateTime;
+
 use super::Gaps;
 use super::rows::{Row, Rows};
+use crate::bases::date::Times;
 use crate::bases::source::{Column, Hint, Source, is_directly_in};
 use crate::bases::value::{FileId, Link, Object, Text, Value};
 use crate::index::knowledge::{Knowledge, Likeness};
@@ -37,8 +40,8 @@ pub struct Moment<'a> {
     links: &'a Links,
     knowledge: Knowledge,
     cancel: &'a Cancel,
-    /// Converts a local time, as milliseconds as if it were UTC, to an instant; see [`Self::in_zone`].
-    instant: &'a dyn Fn(i64) -> i64,
+    /// The zone of local times; `None`: UTC.
+    times: Option<&'a Times<'a>>,
     /// Whether the link graph was updated.
     fresh_links: OnceCell<bool>,
     resolved: RefCell<HashMap<Box<str>, Option<FileId>>>,
@@ -69,7 +72,7 @@ impl<'a> Moment<'a> {
             links,
             knowledge,
             cancel,
-            instant: &|millis| millis,
+            times: None,
             fresh_links: OnceCell::new(),
             resolved: RefCell::default(),
             asked_tag: RefCell::default(),
@@ -81,10 +84,15 @@ impl<'a> Moment<'a> {
         }
     }
 
-    /// The same with dates in a time zone: `instant` says when a local time, in milliseconds as though it were UTC,
-    /// was, in milliseconds since 1970. Without it the zone is UTC.
-    pub fn in_zone(self, instant: &'a dyn Fn(i64) -> i64) -> Self {
-        Self { instant, ..self }
+    /// The same with dates in a time zone.
+    pub fn in_zone(self, times: &'a Times<'a>) -> Self {
+        Self { times: Some(times), ..self }
+    }
+
+    /// Converts a local time, in milliseconds as if it were UTC, to milliseconds since 1970.
+    fn instant(&self, local: i64) -> i64 {
+        let written = DateTime::from_timestamp_millis(local).unwrap_or_default().naive_utc();
+        self.times.map_or(local, |times| times.millis(written))
     }
 
     /// The notes whose properties could not be read; `None` if there are none.
@@ -293,13 +301,15 @@ impl Source for Moment<'_> {
             let group = self.rows.names.group(column.0 & !ANY_SPELLING);
             cells.iter().find(|cell| self.rows.names.group(cell.name) == group)
         });
-        cell.map_or(Value::Null, |cell| self.rows.values.get(cell.value).value(file, self.instant))
+        cell.map_or(Value::Null, |cell| {
+            self.rows.values.get(cell.value).value(file, &|local| self.instant(local))
+        })
     }
 
     fn properties(&self, file: FileId) -> Arc<Object> {
         let cells = self.rows.cells(file.0).iter();
         let entry = |cell: &super::rows::Cell| {
-            let value = self.rows.values.get(cell.value).value(file, self.instant);
+            let value = self.rows.values.get(cell.value).value(file, &|local| self.instant(local));
             (Arc::clone(self.rows.names.text(cell.name)), value)
         };
         Arc::new(Object(cells.map(entry).collect()))

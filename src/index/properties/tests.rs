@@ -67,7 +67,7 @@ const NAMES: [&str; 4] = ["status", "STATUS", "due", "missing"];
 const TAGS: [&str; 4] = ["#Tea", "tea/green", "te", "x"];
 const LINKPATHS: [&str; 7] = ["a", "f/a", "b", "a.md", "/a", "f/g/b#H", "pic.png"];
 
-/// All that a source says, with paths in the place of numbers.
+/// Everything in a source, with paths instead of numbers.
 fn dump(moment: &Moment<'_>) -> String {
     let mut all: Vec<FileId> = moment.files().collect();
     all.sort_by_key(|file| moment.path(*file));

@@ -23,7 +23,6 @@ const MAX_PLACED: usize = 64 << 10;
 /// Bytes that are searched between two checks of the time, and maximum size of a file that is read by one call.
 const AT_ONCE: usize = 64 << 10;
 
-/// A line of an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// From 1.
@@ -40,7 +39,7 @@ pub struct Excerpt {
 }
 
 pub(in crate::index) enum Outcome {
-    Searched(Found),
+    Searched(SearchedFile),
     /// The file was deleted.
     Gone,
     Binary,
@@ -48,7 +47,7 @@ pub(in crate::index) enum Outcome {
 }
 
 #[derive(Default)]
-pub(in crate::index) struct Found {
+pub(in crate::index) struct SearchedFile {
     pub matches: u64,
     pub excerpts: Vec<Excerpt>,
     pub timed_out: bool,
@@ -166,7 +165,7 @@ impl Search<'_> {
 
     fn gather(&self) -> Gather<'_> {
         let Self { pattern, query, .. } = self;
-        Gather { pattern, query, found: Found::default(), last: 0, stored: 0, binary: false }
+        Gather { pattern, query, found: SearchedFile::default(), last: 0, stored: 0, binary: false }
     }
 
     fn outcome(mut gather: Gather<'_>, searched: io::Result<()>) -> Outcome {
@@ -229,7 +228,7 @@ impl<R: Read> Read for Bounded<'_, R> {
 struct Gather<'a> {
     pattern: &'a Pattern,
     query: &'a Query,
-    found: Found,
+    found: SearchedFile,
     /// Number of the last line; a gap begins a new excerpt.
     last: u64,
     /// Number of matching lines in the excerpts.

@@ -55,7 +55,7 @@ fn by_the_engine(search: &Search<'_>, text: &[u8]) -> Outcome {
 
 fn told(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Searched(Found { matches, excerpts, timed_out }) => {
+        Outcome::Searched(SearchedFile { matches, excerpts, timed_out }) => {
             format!("{matches} {timed_out} {excerpts:?}")
         }
         Outcome::Gone => "gone".to_owned(),

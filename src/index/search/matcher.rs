@@ -28,7 +28,6 @@ static LARGE: Mutex<()> = Mutex::new(());
 /// Maximum nesting of groups.
 const NEST_LIMIT: u32 = 64;
 
-/// Why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// It would match every line.
@@ -49,7 +48,6 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Empty => "give the text to look for; list_files lists files".to_owned(),
@@ -62,7 +60,6 @@ impl PatternError {
     }
 }
 
-/// A compiled pattern with its plan.
 pub struct Pattern {
     matcher: RegexMatcher,
     plan: Plan,

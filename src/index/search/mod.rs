@@ -26,7 +26,7 @@ pub(in crate::index) use patterns::Patterns;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Entry, Kind, Vault};
-use file::{Found, Outcome, Search};
+use file::{Outcome, Search, SearchedFile};
 
 /// Limits of a search; a section of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,6 @@ pub enum Mode {
     Count,
 }
 
-/// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub pattern: String,
@@ -95,7 +94,6 @@ impl Query {
     }
 }
 
-/// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     pub path: VaultPath,
@@ -121,7 +119,7 @@ impl More {
     pub(in crate::index) fn of(files: impl Iterator<Item = Outcome>) -> Option<Self> {
         let mut more = Self::default();
         for outcome in files {
-            if let Outcome::Searched(Found { matches, timed_out, .. }) = outcome {
+            if let Outcome::Searched(SearchedFile { matches, timed_out, .. }) = outcome {
                 if timed_out {
                     return None;
                 }
@@ -133,7 +131,6 @@ impl More {
     }
 }
 
-/// The results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Results {
     /// Newest first; files that are excluded in Obsidian come last.
@@ -256,11 +253,11 @@ impl<'q> Answer<'q> {
                 results.binary += 1;
             }
             Outcome::Skipped(reason) => results.skipped.push((path.clone(), reason)),
-            Outcome::Searched(Found { matches: 0, timed_out, .. }) => {
+            Outcome::Searched(SearchedFile { matches: 0, timed_out, .. }) => {
                 results.searched += 1;
                 results.timed_out |= timed_out;
             }
-            Outcome::Searched(Found { matches, mut excerpts, timed_out }) => {
+            Outcome::Searched(SearchedFile { matches, mut excerpts, timed_out }) => {
                 results.searched += 1;
                 results.timed_out |= timed_out;
                 let shown = match self.query.mode {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::notes::State;
+use super::notes::NoteState;
 use super::plan::Plan;
 use super::table::{Bits, Table};
-use super::{Inner, read};
+use super::{SharedText, read};
 use crate::index::changes::{self, Stamp};
-use crate::index::search::file::{Found, Outcome, Scratch, Search};
+use crate::index::search::file::{Outcome, Scratch, Search, SearchedFile};
 use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
@@ -38,7 +38,7 @@ const OTHER: u32 = 1 << 31;
 
 /// [`super::Text::search`].
 pub(super) fn search(
-    inner: &Inner,
+    inner: &SharedText,
     vault: &Vault,
     query: &Query,
     settings: &Settings,
@@ -62,7 +62,7 @@ pub(super) fn search(
 }
 
 /// Whether the search can begin without waiting for the disk or another thread.
-fn is_answered_alone(inner: &Inner, query: &Query) -> bool {
+fn is_answered_alone(inner: &SharedText, query: &Query) -> bool {
     inner.vault.settle();
     !nonblocking::is_aborted()
         && inner.vault.is_told_of_changes()
@@ -116,12 +116,12 @@ impl Drop for ActiveSearch<'_> {
 }
 
 /// The indexed notes with their stamps.
-fn known(inner: &Inner) -> Vec<(VaultPath, Stamp)> {
+fn known(inner: &SharedText) -> Vec<(VaultPath, Stamp)> {
     inner.catch_up();
     read(&inner.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect()
 }
 
-fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
+fn answer(inner: &SharedText, vault: &Vault, search: &Search<'_>) -> Results {
     let plan = search.pattern.plan();
     let obsidian = vault.obsidian();
     let (_active, list, mut walk) = {
@@ -170,7 +170,7 @@ fn answer(inner: &Inner, vault: &Vault, search: &Search<'_>) -> Results {
 
 /// Counts the matches in `candidates`; `None` on a timeout.
 fn count(
-    inner: &Inner,
+    inner: &SharedText,
     vault: &Vault,
     search: &Search<'_>,
     candidates: &[Candidate],
@@ -274,8 +274,10 @@ impl<'p> Walk<'p> {
                 (Some(other), _) => (list.others[other as usize].clone(), Known::Nothing),
                 (None, Some(note)) => {
                     let known = match (note.state, note.text) {
-                        (State::Signed, Some(text)) => Known::Text(Arc::clone(text), note.stamp),
-                        (State::Binary, _) => Known::Binary(note.stamp),
+                        (NoteState::Signed, Some(text)) => {
+                            Known::Text(Arc::clone(text), note.stamp)
+                        }
+                        (NoteState::Binary, _) => Known::Binary(note.stamp),
                         _ => Known::Nothing,
                     };
                     (note.path.to_path(), known)
@@ -318,7 +320,7 @@ impl<'p> Walk<'p> {
 
 /// Verifies the files that may match.
 struct Verify<'a> {
-    inner: &'a Inner,
+    inner: &'a SharedText,
     vault: &'a Vault,
     search: &'a Search<'a>,
 }
@@ -397,7 +399,7 @@ impl<'a> Verify<'a> {
             return Outcome::Gone;
         }
         if search.limit.reached() {
-            return Outcome::Searched(Found { timed_out: true, ..Found::default() });
+            return Outcome::Searched(SearchedFile { timed_out: true, ..SearchedFile::default() });
         }
         let known = match &candidate.known {
             Known::Nothing => None,

@@ -69,11 +69,11 @@ pub struct TextMemory {
 
 /// Stops the thread when the last clone is dropped.
 struct Handle {
-    inner: Arc<Inner>,
+    inner: Arc<SharedText>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-struct Inner {
+struct SharedText {
     vault: Vault,
     table: RwLock<Table>,
     changes: Listener,
@@ -107,7 +107,7 @@ impl Text {
         let bell = Arc::<Bell>::default();
         let wake = Arc::clone(&bell);
         let changes = feed.listen(|path| path.is_note(), MAX_CHANGES, move || wake.ring());
-        let inner = Inner {
+        let inner = SharedText {
             vault,
             table: RwLock::default(),
             changes,
@@ -208,7 +208,8 @@ impl Text {
     /// changed or cannot have one.
     pub fn known(&self) -> (usize, usize) {
         let table = read(&self.0.inner.table);
-        let signed = table.notes().filter(|(_, note)| note.state == notes::State::Signed).count();
+        let signed =
+            table.notes().filter(|(_, note)| note.state == notes::NoteState::Signed).count();
         (signed, table.notes().count() - signed)
     }
 
@@ -225,7 +226,6 @@ impl Text {
         self.0.inner.patterns.drop_large();
     }
 
-    /// Memory use.
     pub fn memory(&self) -> TextMemory {
         let table = read(&self.0.inner.table);
         TextMemory {
@@ -267,7 +267,7 @@ enum Gate {
 /// How often a waiting search checks whether its time is over.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-impl Inner {
+impl SharedText {
     fn is_ready(&self) -> bool {
         *lock(&self.gate) == Gate::Ready
     }
@@ -346,11 +346,7 @@ impl Bell {
     }
 }
 
-impl std::fmt::Debug for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Text").finish_non_exhaustive()
-    }
-}
+debug_only!(Text);
 
 fn megabytes(count: u64) -> usize {
     usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)

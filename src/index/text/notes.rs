@@ -15,7 +15,7 @@ const NO_TEXT: u32 = u32::MAX;
 
 /// The state of a note's text in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum NoteState {
     /// New or changed.
     Unread,
     /// Its columns tell what it can match.
@@ -31,7 +31,7 @@ pub(super) struct Note<'t> {
     pub stamp: Stamp,
     /// Its [`identity`](crate::index::changes::identity) when it was read; 0 if unknown.
     pub identity: u64,
-    pub state: State,
+    pub state: NoteState,
     pub first: u32,
     pub count: u32,
     pub text: Option<&'t Arc<[u8]>>,
@@ -73,22 +73,22 @@ impl Row {
         count: 0,
     };
 
-    fn state(&self) -> Option<State> {
+    fn state(&self) -> Option<NoteState> {
         match self.size_and_state & 7 {
-            0 => Some(State::Unread),
-            1 => Some(State::Signed),
-            2 => Some(State::Binary),
-            3 => Some(State::Odd),
+            0 => Some(NoteState::Unread),
+            1 => Some(NoteState::Signed),
+            2 => Some(NoteState::Binary),
+            3 => Some(NoteState::Odd),
             _ => None,
         }
     }
 
-    fn set_state(&mut self, state: State) {
+    fn set_state(&mut self, state: NoteState) {
         let number = match state {
-            State::Unread => 0,
-            State::Signed => 1,
-            State::Binary => 2,
-            State::Odd => 3,
+            NoteState::Unread => 0,
+            NoteState::Signed => 1,
+            NoteState::Binary => 2,
+            NoteState::Odd => 3,
         };
         self.size_and_state = self.size_and_state & !7 | number;
     }
@@ -156,7 +156,7 @@ impl Notes {
             path_bytes: u16::try_from(path.len()).expect("no system has a path of 64 KB"),
             ..Row::EMPTY
         };
-        row.set_state(State::Unread);
+        row.set_state(NoteState::Unread);
         row.set_stamp(stamp);
         self.paths.push_str(path);
         id
@@ -193,7 +193,7 @@ impl Notes {
 
     /// Sets the state and columns of a note. `count` is the number of pieces of a note that is small enough
     /// to be signed.
-    pub fn set_state(&mut self, id: u32, state: State, identity: u64, first: u32, count: u16) {
+    pub fn set_state(&mut self, id: u32, state: NoteState, identity: u64, first: u32, count: u16) {
         if let Some(row) = self.rows.get_mut(id as usize) {
             row.set_state(state);
             (row.identity, row.first, row.count) = (identity, first, count);
@@ -271,7 +271,7 @@ mod tests {
                 (0_u32..6, 0_u8..5, 0_u64..1 << 61, any::<i64>(), "[a-zü]{1,12}(/[a-z]{1,8})?"), 1..60)
         ) {
             let mut notes = Notes::default();
-            let mut model = BTreeMap::<u32, (String, Stamp, State, Option<Arc<[u8]>>)>::new();
+            let mut model = BTreeMap::<u32, (String, Stamp, NoteState, Option<Arc<[u8]>>)>::new();
             for (id, what, size, modified, text) in steps {
                 let number = Some(id).filter(|id| *id < notes.numbers());
                 match what {
@@ -281,10 +281,10 @@ mod tests {
                     }
                     1 if !model.contains_key(&id) => {
                         let id = notes.add(number, &text, (size, modified));
-                        model.insert(id, (text, (size, modified), State::Unread, None));
+                        model.insert(id, (text, (size, modified), NoteState::Unread, None));
                     }
                     2 => if let Some((_, stamp, state, _)) = model.get_mut(&id) {
-                        (*stamp, *state) = ((size, modified), State::Odd);
+                        (*stamp, *state) = ((size, modified), NoteState::Odd);
                         notes.set_stamp(id, *stamp);
                         notes.set_state(id, *state, 5, 6, 7);
                     }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::notes::State;
+use super::notes::NoteState;
 use super::signature;
 use super::table::Content;
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
@@ -38,7 +38,7 @@ pub(super) fn read(
     // Before the content is read: later changes have a later time.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let odd = |identity| {
-        let (stamp, state) = (expected, State::Odd);
+        let (stamp, state) = (expected, NoteState::Odd);
         Reading::Content(Content { stamp, identity, state, signatures: Vec::new(), text: None })
     };
     let (mut file, meta) = match vault.open_file(path) {
@@ -70,7 +70,7 @@ pub(super) fn read(
         return odd(identity);
     }
     let state = state(bytes);
-    let signed = state == State::Signed;
+    let signed = state == NoteState::Signed;
     let signatures =
         if signed { signature::chunks(bytes).map(signature::sign).collect() } else { Vec::new() };
     let text = (signed && bytes.len() <= wanted).then(|| Arc::from(bytes));
@@ -90,24 +90,25 @@ pub(super) fn text(vault: &Vault, path: &VaultPath, expected: Stamp) -> Option<A
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0) + 1);
     file.by_ref().take(MAX_SIGNED + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 == meta.size && state(&bytes) == State::Signed).then(|| Arc::from(bytes))
+    (bytes.len() as u64 == meta.size && state(&bytes) == NoteState::Signed)
+        .then(|| Arc::from(bytes))
 }
 
 /// How a search treats these bytes, before it looks at lines.
-fn state(bytes: &[u8]) -> State {
+fn state(bytes: &[u8]) -> NoteState {
     // `contains` is faster, and most have none.
     let nul = bytes.contains(&0).then(|| bytes.iter().position(|byte| *byte == 0)).flatten();
     let marked = bytes.starts_with(b"\xef\xbb\xbf");
     match nul {
         // UTF-16 is decoded before it is searched.
-        _ if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => State::Odd,
-        Some(_) if marked => State::Odd,
-        None if marked && std::str::from_utf8(bytes).is_err() => State::Odd,
-        None => State::Signed,
+        _ if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => NoteState::Odd,
+        Some(_) if marked => NoteState::Odd,
+        None if marked && std::str::from_utf8(bytes).is_err() => NoteState::Odd,
+        None => NoteState::Signed,
         Some(at) if at < SEEN_FIRST && !bytes.iter().take(3).any(|byte| *byte == b'\n') => {
-            State::Binary
+            NoteState::Binary
         }
-        Some(_) => State::Odd,
+        Some(_) => NoteState::Odd,
     }
 }
 
@@ -118,20 +119,20 @@ mod tests {
     #[test]
     fn files_that_are_not_plain_text_are_recognised() {
         for (bytes, expected) in [
-            (&b"text\n"[..], State::Signed),
-            (b"", State::Signed),
-            (b"invalid \xff\xfe", State::Signed),
-            (b"\xef\xbb\xbfmarked", State::Signed),
-            (b"\xef\xbb\xbfmarked \xff", State::Odd),
-            (b"\xef\xbb\xbf\0", State::Odd),
-            (b"\xff\xfef\0", State::Odd),
-            (b"\xfe\xff\0f", State::Odd),
-            (b"foo\nbar\0", State::Binary),
-            (b"\0", State::Binary),
-            (b"a\n\0", State::Odd),
+            (&b"text\n"[..], NoteState::Signed),
+            (b"", NoteState::Signed),
+            (b"invalid \xff\xfe", NoteState::Signed),
+            (b"\xef\xbb\xbfmarked", NoteState::Signed),
+            (b"\xef\xbb\xbfmarked \xff", NoteState::Odd),
+            (b"\xef\xbb\xbf\0", NoteState::Odd),
+            (b"\xff\xfef\0", NoteState::Odd),
+            (b"\xfe\xff\0f", NoteState::Odd),
+            (b"foo\nbar\0", NoteState::Binary),
+            (b"\0", NoteState::Binary),
+            (b"a\n\0", NoteState::Odd),
         ] {
             assert_eq!(state(bytes), expected, "{bytes:?}");
         }
-        assert_eq!(state(&[vec![b'a'; 70_000], vec![0]].concat()), State::Odd);
+        assert_eq!(state(&[vec![b'a'; 70_000], vec![0]].concat()), NoteState::Odd);
     }
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::columns::{Rows, Slot};
-use super::notes::State;
+use super::notes::NoteState;
 use super::slots;
 use crate::index::changes::Stamp;
 use crate::index::sealed::{self, Fields};
@@ -25,7 +25,7 @@ const HEADER: &[u8; 24] = b"steward text index   5\n\0";
 pub(super) struct SavedNote {
     pub stamp: Stamp,
     pub identity: u64,
-    pub state: State,
+    pub state: NoteState,
     pub first: u32,
     pub count: u32,
 }
@@ -47,9 +47,9 @@ impl SavedNotes {
     pub fn put(&mut self, path: PathRef<'_>, note: &SavedNote) {
         let state = match note.state {
             // Unread notes are not saved; if one were, every search would read it until it changes.
-            State::Signed => 0_u64,
-            State::Binary => 1,
-            State::Odd | State::Unread => 2,
+            NoteState::Signed => 0_u64,
+            NoteState::Binary => 1,
+            NoteState::Odd | NoteState::Unread => 2,
         };
         let (size, modified) = note.stamp;
         let count = state << 32 | u64::from(note.count);
@@ -133,9 +133,9 @@ fn note<'a>(fields: &mut Fields<'a>) -> Option<(&'a str, SavedNote)> {
     let first = u32::try_from(fields.number()?).ok()?;
     let count = fields.number()?;
     let state = match count >> 32 {
-        0 => State::Signed,
-        1 => State::Binary,
-        2 => State::Odd,
+        0 => NoteState::Signed,
+        1 => NoteState::Binary,
+        2 => NoteState::Odd,
         _ => return None,
     };
     let count = (count & 0xffff_ffff) as u32;
@@ -170,7 +170,7 @@ mod tests {
     use super::super::slots::BLOCK_BYTES;
     use super::*;
 
-    fn known_note(first: u32, state: State) -> (String, SavedNote) {
+    fn known_note(first: u32, state: NoteState) -> (String, SavedNote) {
         let note = SavedNote { stamp: (5, -7), identity: 9, state, first, count: 2 };
         (format!("Ordner/ü{first}.md"), note)
     }
@@ -194,7 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("text");
         assert_eq!(load(&place).notes.count, 0, "nothing is there yet");
-        let known = [(0, State::Signed), (2, State::Binary), (700, State::Odd)]
+        let known = [(0, NoteState::Signed), (2, NoteState::Binary), (700, NoteState::Odd)]
             .map(|(first, state)| known_note(first, state));
         let mut notes = SavedNotes::with_capacity(3, 40);
         known.iter().for_each(|(path, note)| notes.put(PathRef::of(path), note));

@@ -260,7 +260,6 @@ pub fn kinds(three: &[Letter]) -> u16 {
     SEQUENCES as u16 + three.iter().fold(0, |so_far, kind| so_far * KINDS + *kind as u16)
 }
 
-/// Computes the signature of a text.
 pub fn sign(text: &[u8]) -> Signature {
     let mut signature = [0; BITS / 64];
     // Triples of kinds in nine bits; converted at the end.

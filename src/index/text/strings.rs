@@ -14,14 +14,13 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use super::plan::{Plan, and, or};
 use super::signature::{self, SEQUENCES};
 
-/// The plan of a pattern.
 pub fn plan_of(hir: &Hir) -> Plan {
-    let by_letters = Part::of(hir, Alphabet::Letters).into_plan();
+    let by_letters = PatternPart::of(hir, Alphabet::Letters).into_plan();
     if by_letters.asks_for_sequences() {
         return by_letters;
     }
     // Ranges of letters and digits have too many members to list.
-    and(vec![by_letters, Part::of(hir, Alphabet::Kinds).into_plan()])
+    and(vec![by_letters, PatternPart::of(hir, Alphabet::Kinds).into_plan()])
 }
 
 /// Maximum number of strings of a part; more are reduced to their common part.
@@ -123,7 +122,7 @@ impl Alphabet {
 
 /// The known properties of the matches of a part of the pattern.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct PatternPart {
     alphabet: Alphabet,
     /// All possible matches, if they are known.
     all: Option<Vec<Letters>>,
@@ -134,7 +133,7 @@ pub(super) struct Part {
     plan: Plan,
 }
 
-impl Part {
+impl PatternPart {
     /// Analyses a part of the pattern.
     pub fn of(hir: &Hir, alphabet: Alphabet) -> Self {
         let of = |hir: &Hir| Self::of(hir, alphabet);

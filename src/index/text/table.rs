@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::columns::Columns;
-use super::notes::{Note, Notes, State};
+use super::notes::{Note, NoteState, Notes};
 use super::plan::Plan;
 use super::signature::Signature;
 use crate::index::changes::{Changed, Stamp};
@@ -22,7 +22,7 @@ const FEW: usize = 64;
 pub(super) struct Content {
     pub stamp: Stamp,
     pub identity: u64,
-    pub state: State,
+    pub state: NoteState,
     pub signatures: Vec<Signature>,
     pub text: Option<Arc<[u8]>>,
 }
@@ -98,7 +98,7 @@ impl Table {
         let mut bits = Bits(vec![0; self.notes.numbers().div_ceil(64) as usize]);
         for id in ids.iter().filter(|id| **id < self.notes.numbers()) {
             let allowed = match self.note(*id) {
-                Some(Note { state: State::Signed, first, count, .. }) => ask(first, count),
+                Some(Note { state: NoteState::Signed, first, count, .. }) => ask(first, count),
                 _ => true,
             };
             if allowed {
@@ -196,7 +196,7 @@ impl Table {
         let Some(note) = self.notes.get(id) else { return };
         self.being_read.remove(&id);
         self.columns.remove(note.first, note.count);
-        self.notes.set_state(id, State::Unread, note.identity, 0, 0);
+        self.notes.set_state(id, NoteState::Unread, note.identity, 0, 0);
         self.notes.drop_text(id);
         self.unsigned.set(id, true);
     }
@@ -242,7 +242,7 @@ impl Table {
                 self.unread = Vec::new();
                 break;
             };
-            if let Some(note) = self.note(id).filter(|note| note.state == State::Unread) {
+            if let Some(note) = self.note(id).filter(|note| note.state == NoteState::Unread) {
                 next.push((id, note.path.to_path(), note.stamp));
                 self.being_read.insert(id);
             }
@@ -257,7 +257,7 @@ impl Table {
     /// Stores the result of reading a note, unless the note has changed since.
     pub fn read(&mut self, id: u32, path: &VaultPath, content: Content) {
         let Some(note) = self.note(id) else { return };
-        if note.state != State::Unread || note.path != *path || note.stamp != content.stamp {
+        if note.state != NoteState::Unread || note.path != *path || note.stamp != content.stamp {
             return;
         }
         if !self.being_read.remove(&id) {
@@ -269,19 +269,26 @@ impl Table {
         if let Some(text) = content.text {
             self.notes.keep_text(id, text);
         }
-        self.unsigned.set(id, content.state != State::Signed);
+        self.unsigned.set(id, content.state != NoteState::Signed);
     }
 
     /// Restores the saved columns of a note. Returns `false` if they are not there.
-    pub fn adopt(&mut self, id: u32, state: State, identity: u64, first: u32, count: u32) -> bool {
-        let unread = self.note(id).is_some_and(|note| note.state == State::Unread);
+    pub fn adopt(
+        &mut self,
+        id: u32,
+        state: NoteState,
+        identity: u64,
+        first: u32,
+        count: u32,
+    ) -> bool {
+        let unread = self.note(id).is_some_and(|note| note.state == NoteState::Unread);
         let Some(pieces) = u16::try_from(count).ok().filter(|_| unread) else { return false };
         if !self.columns.are_free(first, count) {
             return false;
         }
         self.columns.adopt(id, first, count);
         self.notes.set_state(id, state, identity, first, pieces);
-        self.unsigned.set(id, state != State::Signed);
+        self.unsigned.set(id, state != NoteState::Signed);
         true
     }
 
@@ -321,7 +328,7 @@ impl Table {
         let mut room = budget;
         let mut missing = Vec::new();
         for (id, note) in self.notes() {
-            if note.state == State::Signed {
+            if note.state == NoteState::Signed {
                 let size = usize::try_from(note.stamp.0).unwrap_or(usize::MAX);
                 if room < size || missing.len() == count {
                     break;
@@ -338,7 +345,7 @@ impl Table {
     /// Caches the text of a signed note.
     pub fn keep_text(&mut self, id: u32, path: &VaultPath, stamp: Stamp, text: Arc<[u8]>) {
         let Some(note) = self.note(id) else { return };
-        let same = note.state == State::Signed && note.path == *path && note.stamp == stamp;
+        let same = note.state == NoteState::Signed && note.path == *path && note.stamp == stamp;
         if same && note.text.is_none() {
             self.notes.keep_text(id, text);
         }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::notes::{Note, State};
+use super::notes::{Note, NoteState};
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
-use super::{Gate, Inner, lock, read, write};
+use super::{Gate, SharedText, lock, read, write};
 use crate::index::changes::{Stamp, identity};
 use crate::note::path::VaultPath;
 
@@ -26,7 +26,7 @@ const FILL_AFTER: Duration = Duration::from_millis(100);
 type ToRead = (u32, VaultPath, Stamp);
 
 /// Works until there is nothing to do. Returns when there will be, unless the bell rings before.
-pub(super) fn work(inner: &Inner) -> Option<Instant> {
+pub(super) fn work(inner: &SharedText) -> Option<Instant> {
     loop {
         inner.catch_up();
         if stopping(inner) || !(read_some(inner) || tidy(inner) || fill(inner)) {
@@ -37,12 +37,12 @@ pub(super) fn work(inner: &Inner) -> Option<Instant> {
     lock(&inner.waiting).iter().map(|(when, _)| *when).chain(fill_at).min()
 }
 
-fn stopping(inner: &Inner) -> bool {
+fn stopping(inner: &SharedText) -> bool {
     inner.stop.load(Ordering::Relaxed)
 }
 
 /// Reads a batch of notes on each thread. Returns whether there were any.
-fn read_some(inner: &Inner) -> bool {
+fn read_some(inner: &SharedText) -> bool {
     let now = Instant::now();
     let due: Vec<u32> = {
         let mut waiting = lock(&inner.waiting);
@@ -75,7 +75,7 @@ fn read_some(inner: &Inner) -> bool {
     true
 }
 
-fn read_batch(inner: &Inner, batch: &[ToRead]) {
+fn read_batch(inner: &SharedText, batch: &[ToRead]) {
     let budget = inner.budget.load(Ordering::Relaxed);
     // When the whole vault is read, only the newest texts are cached.
     let mut room = budget.saturating_sub(read(&inner.table).text_bytes());
@@ -110,7 +110,7 @@ fn read_batch(inner: &Inner, batch: &[ToRead]) {
 }
 
 /// Caches some of the newest texts that are missing. Returns whether there were any.
-fn fill(inner: &Inner) -> bool {
+fn fill(inner: &SharedText) -> bool {
     if !inner.refill.load(Ordering::Relaxed) || !may_fill(inner) {
         return false;
     }
@@ -135,7 +135,7 @@ fn fill(inner: &Inner) -> bool {
 }
 
 /// Whether texts may be cached already.
-fn may_fill(inner: &Inner) -> bool {
+fn may_fill(inner: &SharedText) -> bool {
     let mut at = lock(&inner.refill_at);
     let may = at.is_none_or(|at| at <= Instant::now());
     if may {
@@ -144,20 +144,20 @@ fn may_fill(inner: &Inner) -> bool {
     may
 }
 
-fn tidy(inner: &Inner) -> bool {
+fn tidy(inner: &SharedText) -> bool {
     // A read lock first: most of the time there is nothing to do.
     read(&inner.table).columns().wasteful().is_some() && write(&inner.table).compact()
 }
 
 /// Saves the index if it has changed.
-pub(super) fn save(inner: &Inner) {
+pub(super) fn save(inner: &SharedText) {
     let Some(folder) = inner.folder.get() else { return };
     if !inner.changed.swap(false, Ordering::Relaxed) {
         return;
     }
     let (notes, blocks, kept) = {
         let table = read(&inner.table);
-        let known = table.notes().filter(|(_, note)| note.state != State::Unread);
+        let known = table.notes().filter(|(_, note)| note.state != NoteState::Unread);
         let mut notes = SavedNotes::with_capacity(table.order().len(), table.path_bytes());
         for (_, note) in known {
             let Note { path, stamp, identity, state, first, count, .. } = note;
@@ -177,7 +177,7 @@ pub(super) fn save(inner: &Inner) {
 }
 
 /// Builds the table from the catalogue and from the valid part of the saved index.
-pub(super) fn begin(inner: &Inner) {
+pub(super) fn begin(inner: &SharedText) {
     let started = Instant::now();
     // Later changes are collected.
     drop(inner.changes.take());
@@ -222,7 +222,7 @@ pub(super) fn begin(inner: &Inner) {
 }
 
 /// Adds the catalogue's notes to an empty table. Returns the identity of each.
-fn fill_table(inner: &Inner, table: &mut super::table::Table) -> Vec<u64> {
+fn fill_table(inner: &SharedText, table: &mut super::table::Table) -> Vec<u64> {
     let catalogue = inner.vault.catalogue();
     // One pass over the entries, since their paths lie elsewhere in memory.
     let notes = catalogue.recent().filter(|entry| inner.changes.wants(entry));
@@ -236,7 +236,7 @@ fn fill_table(inner: &Inner, table: &mut super::table::Table) -> Vec<u64> {
 }
 
 /// The thread's main function.
-pub(super) fn run(inner: &Arc<Inner>) {
+pub(super) fn run(inner: &Arc<SharedText>) {
     // Searches do not wait for a thread that panicked.
     let _open = Opened(inner);
     *lock(&inner.refill_at) = Some(Instant::now() + FILL_AFTER);
@@ -261,7 +261,7 @@ pub(super) fn run(inner: &Arc<Inner>) {
 }
 
 /// Opens the gate when the thread ends early.
-struct Opened<'a>(&'a Inner);
+struct Opened<'a>(&'a SharedText);
 
 impl Drop for Opened<'_> {
     fn drop(&mut self) {

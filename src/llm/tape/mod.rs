@@ -60,7 +60,6 @@ pub enum TapeError {
 }
 
 impl TapeError {
-    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Taken(_) => "name a folder that is empty or not there yet",
@@ -75,7 +74,6 @@ impl Tape {
         Ok(Self::Record(Arc::new(Recording::begin(folder)?)))
     }
 
-    /// Plays back the recording in `folder`.
     pub fn replay(folder: &Path) -> Result<Self, TapeError> {
         Ok(Self::Replay(Arc::new(Replay::open(folder)?)))
     }

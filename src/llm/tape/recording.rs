@@ -22,7 +22,6 @@ use crate::llm::turn::{Item, Turn, TurnEvent, TurnStream};
 /// The version of the file format.
 const VERSION: u32 = 2;
 
-/// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
     folder: PathBuf,

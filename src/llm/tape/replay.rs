@@ -20,7 +20,6 @@ use crate::llm::request::{ToolChoice, TurnRequest};
 use crate::llm::response::ResponseDecoder;
 use crate::llm::turn::{Item, TurnStream};
 
-/// A recording during playback.
 #[derive(Debug)]
 pub struct Replay {
     /// The requests not yet played, in recorded order.

@@ -20,7 +20,6 @@ use super::request::TurnRequest;
 use super::sse::SseEvent;
 use super::turn::{Stop, TurnEvent};
 
-/// A model at an address, with its capabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     /// API format, address and model.
@@ -39,7 +38,6 @@ pub struct Call {
     pub body: Vec<u8>,
 }
 
-/// Decodes one response.
 pub trait Decoder: Send {
     /// Decodes an event; returns `true` if it was the last one.
     ///
@@ -83,7 +81,6 @@ pub(super) fn models_path(wire: Wire) -> (&'static str, &'static [(&'static str,
     }
 }
 
-/// Creates a decoder for one response.
 pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     match wire {
         Wire::Anthropic => Box::<anthropic::AnthropicDecoder>::default(),

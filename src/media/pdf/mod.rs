@@ -20,7 +20,7 @@ use painter::Painter;
 pub const THREAD: &str = "pdf";
 /// The stack of the thread: the crate bounds its recursion, but each level takes much.
 const STACK: usize = 16 << 20;
-/// The most bytes of objects that are kept of a file, about.
+/// The approximate limit on cached objects of a file, in bytes.
 const MAX_OBJECTS: usize = 192 << 20;
 /// The most bytes that all streams read while a file is opened may have.
 const MAX_OPENED: usize = 512 << 20;
@@ -36,7 +36,7 @@ const MAX_PAGES: usize = 50_000;
 static READING: Mutex<()> = Mutex::new(());
 
 thread_local! {
-    /// What may still be kept of the file that this thread opens.
+    /// The bytes of objects that this thread may still cache for the open file.
     static LEFT: Cell<usize> = const { Cell::new(MAX_OBJECTS) };
 }
 

@@ -18,7 +18,7 @@ const FONT_WORK: usize = 20_000;
 const BYTES_OF_WORK: usize = 8;
 /// The work after which the painter checks again whether the text is still wanted.
 const CHECK: usize = 4_096;
-/// The most fonts that are kept in memory.
+/// The maximum number of cached fonts.
 const MAX_FONTS: usize = 256;
 /// How deep forms may contain forms, and saved states may lie on each other.
 const DEEP: (usize, usize) = (4, 64);
@@ -62,7 +62,7 @@ struct End {
 }
 
 #[derive(Clone)]
-struct State<'a> {
+struct TextState<'a> {
     place: Matrix,
     font: Option<Rc<Font<'a>>>,
     size: f32,
@@ -119,8 +119,9 @@ impl<'a> Painter<'a> {
     }
 
     fn paint(&mut self, program: &[u8], resources: &Resources<'a>, place: Matrix, depth: usize) {
-        let mut state = State { place, font: None, size: 1.0, leading: 0.0, spacing: (0.0, 0.0) };
-        let mut saved: Vec<State<'a>> = Vec::new();
+        let mut state =
+            TextState { place, font: None, size: 1.0, leading: 0.0, spacing: (0.0, 0.0) };
+        let mut saved: Vec<TextState<'a>> = Vec::new();
         let (mut line, mut at) = (Matrix::IDENTITY, Matrix::IDENTITY);
         for operation in Content::decode_iter(program) {
             // The rest of a damaged program cannot be read.
@@ -240,7 +241,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Shows strings, with the gaps between them.
-    fn show(&mut self, pieces: &[Object], state: &State<'a>, at: &mut Matrix) {
+    fn show(&mut self, pieces: &[Object], state: &TextState<'a>, at: &mut Matrix) {
         let Some(font) = &state.font else { return };
         for piece in pieces {
             match piece {
@@ -287,7 +288,7 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// Without what nobody reads: control characters, ends of lines, and ligatures, which hide words from a search.
+/// Removes control characters and ends of lines, and splits ligatures, which hide words from a search.
 fn cleaned(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for line in text.trim().lines() {

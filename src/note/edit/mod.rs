@@ -17,7 +17,6 @@ use crate::note::text::{NotText, Text};
 /// few bytes of `replace_all` can ask for.
 pub const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
 
-/// One edit of one note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// Replaces `old_text` with `new_text`. Literal; `\n` and `\r\n` are equal, everything else
@@ -59,7 +58,6 @@ pub enum Edit {
     },
 }
 
-/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     /// The whole new file.
@@ -120,7 +118,6 @@ pub enum EditError {
 }
 
 impl EditError {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotText(_) | Self::Wide => ErrorCode::BinaryFile,
@@ -136,7 +133,6 @@ impl EditError {
         }
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotText(_) | Self::Nul | Self::Unchanged => return None,
@@ -164,7 +160,6 @@ fn line_list(lines: &[usize], count: usize) -> String {
     format!("line {numbers}{more}")
 }
 
-/// Applies one edit to `bytes` and returns the result.
 pub fn apply_edit(bytes: &[u8], edit: &Edit) -> Result<Edited, EditError> {
     let text = Text::decode(bytes, "")?;
     if !text.encoding().is_editable() {

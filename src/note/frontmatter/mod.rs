@@ -25,7 +25,6 @@ use super::link::Link;
 /// The largest parsed block, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// One property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
     pub name: String,
@@ -67,7 +66,6 @@ pub enum FrontmatterError {
     },
 }
 
-/// A note's frontmatter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frontmatter {
     /// The whole block with both `---` lines and the newline after the second.

@@ -28,9 +28,8 @@ impl Style {
     }
 }
 
-/// The context of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ScalarContext {
     /// On its own line, after a key or the dash of an item.
     Block,
     /// Between brackets or braces, where commas separate.
@@ -41,10 +40,10 @@ pub enum Place {
 
 /// A text, number, checkbox or null as one line of YAML. Lists and mappings become JSON, which is
 /// valid YAML too.
-pub fn spell(value: &Value, style: Style, place: Place) -> String {
+pub fn spell(value: &Value, style: Style, place: ScalarContext) -> String {
     match value {
         Value::String(text) => text_as(text, style, place),
-        Value::Null if place == Place::Block => String::new(),
+        Value::Null if place == ScalarContext::Block => String::new(),
         Value::Array(items) => {
             let items: Vec<String> =
                 items.iter().map(|item| spell(item, style, within(place))).collect();
@@ -55,13 +54,13 @@ pub fn spell(value: &Value, style: Style, place: Place) -> String {
 }
 
 /// The context of an item of a one-line list.
-fn within(place: Place) -> Place {
-    if place == Place::Json { Place::Json } else { Place::Flow }
+fn within(place: ScalarContext) -> ScalarContext {
+    if place == ScalarContext::Json { ScalarContext::Json } else { ScalarContext::Flow }
 }
 
-fn text_as(text: &str, style: Style, place: Place) -> String {
+fn text_as(text: &str, style: Style, place: ScalarContext) -> String {
     match style {
-        _ if place == Place::Json => double(text),
+        _ if place == ScalarContext::Json => double(text),
         Style::Plain if is_plain(text, place) => text.to_owned(),
         Style::Single if !text.contains(needs_escape) => format!("'{}'", text.replace('\'', "''")),
         _ => double(text),
@@ -93,7 +92,7 @@ fn needs_escape(c: char) -> bool {
 }
 
 /// Whether the unquoted text is read as the same text.
-pub fn is_plain(text: &str, place: Place) -> bool {
+pub fn is_plain(text: &str, place: ScalarContext) -> bool {
     let begins_as_other = text.starts_with(|c: char| {
         matches!(
             c,
@@ -124,11 +123,11 @@ pub fn is_plain(text: &str, place: Place) -> bool {
         || text.ends_with(':')
         || text.contains(" #")
         || text.contains(needs_escape)
-        || (place != Place::Block && text.contains([',', '[', ']', '{', '}', ':', '#']));
+        || (place != ScalarContext::Block && text.contains([',', '[', ']', '{', '}', ':', '#']));
     // All kinds of whitespace, since readers differ in what they trim.
     text.trim() == text
         && !text.is_empty()
-        && place != Place::Json
+        && place != ScalarContext::Json
         && !begins_as_other
         && !ends_or_parts
         && !is_other_type(text)
@@ -187,23 +186,23 @@ mod tests {
             ("", "\"\"", "\"\""),
             ("null", "\"null\"", "\"null\""),
         ] {
-            assert_eq!(spell(&json!(text), Style::Plain, Place::Block), block);
-            assert_eq!(spell(&json!(text), Style::Plain, Place::Flow), flow);
+            assert_eq!(spell(&json!(text), Style::Plain, ScalarContext::Block), block);
+            assert_eq!(spell(&json!(text), Style::Plain, ScalarContext::Flow), flow);
         }
     }
 
     #[test]
     fn quotes_stay_where_they_can() {
-        let spelt = |text: &str, style| spell(&json!(text), style, Place::Block);
+        let spelt = |text: &str, style| spell(&json!(text), style, ScalarContext::Block);
         assert_eq!(spelt("it's", Style::Single), "'it''s'");
         assert_eq!(spelt("a\tb", Style::Single), "\"a\\tb\"");
         assert_eq!(spelt("plain", Style::Double), "\"plain\"");
-        assert_eq!(spell(&json!(5), Style::Double, Place::Block), "5");
-        assert_eq!(spell(&json!(null), Style::Plain, Place::Block), "");
+        assert_eq!(spell(&json!(5), Style::Double, ScalarContext::Block), "5");
+        assert_eq!(spell(&json!(null), Style::Plain, ScalarContext::Block), "");
         assert_eq!(
-            spell(&json!(["a", null, "b, c"]), Style::Plain, Place::Block),
+            spell(&json!(["a", null, "b, c"]), Style::Plain, ScalarContext::Block),
             "[a, null, \"b, c\"]"
         );
-        assert_eq!(spell(&json!("a"), Style::Plain, Place::Json), "\"a\"");
+        assert_eq!(spell(&json!("a"), Style::Plain, ScalarContext::Json), "\"a\"");
     }
 }

@@ -22,7 +22,7 @@ enum Open {
     Mapping(Map<String, Value>, Option<String>),
 }
 
-struct Reader<'t> {
+struct FrontmatterReader<'t> {
     text: &'t str,
     yaml: Range<usize>,
     /// Byte offsets of the block's characters, unless they equal the character indices.
@@ -48,7 +48,7 @@ pub(super) fn read(
     }
     let inside = &text[yaml.clone()];
     let offsets = (!inside.is_ascii()).then(|| inside.char_indices().map(|(at, _)| at).collect());
-    let mut reader = Reader {
+    let mut reader = FrontmatterReader {
         text,
         yaml,
         offsets,
@@ -69,7 +69,7 @@ pub(super) fn read(
     Ok(reader.properties)
 }
 
-impl Reader<'_> {
+impl FrontmatterReader<'_> {
     fn take(
         &mut self,
         event: Event<'_>,

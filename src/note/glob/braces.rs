@@ -2,9 +2,9 @@
 
 use super::{MAX_ALTERNATIVES, MAX_DEPTH};
 
-enum Part<'a> {
+enum BracePart<'a> {
     Text(&'a str),
-    OneOf(Vec<Vec<Part<'a>>>),
+    OneOf(Vec<Vec<BracePart<'a>>>),
 }
 
 /// How signs are read that can be meant either way.
@@ -54,7 +54,7 @@ fn parse<'a>(
     partners: &[Option<usize>],
     depth: usize,
     signs: Signs,
-) -> Option<Vec<Part<'a>>> {
+) -> Option<Vec<BracePart<'a>>> {
     if depth > MAX_DEPTH {
         return None;
     }
@@ -65,7 +65,7 @@ fn parse<'a>(
             at += 1;
             continue;
         };
-        parts.push(Part::Text(&text[from..at]));
+        parts.push(BracePart::Text(&text[from..at]));
         let mut choices = Vec::new();
         let mut start = at + 1;
         let mut inner = start;
@@ -84,21 +84,21 @@ fn parse<'a>(
         if let [choice] = &mut choices[..]
             && signs == Signs::Literal
         {
-            choice.insert(0, Part::Text(&text[at..=at]));
-            choice.push(Part::Text(&text[close..=close]));
+            choice.insert(0, BracePart::Text(&text[at..=at]));
+            choice.push(BracePart::Text(&text[close..=close]));
         }
-        parts.push(Part::OneOf(choices));
+        parts.push(BracePart::OneOf(choices));
         (from, at) = (close + 1, close + 1);
     }
-    parts.push(Part::Text(&text[from..]));
+    parts.push(BracePart::Text(&text[from..]));
     Some(parts)
 }
 
 /// The number of patterns, computed before any is built.
-fn count(parts: &[Part<'_>]) -> usize {
+fn count(parts: &[BracePart<'_>]) -> usize {
     parts.iter().fold(1, |product: usize, part| match part {
-        Part::Text(_) => product,
-        Part::OneOf(choices) => {
+        BracePart::Text(_) => product,
+        BracePart::OneOf(choices) => {
             let sum =
                 choices.iter().fold(0, |sum: usize, choice| sum.saturating_add(count(choice)));
             product.saturating_mul(sum)
@@ -106,11 +106,11 @@ fn count(parts: &[Part<'_>]) -> usize {
     })
 }
 
-fn unfold(parts: &[Part<'_>]) -> Vec<String> {
+fn unfold(parts: &[BracePart<'_>]) -> Vec<String> {
     parts.iter().fold(vec![String::new()], |starts, part| {
         let ends = match part {
-            Part::Text(text) => vec![(*text).to_owned()],
-            Part::OneOf(choices) => choices.iter().flat_map(|choice| unfold(choice)).collect(),
+            BracePart::Text(text) => vec![(*text).to_owned()],
+            BracePart::OneOf(choices) => choices.iter().flat_map(|choice| unfold(choice)).collect(),
         };
         starts
             .iter()

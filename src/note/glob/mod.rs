@@ -40,14 +40,12 @@ const MAX_DEPTH: usize = 16;
 /// The signs that `\` can escape in a literal reading.
 const SIGNS: &str = "{}[]*?";
 
-/// A parsed glob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     alternatives: Vec<Vec<Segment>>,
     has_slash: bool,
 }
 
-/// Why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     #[error("the pattern is empty")]
@@ -63,12 +61,10 @@ pub enum GlobError {
 }
 
 impl GlobError {
-    /// The stable error code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::InvalidPattern
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "use `*` for everything in the folder, `**` for everything below it",

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::inline::{self, Found, Place};
+use super::inline::{self, InlineContext, ParsedInline};
 use super::{Block, BlockId, Heading, ahead};
 
 /// The most list marks parsed in one line.
@@ -29,7 +29,7 @@ enum Skip {
 
 struct Walk<'t, 'f> {
     text: &'t str,
-    found: &'f mut Found,
+    found: &'f mut ParsedInline,
     skip: Option<Skip>,
     /// The content columns of the open list items, outermost first, strictly increasing.
     lists: Vec<usize>,
@@ -45,7 +45,7 @@ struct Walk<'t, 'f> {
 }
 
 /// Finds the prose of `text` from `start` on and its content.
-pub(super) fn walk(text: &str, start: usize, found: &mut Found) {
+pub(super) fn walk(text: &str, start: usize, found: &mut ParsedInline) {
     let last_math = text.rfind("$$").unwrap_or(0);
     let mut walk = Walk {
         text,
@@ -292,14 +292,16 @@ impl Walk<'_, '_> {
         }
         let table = table(self.text, &lines);
         match table {
-            None => inline::read(self.text, first.start..last.end, Place::Prose, self.found),
+            None => {
+                inline::read(self.text, first.start..last.end, InlineContext::Prose, self.found)
+            }
             Some(header) => {
                 if header > 0 {
                     let before = first.start..lines[header - 1].end;
-                    inline::read(self.text, before, Place::Prose, self.found);
+                    inline::read(self.text, before, InlineContext::Prose, self.found);
                 }
                 for row in &lines[header..] {
-                    inline::read(self.text, row.clone(), Place::Table, self.found);
+                    inline::read(self.text, row.clone(), InlineContext::Table, self.found);
                 }
             }
         }

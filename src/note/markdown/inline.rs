@@ -12,7 +12,7 @@ const MAX_TAG: usize = 2048;
 
 /// The results so far. Line numbers are filled in at the end.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ParsedInline {
     pub links: Vec<Link>,
     pub headings: Vec<Heading>,
     pub blocks: Vec<BlockId>,
@@ -24,7 +24,7 @@ pub(super) struct Found {
 
 /// The context of a piece of prose.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum InlineContext {
     Prose,
     Table,
 }
@@ -34,11 +34,11 @@ struct Bracket {
     image: bool,
 }
 
-struct Reader<'t, 'f> {
+struct InlineReader<'t, 'f> {
     text: &'t str,
     range: Range<usize>,
-    place: Place,
-    found: &'f mut Found,
+    place: InlineContext,
+    found: &'f mut ParsedInline,
     /// For each run of backticks, the start of the next run with the same length.
     ticks: HashMap<usize, usize>,
     /// The positions where inline math can end, ascending.
@@ -52,8 +52,13 @@ struct Reader<'t, 'f> {
     last_comment: usize,
 }
 
-pub(super) fn read(text: &str, range: Range<usize>, place: Place, found: &mut Found) {
-    let mut reader = Reader {
+pub(super) fn read(
+    text: &str,
+    range: Range<usize>,
+    place: InlineContext,
+    found: &mut ParsedInline,
+) {
+    let mut reader = InlineReader {
         ticks: tick_pairs(text, &range),
         math_ends: math_ends(text, &range),
         last_comment: text[range.clone()].rfind("-->").map_or(0, |at| range.start + at),
@@ -73,12 +78,12 @@ pub fn single_link(text: &str, range: Range<usize>) -> Option<Link> {
     if text.get(range.clone())?.contains('\n') {
         return None;
     }
-    let mut found = Found::default();
-    read(text, range.clone(), Place::Prose, &mut found);
+    let mut found = ParsedInline::default();
+    read(text, range.clone(), InlineContext::Prose, &mut found);
     found.links.into_iter().find(|link| link.range == range)
 }
 
-impl Reader<'_, '_> {
+impl InlineReader<'_, '_> {
     fn run(&mut self) {
         let bytes = self.text.as_bytes();
         let end = self.range.end;
@@ -173,7 +178,7 @@ impl Reader<'_, '_> {
         let text = &self.text[inner.clone()];
         let pipe = text.find('|');
         let escaped = pipe.is_some_and(|pipe| text[..pipe].ends_with('\\'));
-        if pipe.is_some() && !escaped && self.place == Place::Table {
+        if pipe.is_some() && !escaped && self.place == InlineContext::Table {
             return None;
         }
         let head = &text[..pipe.map_or(text.len(), |pipe| pipe - usize::from(escaped))];
@@ -259,7 +264,7 @@ impl Reader<'_, '_> {
             title: None,
             encoding,
             frontmatter: None,
-            in_table: self.place == Place::Table,
+            in_table: self.place == InlineContext::Table,
             escaped_pipe: false,
             in_comment: false,
             line: 0,

@@ -22,7 +22,6 @@ use super::frontmatter::{self, Frontmatter};
 use super::link::Link;
 use lines::Lines;
 
-/// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// 1 to 6.
@@ -33,7 +32,6 @@ pub struct Heading {
     pub line: usize,
 }
 
-/// The id that `^id` gives to a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
     /// The id, without `^`.
@@ -52,7 +50,6 @@ pub struct Block {
     pub task: Option<char>,
 }
 
-/// A tag in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagAt {
     /// Its name, without `#`.
@@ -87,7 +84,7 @@ pub fn read(text: &str) -> Document {
         document.body = frontmatter.range.end;
         document.links = frontmatter.links.clone();
     }
-    let mut found = inline::Found::default();
+    let mut found = inline::ParsedInline::default();
     block::walk(text, document.body, &mut found);
     comments(text, &mut found);
     document.links.append(&mut found.links);
@@ -114,7 +111,7 @@ fn number_lines(text: &str, document: &mut Document) {
 
 /// Pairs the `%%` marks and flags the links between them. A mark at the beginning of a line can
 /// close anywhere below, or never; one inside a line must close in the same piece of prose.
-fn comments(text: &str, found: &mut inline::Found) {
+fn comments(text: &str, found: &mut inline::ParsedInline) {
     let marks = std::mem::take(&mut found.percents);
     let mut spans: Vec<Range<usize>> = Vec::new();
     let mut at = 0;

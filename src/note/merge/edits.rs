@@ -30,7 +30,7 @@ impl<'t> Edit<'_, 't> {
         &self.text[self.range.clone()]
     }
 
-    /// Where it begins in its side's text.
+    /// The offset in its side's text.
     pub fn at(&self) -> usize {
         self.range.start
     }

@@ -17,7 +17,7 @@ const MAX_COMPARISONS: usize = 20_000_000;
 
 /// Where one hunk was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct HunkPosition {
     /// The line of the old file at which it begins, from 1.
     pub line: usize,
     /// How many lines further down that is than its header says. 0 where the header does not say.
@@ -31,7 +31,7 @@ pub struct Applied {
     pub bytes: Option<Vec<u8>>,
     pub hunks: usize,
     /// Where each hunk was put.
-    pub places: Vec<Place>,
+    pub places: Vec<HunkPosition>,
 }
 
 /// Applies a patch to a file's bytes, `None` where there is no file. All hunks or none.
@@ -50,7 +50,7 @@ pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchErr
                 made.push_str(line.ending.map_or("", Eol::as_str));
             }
             let hunks = patch.hunks.len();
-            let places = vec![Place { line: 1, drift: 0 }; hunks];
+            let places = vec![HunkPosition { line: 1, drift: 0 }; hunks];
             Ok(Applied { bytes: Some(made.into_bytes()), hunks, places })
         }
         (Some(_), Action::Create) => Err(PatchError::Exists { path: path() }),
@@ -137,7 +137,7 @@ impl<'a> File<'a> {
         Line::new(self.raw(at)).ending
     }
 
-    /// Whether the line is the one that the patch has.
+    /// Whether the line at `at` of the file is this one of the patch.
     fn is(&self, at: usize, line: &PatchLine) -> bool {
         self.text_is(at, line) && (line.ending.is_some() || at + 1 == self.len())
     }
@@ -157,7 +157,7 @@ impl<'a> File<'a> {
     }
 
     /// The new text, and where each hunk was put.
-    fn change(&self, patch: &FilePatch) -> Result<(String, Vec<Place>), PatchError> {
+    fn change(&self, patch: &FilePatch) -> Result<(String, Vec<HunkPosition>), PatchError> {
         let mut made = String::with_capacity(self.text.len() + 1024);
         let mut places = Vec::with_capacity(patch.hunks.len());
         let (mut copied, mut drift, mut bom) = (0, 0, self.has_bom);
@@ -167,7 +167,7 @@ impl<'a> File<'a> {
             let at = search.locate(drift, copied, &mut budget)?;
             let found = search.said(0).map(|said| at as i64 - said);
             drift = found.unwrap_or(drift);
-            places.push(Place { line: at + 1, drift: found.unwrap_or_default() });
+            places.push(HunkPosition { line: at + 1, drift: found.unwrap_or_default() });
             if at < copied {
                 return Err(PatchError::Overlaps { path: patch.path.clone(), hunk: number + 1 });
             }

@@ -147,7 +147,6 @@ impl PatchError {
         }
     }
 
-    /// Advice for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::TooLarge { .. } | Self::TooManyLines { .. } => "split the patch by file",

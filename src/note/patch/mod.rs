@@ -15,7 +15,7 @@ mod parse;
 
 use std::fmt;
 
-pub use apply::{Applied, Place, apply};
+pub use apply::{Applied, HunkPosition, apply};
 pub use error::PatchError;
 pub use parse::parse;
 
@@ -30,7 +30,6 @@ pub const MAX_DRIFT: usize = 200;
 /// Places that an error names where a hunk fits at several.
 const MAX_NAMED: usize = 5;
 
-/// The changes of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
     /// The file, as the header names it without `a/` or `b/`: not yet checked or resolved.
@@ -63,7 +62,6 @@ pub struct Hunk {
     pub lines: Vec<HunkLine>,
 }
 
-/// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HunkLine {
     Context(PatchLine),
@@ -71,7 +69,6 @@ pub enum HunkLine {
     Add(PatchLine),
 }
 
-/// A line's text and ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchLine {
     /// The text, without what ends it.

@@ -1,6 +1,6 @@
 //! Links of canvases: only bytes inside the strings that hold them change.
 
-use super::{Asked, Decide, Replacement, Rewritten, rewrite_note};
+use super::{Decide, LinkReference, Replacement, Rewritten, rewrite_note};
 use crate::note::canvas::{self, Piece, PieceKind};
 
 /// Rewrites the links of a canvas: files that its nodes show, pictures behind groups, links in
@@ -10,7 +10,7 @@ pub fn rewrite_canvas(text: &str, decide: Decide<'_>) -> Rewritten {
     for piece in canvas::pieces(text).unwrap_or_default() {
         match piece.kind {
             PieceKind::File => {
-                let asked = Asked { path: &piece.text, is_file: true, extension: true };
+                let asked = LinkReference { path: &piece.text, is_file: true, extension: true };
                 let Some(goal) = decide(asked) else { continue };
                 match goal.paths.first() {
                     None => rewritten.stuck.push((piece.number, piece.text.clone())),

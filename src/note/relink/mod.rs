@@ -22,7 +22,7 @@ const MAX_TRIED: usize = 100;
 
 /// A link, as far as it decides where it leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct LinkReference<'a> {
     /// Its linkpath, decoded; for a canvas's file the whole path.
     pub path: &'a str,
     /// Whether it is a canvas's file, which is named by its whole path.
@@ -43,14 +43,12 @@ pub struct Goal {
     pub alias: Option<(String, String)>,
 }
 
-/// A range of bytes and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub range: Range<usize>,
     pub text: String,
 }
 
-/// The result for the links of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// In the order of the text; they do not overlap.
@@ -62,9 +60,8 @@ pub struct Rewritten {
 }
 
 /// Decides what a link is to become; `None` leaves it.
-pub type Decide<'d> = &'d mut dyn FnMut(Asked<'_>) -> Option<Goal>;
+pub type Decide<'d> = &'d mut dyn FnMut(LinkReference<'_>) -> Option<Goal>;
 
-/// Rewrites the links of a note.
 pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
     let links = markdown::read(text).links;
     let mut wanted: Vec<Option<String>> = vec![None; links.len()];
@@ -77,7 +74,7 @@ pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
         }
         let path = link.linkpath(text);
         let extension = !link.kind.is_wiki() || ends_with_extension(&path);
-        let asked = Asked { path: &path, is_file: false, extension };
+        let asked = LinkReference { path: &path, is_file: false, extension };
         let Some(goal) = decide(asked) else { continue };
         let spelt = goal.paths.iter().find_map(|path| {
             let edits = spell::edits(text, link, path, &goal)?;

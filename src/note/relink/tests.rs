@@ -5,7 +5,7 @@ use crate::note::markdown::ahead;
 
 /// Every link that says `old` is to say `new`.
 fn turned(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) {
-    let mut decide = |asked: Asked<'_>| {
+    let mut decide = |asked: LinkReference<'_>| {
         let goal = Goal { paths: vec![new.to_owned()], ..Goal::default() };
         (asked.path == old).then_some(goal)
     };

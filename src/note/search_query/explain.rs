@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Comparison, Filter, Pattern, Place, Text};
+use super::{Comparison, Filter, Pattern, SearchScope, Text};
 
 /// The phrase after "with": `"meeting" and not "work"`.
 impl Display for Filter {
@@ -11,29 +11,29 @@ impl Display for Filter {
             Self::All(parts) if parts.is_empty() => f.write_str("anything"),
             Self::All(parts) => join(f, parts, " and "),
             Self::Any(parts) => join(f, parts, " or "),
-            Self::Not(filter) => write!(f, "not {}", Inner(filter)),
+            Self::Not(filter) => write!(f, "not {}", Nested(filter)),
             Self::Text(text) => text.fmt(f),
             Self::Pattern(pattern) => pattern.fmt(f),
             Self::Compared(comparison) => comparison.fmt(f),
             Self::Null => f.write_str("no value"),
             Self::Within(place, filter) => {
-                let inner = Inner(filter);
+                let inner = Nested(filter);
                 match place {
-                    Place::FileName => write!(f, "{inner} in the file name"),
-                    Place::Path => write!(f, "{inner} in the path"),
-                    Place::Content => write!(f, "{inner} in the content"),
-                    Place::Tag => write!(f, "the tag {inner}"),
-                    Place::Line => write!(f, "a line with {inner}"),
-                    Place::Block => write!(f, "a block with {inner}"),
-                    Place::Section => write!(f, "a section with {inner}"),
-                    Place::Task => write!(f, "a task with {inner}"),
-                    Place::OpenTask => write!(f, "an open task with {inner}"),
-                    Place::DoneTask => write!(f, "a done task with {inner}"),
+                    SearchScope::FileName => write!(f, "{inner} in the file name"),
+                    SearchScope::Path => write!(f, "{inner} in the path"),
+                    SearchScope::Content => write!(f, "{inner} in the content"),
+                    SearchScope::Tag => write!(f, "the tag {inner}"),
+                    SearchScope::Line => write!(f, "a line with {inner}"),
+                    SearchScope::Block => write!(f, "a block with {inner}"),
+                    SearchScope::Section => write!(f, "a section with {inner}"),
+                    SearchScope::Task => write!(f, "a task with {inner}"),
+                    SearchScope::OpenTask => write!(f, "an open task with {inner}"),
+                    SearchScope::DoneTask => write!(f, "a done task with {inner}"),
                 }
             }
-            Self::Property { name, value: None } => write!(f, "the property {}", Inner(name)),
+            Self::Property { name, value: None } => write!(f, "the property {}", Nested(name)),
             Self::Property { name, value: Some(value) } => {
-                write!(f, "the property {} with {}", Inner(name), Inner(value))
+                write!(f, "the property {} with {}", Nested(name), Nested(value))
             }
         }
     }
@@ -43,7 +43,7 @@ impl Filter {
     /// The filter in plain English: `files with "meeting" and not "work"`.
     pub fn sentence(&self) -> String {
         match self {
-            Self::Not(filter) => format!("files without {}", Inner(filter)),
+            Self::Not(filter) => format!("files without {}", Nested(filter)),
             filter if filter.is_empty() => "all files".to_owned(),
             filter => format!("files with {filter}"),
         }
@@ -53,15 +53,15 @@ impl Filter {
 fn join(f: &mut Formatter<'_>, parts: &[Filter], between: &str) -> fmt::Result {
     for (at, part) in parts.iter().enumerate() {
         let between = if at == 0 { "" } else { between };
-        write!(f, "{between}{}", Inner(part))?;
+        write!(f, "{between}{}", Nested(part))?;
     }
     Ok(())
 }
 
 /// A filter within another, in parentheses if it has several parts.
-struct Inner<'f>(&'f Filter);
+struct Nested<'f>(&'f Filter);
 
-impl Display for Inner<'_> {
+impl Display for Nested<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
             Filter::All(parts) | Filter::Any(parts) if parts.len() > 1 => write!(f, "({})", self.0),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use memchr::memmem;
 use serde_json::Value;
 
-use super::{Comparison, Filter, Pattern, Place, Text};
+use super::{Comparison, Filter, Pattern, SearchScope, Text};
 use crate::note::fold;
 use crate::note::markdown::{self, Block, Document};
 use crate::note::path::VaultPath;
@@ -26,7 +26,7 @@ pub struct SearchedFile<'n> {
 
 /// The subject of a filter.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum NotePart<'a> {
     /// Path and text.
     File,
     Lines(&'a Range<usize>),
@@ -40,44 +40,50 @@ enum Part<'a> {
 
 impl Filter {
     pub fn holds(&self, file: &SearchedFile<'_>) -> bool {
-        self.holds_in(file, Part::File)
+        self.holds_in(file, NotePart::File)
     }
 
-    fn holds_in(&self, file: &SearchedFile<'_>, part: Part<'_>) -> bool {
+    fn holds_in(&self, file: &SearchedFile<'_>, part: NotePart<'_>) -> bool {
         match self {
             Self::All(all) => all.iter().all(|filter| filter.holds_in(file, part)),
             Self::Any(any) => any.iter().any(|filter| filter.holds_in(file, part)),
             Self::Not(filter) => !filter.holds_in(file, part),
             Self::Text(text) => match part {
-                Part::File => text.is_in(file.path.as_str()) || file.contains(text, &file.whole()),
-                Part::Lines(range) => file.contains(text, range),
-                Part::Name(name) => text.is_in(name),
-                Part::Tags(tags) => tags.iter().any(|tag| text.names_tag(tag)),
-                Part::PropertyName(name) => text.is(name),
-                Part::PropertyValue(value) => items(value).iter().any(|item| text.is_value(item)),
+                NotePart::File => {
+                    text.is_in(file.path.as_str()) || file.contains(text, &file.whole())
+                }
+                NotePart::Lines(range) => file.contains(text, range),
+                NotePart::Name(name) => text.is_in(name),
+                NotePart::Tags(tags) => tags.iter().any(|tag| text.names_tag(tag)),
+                NotePart::PropertyName(name) => text.is(name),
+                NotePart::PropertyValue(value) => {
+                    items(value).iter().any(|item| text.is_value(item))
+                }
             },
             Self::Pattern(pattern) => match part {
-                Part::File => pattern.is_in(file.path.as_str()) || pattern.is_in(file.text),
-                Part::Lines(range) => pattern.is_in(&file.text[range.clone()]),
-                Part::Name(name) | Part::PropertyName(name) => pattern.is_in(name),
-                Part::Tags(tags) => tags.iter().any(|tag| pattern.is_in(&format!("#{tag}"))),
-                Part::PropertyValue(value) => {
+                NotePart::File => pattern.is_in(file.path.as_str()) || pattern.is_in(file.text),
+                NotePart::Lines(range) => pattern.is_in(&file.text[range.clone()]),
+                NotePart::Name(name) | NotePart::PropertyName(name) => pattern.is_in(name),
+                NotePart::Tags(tags) => tags.iter().any(|tag| pattern.is_in(&format!("#{tag}"))),
+                NotePart::PropertyValue(value) => {
                     items(value).iter().any(|item| pattern.is_in(&written(item)))
                 }
             },
             Self::Compared(bound) => match part {
-                Part::PropertyValue(value) => items(value).iter().any(|item| bound.is_kept(item)),
+                NotePart::PropertyValue(value) => {
+                    items(value).iter().any(|item| bound.is_kept(item))
+                }
                 _ => false,
             },
-            Self::Null => matches!(part, Part::PropertyValue(Value::Null)),
+            Self::Null => matches!(part, NotePart::PropertyValue(Value::Null)),
             Self::Within(place, filter) => {
                 file.any_part(*place, part, &|part| filter.holds_in(file, part))
             }
             Self::Property { name, value } => file.properties().any(|(found, held)| {
-                name.holds_in(file, Part::PropertyName(found))
+                name.holds_in(file, NotePart::PropertyName(found))
                     && value
                         .as_ref()
-                        .is_none_or(|value| value.holds_in(file, Part::PropertyValue(held)))
+                        .is_none_or(|value| value.holds_in(file, NotePart::PropertyValue(held)))
             }),
         }
     }
@@ -125,19 +131,24 @@ impl<'n> SearchedFile<'n> {
     }
 
     /// Whether the filter holds for any place of this kind within a part of the file.
-    fn any_part(&self, place: Place, part: Part<'_>, holds: &dyn Fn(Part<'_>) -> bool) -> bool {
+    fn any_part(
+        &self,
+        place: SearchScope,
+        part: NotePart<'_>,
+        holds: &dyn Fn(NotePart<'_>) -> bool,
+    ) -> bool {
         let whole = self.whole();
         let within = match part {
-            Part::Lines(range) => range,
+            NotePart::Lines(range) => range,
             _ => &whole,
         };
-        let in_lines = |range: &Range<usize>| holds(Part::Lines(range));
+        let in_lines = |range: &Range<usize>| holds(NotePart::Lines(range));
         match place {
-            Place::FileName => holds(Part::Name(self.path.name())),
-            Place::Path => holds(Part::Name(self.path.as_str())),
-            Place::Content => in_lines(within),
-            Place::Tag => holds(Part::Tags(&self.tags(within))),
-            Place::Line => {
+            SearchScope::FileName => holds(NotePart::Name(self.path.name())),
+            SearchScope::Path => holds(NotePart::Name(self.path.as_str())),
+            SearchScope::Content => in_lines(within),
+            SearchScope::Tag => holds(NotePart::Tags(&self.tags(within))),
+            SearchScope::Line => {
                 let mut at = within.start;
                 self.text[within.clone()].split('\n').any(|line| {
                     let range = at..at + line.trim_end_matches('\r').len();
@@ -145,23 +156,23 @@ impl<'n> SearchedFile<'n> {
                     in_lines(&range)
                 })
             }
-            Place::Section => {
+            SearchScope::Section => {
                 let sections = self.sections.get_or_init(|| sections(self.text, self.document()));
                 let first = sections.partition_point(|section| section.end <= within.start);
                 let met = sections[first..].iter().take_while(|one| one.start < within.end);
                 met.map(|section| common(section, within)).any(|range| in_lines(&range))
             }
-            Place::Block => {
+            SearchScope::Block => {
                 let frontmatter = self.document().frontmatter.as_ref().map(|found| &found.range);
                 let frontmatter = frontmatter.filter(|range| range.end > within.start);
                 let mut blocks = self.blocks(within).map(|block| &block.range);
                 frontmatter.is_some_and(|range| in_lines(&common(range, within)))
                     || blocks.any(|range| in_lines(&common(range, within)))
             }
-            Place::Task | Place::OpenTask | Place::DoneTask => {
+            SearchScope::Task | SearchScope::OpenTask | SearchScope::DoneTask => {
                 let mut tasks = self.blocks(within).filter(|block| match place {
-                    Place::OpenTask => block.task == Some(' '),
-                    Place::DoneTask => block.task.is_some_and(|mark| mark != ' '),
+                    SearchScope::OpenTask => block.task == Some(' '),
+                    SearchScope::DoneTask => block.task.is_some_and(|mark| mark != ' '),
                     _ => block.task.is_some(),
                 });
                 tasks.any(|block| in_lines(&common(&block.range, within)))

@@ -48,7 +48,7 @@ pub enum Filter {
     /// A property without a value.
     Null,
     /// A condition for a place in the file.
-    Within(Place, Box<Filter>),
+    Within(SearchScope, Box<Filter>),
     Property {
         /// The condition for the property's name.
         name: Box<Filter>,
@@ -59,7 +59,7 @@ pub enum Filter {
 
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SearchScope {
     /// `file:`, the name with its extension.
     FileName,
     /// `path:`
@@ -82,7 +82,6 @@ pub enum Place {
     DoneTask,
 }
 
-/// A word or phrase to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     /// As typed, without quotes.

@@ -2,7 +2,7 @@
 
 use regex::RegexBuilder;
 
-use super::{Comparison, Filter, Pattern, Place, Query, Text};
+use super::{Comparison, Filter, Pattern, Query, SearchScope, Text};
 use crate::note::fold;
 
 /// The most words, phrases, patterns and properties of a query; the rest is ignored.
@@ -24,24 +24,25 @@ const MAX_COMPILED: usize = 2 << 20;
 const PATTERN_NESTING: u32 = 64;
 
 /// The operators. `None` are those that say whether case counts.
-const OPERATORS: [(&str, Option<Place>); 12] = [
-    ("file:", Some(Place::FileName)),
-    ("path:", Some(Place::Path)),
-    ("content:", Some(Place::Content)),
-    ("tag:", Some(Place::Tag)),
-    ("line:", Some(Place::Line)),
-    ("block:", Some(Place::Block)),
-    ("section:", Some(Place::Section)),
-    ("task:", Some(Place::Task)),
-    ("task-todo:", Some(Place::OpenTask)),
-    ("task-done:", Some(Place::DoneTask)),
+const OPERATORS: [(&str, Option<SearchScope>); 12] = [
+    ("file:", Some(SearchScope::FileName)),
+    ("path:", Some(SearchScope::Path)),
+    ("content:", Some(SearchScope::Content)),
+    ("tag:", Some(SearchScope::Tag)),
+    ("line:", Some(SearchScope::Line)),
+    ("block:", Some(SearchScope::Block)),
+    ("section:", Some(SearchScope::Section)),
+    ("task:", Some(SearchScope::Task)),
+    ("task-todo:", Some(SearchScope::OpenTask)),
+    ("task-done:", Some(SearchScope::DoneTask)),
     ("match-case:", None),
     ("ignore-case:", None),
 ];
 
 /// Parses a query. Case does not matter unless an operator says so.
 pub fn parse(text: &str) -> Query {
-    let mut reader = Reader { text, at: 0, depth: 0, terms: 0, patterns: 0, ignored: Vec::new() };
+    let mut reader =
+        QueryParser { text, at: 0, depth: 0, terms: 0, patterns: 0, ignored: Vec::new() };
     let around = Around { level: Level::File, match_case: false, stops: "" };
     let filter = reader.expression(around);
     let mut words = Vec::new();
@@ -72,7 +73,7 @@ struct Around {
     stops: &'static str,
 }
 
-struct Reader<'t> {
+struct QueryParser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
@@ -81,7 +82,7 @@ struct Reader<'t> {
     ignored: Vec<String>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> QueryParser<'t> {
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
@@ -297,7 +298,7 @@ impl<'t> Reader<'t> {
         let (name, place) = *OPERATORS.iter().find(|(name, _)| is_here(name))?;
         let inside = match place {
             None => Around { match_case: name.starts_with('m'), ..around },
-            Some(Place::FileName | Place::Path | Place::Tag) => {
+            Some(SearchScope::FileName | SearchScope::Path | SearchScope::Tag) => {
                 Around { level: Level::Name, ..around }
             }
             Some(_) => Around { level: Level::Part, ..around },

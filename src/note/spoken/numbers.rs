@@ -4,7 +4,7 @@ use super::dates::{self, is_digits};
 
 /// A word that is a number, or a part of one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum NumberPart {
     /// 0 to 9.
     Unit(u64),
     /// 10 to 19.
@@ -114,7 +114,7 @@ fn spoken(words: &[String], at: usize) -> Option<(u64, bool, usize)> {
     if (10..=20).contains(&value) && first.is_plain() {
         // "nineteen oh five"
         if matches!(word(words, next), Some("oh" | "o"))
-            && let Some(Part::Unit(unit)) =
+            && let Some(NumberPart::Unit(unit)) =
                 word(words, next + 1).and_then(part).map(|(part, _)| part)
         {
             return Some((value * 100 + unit, false, next + 2));
@@ -181,12 +181,12 @@ fn small(words: &[String], at: usize) -> Option<Small> {
     let decade = |word: &str| TENS.iter().any(|(_, _, decade)| *decade == word);
     let is_decade = decade(&words[at]);
     let value = match first {
-        Part::Unit(value) | Part::Teen(value) | Part::Tens(value) => value,
-        Part::Hundred => 100,
-        Part::Thousand => 1000,
+        NumberPart::Unit(value) | NumberPart::Teen(value) | NumberPart::Tens(value) => value,
+        NumberPart::Hundred => 100,
+        NumberPart::Thousand => 1000,
     };
-    if let (Part::Tens(tens), false, false) = (first, ends, is_decade)
-        && let Some((Part::Unit(unit), ends)) = word(words, at + 1).and_then(part)
+    if let (NumberPart::Tens(tens), false, false) = (first, ends, is_decade)
+        && let Some((NumberPart::Unit(unit), ends)) = word(words, at + 1).and_then(part)
         && unit > 0
     {
         return Some(Small { value: tens + unit, next: at + 2, ends, decade: false });
@@ -199,7 +199,7 @@ fn word(words: &[String], at: usize) -> Option<&str> {
 }
 
 /// The part of a number that a word is, and whether it is an ordinal.
-fn part(word: &str) -> Option<(Part, bool)> {
+fn part(word: &str) -> Option<(NumberPart, bool)> {
     // The shortest has three letters, the longest is "seventeenth".
     if !(3..=11).contains(&word.len()) {
         return None;
@@ -209,17 +209,17 @@ fn part(word: &str) -> Option<(Part, bool)> {
         Some((u64::try_from(at).ok()?, table[at].1 == word))
     };
     if let Some((value, ordinal)) = of(&UNITS) {
-        return Some((Part::Unit(value), ordinal));
+        return Some((NumberPart::Unit(value), ordinal));
     }
     if let Some((value, ordinal)) = of(&TEENS) {
-        return Some((Part::Teen(value + 10), ordinal));
+        return Some((NumberPart::Teen(value + 10), ordinal));
     }
     if let Some(at) = TENS.iter().position(|(a, b, c)| word == *a || word == *b || word == *c) {
-        return Some((Part::Tens(u64::try_from(at).ok()? * 10 + 20), TENS[at].1 == word));
+        return Some((NumberPart::Tens(u64::try_from(at).ok()? * 10 + 20), TENS[at].1 == word));
     }
     match word {
-        "hundred" | "hundredth" => Some((Part::Hundred, word.ends_with("th"))),
-        "thousand" | "thousandth" => Some((Part::Thousand, word.ends_with("th"))),
+        "hundred" | "hundredth" => Some((NumberPart::Hundred, word.ends_with("th"))),
+        "thousand" | "thousandth" => Some((NumberPart::Thousand, word.ends_with("th"))),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{is_name, key};
 use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
-use crate::note::frontmatter::scalar::{Place, Style, is_plain, spell};
+use crate::note::frontmatter::scalar::{ScalarContext, Style, is_plain, spell};
 use crate::note::frontmatter::{self, Frontmatter, Property};
 use crate::note::markdown;
 
@@ -125,7 +125,7 @@ fn in_property(
     match &tags.value {
         Value::Array(items) => {
             let flow = text[tags.at.clone()].starts_with('[');
-            let place = if flow { Place::Flow } else { Place::Block };
+            let place = if flow { ScalarContext::Flow } else { ScalarContext::Block };
             let mut renamed = items.clone();
             for ((item, at), renamed) in items.iter().zip(&tags.items).zip(&mut renamed) {
                 let Some(item) = item.as_str() else { continue };
@@ -152,7 +152,7 @@ fn in_property(
                 at += entry.len();
             }
             if !parts.is_empty() {
-                edits.push(respelt(text, &tags.at, all, &parts, to, Place::Block));
+                edits.push(respelt(text, &tags.at, all, &parts, to, ScalarContext::Block));
             }
             (parts.len(), put(all, &parts))
         }
@@ -167,7 +167,7 @@ fn respelt(
     value: &str,
     parts: &[Range<usize>],
     to: &str,
-    place: Place,
+    place: ScalarContext,
 ) -> (Range<usize>, String) {
     let start = at.start + frontmatter::marks(&text[at.clone()]);
     let raw = text[start..at.end].trim_end();

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::reader::get;
-use super::{Mentioned, Reader, Rule};
+use super::{Mentioned, Rule, RuleReader};
 use crate::bases::diagnostic::Kind;
 use crate::bases::template::{Purpose, Template};
 use crate::note::tag;
@@ -26,7 +26,7 @@ const ACTIONS: [&str; 13] = [
     "trash",
 ];
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     pub(super) fn actions(&mut self, node: &Node, rule: &mut Rule) {
         let items = match &node.content {
             Content::Mapping(_) => std::slice::from_ref(node),

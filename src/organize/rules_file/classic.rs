@@ -1,7 +1,7 @@
 //! Rules in the form `{name, if, thenMoveTo, thenRenameTo, priority}`.
 
 use super::reader::get;
-use super::{Reader, Rule};
+use super::{Rule, RuleReader};
 use crate::bases::diagnostic::Kind;
 use crate::note::yaml::Node;
 
@@ -13,7 +13,7 @@ pub(super) fn is_form(pairs: &[(Node, Node)]) -> bool {
         .any(|key| get(pairs, key).is_some())
 }
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     /// Reads the keys of a rule in this form; returns the position of its condition.
     pub(super) fn classic_form(&mut self, pairs: &[(Node, Node)], rule: &mut Rule) -> Option<Node> {
         let mut condition = None;

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::bases::ast::{Expression, Node};
 use crate::bases::query::Filter;
-use crate::bases::template::{Part, Template};
+use crate::bases::template::{Template, TemplatePart};
 use crate::bases::value::Text;
 use crate::bases::visit;
 use crate::organize::rule::{Action, Assigned, IfPresent, OnConflict, Rule, Trigger};
@@ -93,9 +93,9 @@ fn assigned(value: &Assigned) -> Json {
 }
 
 fn template(template: &Template) -> Json {
-    let part = |part: &Part| match part {
-        Part::Text(text) => json!(&**text),
-        Part::Expression { expression, .. } => json!([expression.to_string()]),
+    let part = |part: &TemplatePart| match part {
+        TemplatePart::Text(text) => json!(&**text),
+        TemplatePart::Expression { expression, .. } => json!([expression.to_string()]),
     };
     json!(template.parts.iter().map(part).collect::<Vec<_>>())
 }

@@ -41,7 +41,6 @@ const RULE_KEYS: [&str; 11] = [
     "description",
 ];
 
-/// The rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct RuleFile {
     pub rules: Vec<Rule>,
@@ -141,7 +140,7 @@ fn read_into(
             };
         }
     };
-    let mut reader = Reader::new(text, find_base);
+    let mut reader = RuleReader::new(text, find_base);
     reader.file(root.as_ref(), file);
     reader.faults.sort_by_key(|fault| fault.at.start);
     file.warnings.append(&mut reader.warnings);
@@ -149,7 +148,7 @@ fn read_into(
 }
 
 /// Reads one text of rules.
-struct Reader<'t> {
+struct RuleReader<'t> {
     text: &'t str,
     find_base: &'t FindBase<'t>,
     faults: Vec<Diagnostic>,
@@ -160,7 +159,7 @@ struct Reader<'t> {
     mentions: Vec<Mention>,
 }
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     fn file(&mut self, root: Option<&Node>, file: &mut RuleFile) {
         let root = root.filter(|root| !root.is_null());
         let rules = match root.map(|root| (root, &root.content)) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{FindBase, Mention, Mentioned, Reader};
+use super::{FindBase, Mention, Mentioned, RuleReader};
 use crate::bases::base_file::moved;
 use crate::bases::diagnostic::{Diagnostic, Kind};
 use crate::bases::nearest::nearest;
@@ -10,7 +10,7 @@ use crate::bases::template::{Purpose, Template};
 use crate::note::path::{PathError, VaultPath};
 use crate::note::yaml::{Content, Node};
 
-impl<'t> Reader<'t> {
+impl<'t> RuleReader<'t> {
     pub fn new(text: &'t str, find_base: &'t FindBase<'t>) -> Self {
         Self {
             text,

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-/// The kind of a part of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Date(DateForm),
@@ -24,14 +23,12 @@ pub enum Kind {
     Sign,
 }
 
-/// A part of a name with its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct NamePart {
     pub kind: Kind,
     pub range: Range<usize>,
 }
 
-/// Formats of dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateForm {
     Dashed,
@@ -45,34 +42,14 @@ pub enum DateForm {
     Year,
 }
 
+// The format in Moment's syntax.
+words!(pub DateForm::format, ALL {
+    Dashed => "YYYY-MM-DD", Dotted => "YYYY.MM.DD", Underscored => "YYYY_MM_DD",
+    Compact => "YYYYMMDD", DayFirst => "DD.MM.YYYY", Month => "YYYY-MM", Week => "YYYY-[W]ww",
+    Quarter => "YYYY-[Q]Q", Year => "YYYY",
+});
+
 impl DateForm {
-    pub(super) const ALL: [Self; 9] = [
-        Self::Dashed,
-        Self::Dotted,
-        Self::Underscored,
-        Self::Compact,
-        Self::DayFirst,
-        Self::Month,
-        Self::Week,
-        Self::Quarter,
-        Self::Year,
-    ];
-
-    /// The format in Moment's syntax.
-    pub fn format(self) -> &'static str {
-        match self {
-            Self::Dashed => "YYYY-MM-DD",
-            Self::Dotted => "YYYY.MM.DD",
-            Self::Underscored => "YYYY_MM_DD",
-            Self::Compact => "YYYYMMDD",
-            Self::DayFirst => "DD.MM.YYYY",
-            Self::Month => "YYYY-MM",
-            Self::Week => "YYYY-[W]ww",
-            Self::Quarter => "YYYY-[Q]Q",
-            Self::Year => "YYYY",
-        }
-    }
-
     pub(super) fn write(self, day: NaiveDate) -> String {
         let format = match self {
             Self::Dashed => "%Y-%m-%d",
@@ -105,7 +82,6 @@ impl DateForm {
     }
 }
 
-/// Formats of times of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeForm {
     Compact,
@@ -116,6 +92,17 @@ pub enum TimeForm {
     DashedSeconds,
 }
 
+// As Moment writes it.
+words!(pub TimeForm::format {
+    Compact => "HHmm", CompactSeconds => "HHmmss", Dotted => "HH.mm", DottedSeconds => "HH.mm.ss",
+    Dashed => "HH-mm", DashedSeconds => "HH-mm-ss",
+});
+
+words!(pub(super) TimeForm::strftime {
+    Compact => "%H%M", CompactSeconds => "%H%M%S", Dotted => "%H.%M", DottedSeconds => "%H.%M.%S",
+    Dashed => "%H-%M", DashedSeconds => "%H-%M-%S",
+});
+
 impl TimeForm {
     pub(super) const ALL: [Self; 6] = [
         Self::CompactSeconds,
@@ -125,39 +112,16 @@ impl TimeForm {
         Self::DashedSeconds,
         Self::Dashed,
     ];
-
-    /// As Moment writes it.
-    pub fn format(self) -> &'static str {
-        match self {
-            Self::Compact => "HHmm",
-            Self::CompactSeconds => "HHmmss",
-            Self::Dotted => "HH.mm",
-            Self::DottedSeconds => "HH.mm.ss",
-            Self::Dashed => "HH-mm",
-            Self::DashedSeconds => "HH-mm-ss",
-        }
-    }
-
-    pub(super) fn strftime(self) -> &'static str {
-        match self {
-            Self::Compact => "%H%M",
-            Self::CompactSeconds => "%H%M%S",
-            Self::Dotted => "%H.%M",
-            Self::DottedSeconds => "%H.%M.%S",
-            Self::Dashed => "%H-%M",
-            Self::DashedSeconds => "%H-%M-%S",
-        }
-    }
 }
 
 /// Splits a name into contiguous parts.
-pub fn cut(name: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+pub fn cut(name: &str) -> Vec<NamePart> {
+    let mut parts: Vec<NamePart> = Vec::new();
     let mut at = 0;
     while at < name.len() {
         let rest = &name[at..];
-        let is_after_day = matches!(parts.last(), Some(Part { kind: Kind::Date(_), .. }));
-        let is_after_sign = !matches!(parts.last(), Some(Part { kind: Kind::Word, .. }));
+        let is_after_day = matches!(parts.last(), Some(NamePart { kind: Kind::Date(_), .. }));
+        let is_after_sign = !matches!(parts.last(), Some(NamePart { kind: Kind::Word, .. }));
         let (kind, length) = match special(name, at, &parts) {
             // `2026-11-21T1030`.
             _ if is_after_day && rest.starts_with('T') => (Kind::Sign, 1),
@@ -169,7 +133,7 @@ pub fn cut(name: &str) -> Vec<Part> {
         {
             // ` at ` belongs to the date, not to the words.
             parts.truncate(day + 1);
-            parts.push(Part { kind: Kind::Sign, range: parts[day].range.end..at });
+            parts.push(NamePart { kind: Kind::Sign, range: parts[day].range.end..at });
         }
         match parts.last_mut() {
             // A plain letter continues the word before it; so does a sign.
@@ -178,7 +142,7 @@ pub fn cut(name: &str) -> Vec<Part> {
             {
                 last.range.end = at + length;
             }
-            _ => parts.push(Part { kind, range: at..at + length }),
+            _ => parts.push(NamePart { kind, range: at..at + length }),
         }
         at += length;
     }
@@ -186,7 +150,7 @@ pub fn cut(name: &str) -> Vec<Part> {
 }
 
 /// The date, id, version, number or code at the start.
-fn special(name: &str, at: usize, before: &[Part]) -> Option<(Kind, usize)> {
+fn special(name: &str, at: usize, before: &[NamePart]) -> Option<(Kind, usize)> {
     let rest = &name[at..];
     let ends = |length: usize| !rest[length..].starts_with(char::is_alphanumeric);
     let bytes = rest.as_bytes();
@@ -274,7 +238,7 @@ fn id(digits: &str) -> Option<NaiveDateTime> {
     NaiveDateTime::parse_from_str(&format!("{digits}{seconds}"), "%Y%m%d%H%M%S").ok()
 }
 
-fn time_after_date(name: &str, at: usize, before: &[Part]) -> Option<TimeForm> {
+fn time_after_date(name: &str, at: usize, before: &[NamePart]) -> Option<TimeForm> {
     let rest = &name[at..];
     let day = before.iter().rev().take(4).find_map(|part| match part.kind {
         Kind::Date(form) => Some((form, part.range.end)),

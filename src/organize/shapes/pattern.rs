@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use chrono::{NaiveDate, NaiveTime};
 
-use super::parts::{DateForm, Kind, Part, TimeForm, cut, day_and_time, is_emoji};
+use super::parts::{DateForm, Kind, NamePart, TimeForm, cut, day_and_time, is_emoji};
 use super::style::{Style, Styles, Vocabulary, shown_by, styles_of, written};
 
 /// An element of a pattern.
@@ -103,7 +103,7 @@ pub fn readings(name: &str, vocabulary: &Vocabulary) -> Vec<Reading> {
 
 /// Reads the parts at a level: at 1 a year is four digits, at 2 digits are a number, at 3 numbers, codes and versions
 /// are words, at 4 everything between words is part of them.
-fn read(name: &str, parts: &[Part], level: u8, vocabulary: &Vocabulary) -> Option<Reading> {
+fn read(name: &str, parts: &[NamePart], level: u8, vocabulary: &Vocabulary) -> Option<Reading> {
     let has_words = parts.iter().any(|part| part.kind == Kind::Word);
     let last = parts.len().saturating_sub(1);
     let slot = |at: usize| {
@@ -217,7 +217,6 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("a brace is not closed")]
@@ -266,7 +265,6 @@ impl Pattern {
         Ok(Self { slots, style: style.unwrap_or(Style::Any) })
     }
 
-    /// Whether a name fits the pattern.
     pub fn fits(&self, name: &str, vocabulary: &Vocabulary) -> bool {
         let (slots, inside) = match inside(&self.slots, name) {
             Some(inside) => inside,
@@ -279,7 +277,6 @@ impl Pattern {
             || (inside.len() < name.len() && readings(name, vocabulary).iter().any(whole))
     }
 
-    /// Describes the pattern in words.
     pub fn description(&self) -> String {
         let part = |slot: &Slot| match slot {
             Slot::Text(text) if text == " " => "a blank".to_owned(),

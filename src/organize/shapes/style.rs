@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::parts::is_mark;
 
-/// The style of the words of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Style {
     /// No common style.
@@ -26,64 +25,24 @@ pub enum Style {
     Uncased,
 }
 
+// The placeholder for words of this style in a pattern.
+words!(pub Style::placeholder {
+    Any => "words", Spaced => "words with blanks", Title => "Title Words",
+    Sentence => "Sentence words", Lower => "lower words", Upper => "UPPER WORDS",
+    Kebab => "kebab-words", Train => "Train-Words", Snake => "snake_words",
+    ScreamingSnake => "UPPER_WORDS", TitleSnake => "Title_Words", Camel => "camelWords",
+    Pascal => "PascalWords", Uncased => "uncased words",
+});
+
+words!(pub Style::name, ALL {
+    Any => "words", Spaced => "words with blanks", Title => "Title Case",
+    Sentence => "Sentence case", Lower => "lower case", Upper => "UPPER CASE",
+    Kebab => "kebab-case", Train => "Train-Case", Snake => "snake_case",
+    ScreamingSnake => "UPPER_SNAKE_CASE", TitleSnake => "Title_Snake_Case", Camel => "camelCase",
+    Pascal => "PascalCase", Uncased => "words without capitals",
+});
+
 impl Style {
-    pub const ALL: [Self; 14] = [
-        Self::Any,
-        Self::Spaced,
-        Self::Title,
-        Self::Sentence,
-        Self::Lower,
-        Self::Upper,
-        Self::Kebab,
-        Self::Train,
-        Self::Snake,
-        Self::ScreamingSnake,
-        Self::TitleSnake,
-        Self::Camel,
-        Self::Pascal,
-        Self::Uncased,
-    ];
-
-    /// The placeholder for words of this style in a pattern.
-    pub fn placeholder(self) -> &'static str {
-        match self {
-            Self::Any => "words",
-            Self::Spaced => "words with blanks",
-            Self::Title => "Title Words",
-            Self::Sentence => "Sentence words",
-            Self::Lower => "lower words",
-            Self::Upper => "UPPER WORDS",
-            Self::Kebab => "kebab-words",
-            Self::Train => "Train-Words",
-            Self::Snake => "snake_words",
-            Self::ScreamingSnake => "UPPER_WORDS",
-            Self::TitleSnake => "Title_Words",
-            Self::Camel => "camelWords",
-            Self::Pascal => "PascalWords",
-            Self::Uncased => "uncased words",
-        }
-    }
-
-    /// The name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Any => "words",
-            Self::Spaced => "words with blanks",
-            Self::Title => "Title Case",
-            Self::Sentence => "Sentence case",
-            Self::Lower => "lower case",
-            Self::Upper => "UPPER CASE",
-            Self::Kebab => "kebab-case",
-            Self::Train => "Train-Case",
-            Self::Snake => "snake_case",
-            Self::ScreamingSnake => "UPPER_SNAKE_CASE",
-            Self::TitleSnake => "Title_Snake_Case",
-            Self::Camel => "camelCase",
-            Self::Pascal => "PascalCase",
-            Self::Uncased => "words without capitals",
-        }
-    }
-
     /// Whether this style is a special case of the other.
     pub fn is_kind_of(self, other: Self) -> bool {
         let spaced = matches!(
@@ -98,7 +57,6 @@ impl Style {
     }
 }
 
-/// A set of styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Styles(u16);
 

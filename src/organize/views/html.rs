@@ -43,7 +43,6 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// See [`View::html`].
 pub fn html(view: &View<'_>) -> String {
     let mut page = HEAD.to_owned();
     page.push_str(&format!("<h1>Plan</h1>\n<p>{}</p>\n", escaped(&summary(view.plan))));

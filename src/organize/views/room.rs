@@ -34,7 +34,6 @@ impl Room {
         }
     }
 
-    /// Whether the limit is reached.
     pub fn is_full(&self) -> bool {
         self.missing > 0
     }

@@ -49,7 +49,6 @@ fn parted(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// See [`View::tree`].
 pub fn tree(view: &View<'_>) -> String {
     let (mut before, mut after, mut left) =
         (Folder::default(), Folder::default(), Folder::default());

@@ -24,7 +24,6 @@ use crate::bases::ast::Expression;
 use crate::bases::diagnostic::Diagnostic;
 use crate::bases::template::Template;
 
-/// A checked workflow definition.
 #[derive(Debug, Clone)]
 pub struct Workflow {
     pub id: String,
@@ -34,7 +33,6 @@ pub struct Workflow {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// An input of the workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
     pub name: String,
@@ -42,7 +40,6 @@ pub struct Input {
     pub default: Option<Json>,
 }
 
-/// One step.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Letters, digits and `_`; unique in its workflow.
@@ -102,7 +99,6 @@ pub enum Slot {
 pub trait Tools {
     /// The tool of this name; `None` if there is none.
     fn find(&self, name: &str) -> Option<ToolFacts>;
-    /// The names of all tools.
     fn names(&self) -> Vec<String>;
     /// The tool that creates a plan from the argument `rules`, if any.
     fn planner(&self) -> Option<String>;
@@ -121,7 +117,6 @@ pub struct ToolFacts {
     pub arguments: Vec<Argument>,
 }
 
-/// An argument of a tool.
 #[derive(Debug, Clone)]
 pub struct Argument {
     pub name: String,
@@ -169,7 +164,6 @@ impl Does {
         matches!(self, Self::Tool { changes: true, .. })
     }
 
-    /// The kind as a word.
     pub fn word(&self) -> &str {
         match self {
             Self::Tool { name, .. } => name,

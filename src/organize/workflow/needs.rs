@@ -9,7 +9,7 @@ use crate::bases::nearest::nearest;
 use crate::bases::visit;
 
 /// A step that another one needs, and where that is written.
-pub(super) struct Place {
+pub(super) struct StepReference {
     pub(super) step: usize,
     pub(super) needs: String,
     pub(super) at: Span,
@@ -144,7 +144,7 @@ fn input_hint(name: &str, inputs: &[Input]) -> String {
 /// For each step, the numbers of its dependencies. Rejects unknown steps and cycles.
 pub(super) fn of_steps(
     text: &str,
-    places: &[Place],
+    places: &[StepReference],
     ids: &[String],
 ) -> (Vec<Vec<usize>>, Vec<Diagnostic>) {
     let mut faults = Vec::new();

@@ -44,7 +44,7 @@ impl Tools for Two {
     }
 }
 
-/// All that is wrong with a text, each as `line:column message (hint)`.
+/// The faults of a text, each as `line:column message (hint)`.
 fn faults(text: &str) -> String {
     let found = read(text, &Two).expect_err(text);
     let one = |fault: &crate::bases::diagnostic::Diagnostic| {

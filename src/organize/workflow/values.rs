@@ -31,14 +31,9 @@ pub struct Values<'a> {
     pub zone: &'a dyn Zone,
 }
 
-impl std::fmt::Debug for Values<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Values").field("now", &self.now).finish_non_exhaustive()
-    }
-}
+debug_only!(Values<'_>, now);
 
 impl Values<'_> {
-    /// Whether a condition holds.
     pub fn holds(&self, condition: &Arc<Expression>) -> Result<bool, String> {
         match self.evaluator().value(&Prepared::new(condition, self)) {
             Value::Error(error) => Err(format!("`{}`: {}", condition.source, error.message)),
@@ -85,7 +80,6 @@ impl Values<'_> {
         }
     }
 
-    /// A template as a text.
     pub fn text(&self, template: &Template) -> Result<String, String> {
         template.prepare(self).text(&mut self.evaluator()).map_err(|error| error.to_string())
     }

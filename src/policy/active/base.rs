@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Found, address, html};
+use super::{ActiveContent, address, html};
 use crate::note::frontmatter::scalars::{self, Scalar};
 
 /// Functions of a base that render their argument.
@@ -14,9 +14,9 @@ static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The active content of a base. `line` is the line number of its first line.
-pub(super) fn found(yaml: &str, line: usize) -> Vec<Found> {
+pub(super) fn found(yaml: &str, line: usize) -> Vec<ActiveContent> {
     let Some(scalars) = scalars::read(yaml) else {
-        return vec![Found::unreadable(line, "a base", yaml)];
+        return vec![ActiveContent::unreadable(line, "a base", yaml)];
     };
     let mut found = Vec::new();
     for Scalar { key, value, line: own } in scalars {
@@ -24,7 +24,7 @@ pub(super) fn found(yaml: &str, line: usize) -> Vec<Found> {
         let is_shown = key.rsplit('.').next().is_some_and(|key| key.eq_ignore_ascii_case("image"));
         if is_shown || SHOWS.is_match(&value) || address::is_outside(&address::clean(&value)) {
             let text = format!("in a base `{key}: {value}`");
-            found.push(Found::new(line, "base", &format!("{key}: {value}"), text));
+            found.push(ActiveContent::new(line, "base", &format!("{key}: {value}"), text));
         }
         found.extend(html::found(&value, |_| line));
     }

@@ -1,6 +1,6 @@
 //! Active content of frontmatter, which is YAML, and of canvases, which are JSON.
 
-use super::{Found, address, markdown};
+use super::{ActiveContent, address, markdown};
 use crate::note::canvas;
 use crate::note::frontmatter::{self, scalars};
 
@@ -9,18 +9,18 @@ const LOADED: &str = "cover banner image img thumb icon poster photo picture ava
     wallpaper src embed video audio media";
 
 /// The active content of a canvas: pages, images, and the text of cards.
-pub(super) fn canvas(text: &str) -> Vec<Found> {
+pub(super) fn canvas(text: &str) -> Vec<ActiveContent> {
     let Some(strings) = canvas::strings(text) else {
-        return vec![Found::unreadable(1, "a canvas", text)];
+        return vec![ActiveContent::unreadable(1, "a canvas", text)];
     };
     let mut found = Vec::new();
     for string in strings {
         let address = address::clean(&string.value);
         if string.key == "url" && !address.is_empty() {
-            found.push(Found::shown(string.line, "the page", &address));
+            found.push(ActiveContent::shown(string.line, "the page", &address));
         } else if !matches!(string.key.as_str(), "text" | "label") && address::is_outside(&address)
         {
-            found.push(Found::shown(string.line, "the address", &address));
+            found.push(ActiveContent::shown(string.line, "the address", &address));
         } else {
             found.extend(at(string.line, markdown::prose(&string.value)));
         }
@@ -28,7 +28,7 @@ pub(super) fn canvas(text: &str) -> Vec<Found> {
     found
 }
 
-pub(super) fn note(text: &str) -> Vec<Found> {
+pub(super) fn note(text: &str) -> Vec<ActiveContent> {
     // Frontmatter, too: a renderer without it shows it as prose.
     let mut found = markdown::prose(text);
     if let Some(block) = frontmatter::find(text, 0) {
@@ -39,9 +39,9 @@ pub(super) fn note(text: &str) -> Vec<Found> {
 }
 
 /// The active content of a note's properties. `line` is the line number of the block's first line.
-fn properties(yaml: &str, line: usize) -> Vec<Found> {
+fn properties(yaml: &str, line: usize) -> Vec<ActiveContent> {
     let Some(scalars) = scalars::read(yaml) else {
-        return vec![Found::unreadable(line, "frontmatter", yaml)];
+        return vec![ActiveContent::unreadable(line, "frontmatter", yaml)];
     };
     let mut found = Vec::new();
     for scalar in scalars {
@@ -49,7 +49,7 @@ fn properties(yaml: &str, line: usize) -> Vec<Found> {
         let key = scalar.key.to_lowercase();
         if LOADED.split(' ').any(|word| key.contains(word)) && address::is_outside(&address) {
             let text = format!("the property `{}: {address}`", scalar.key);
-            found.push(Found::new(line + scalar.line - 1, "property", &address, text));
+            found.push(ActiveContent::new(line + scalar.line - 1, "property", &address, text));
         }
         found.extend(at(line + scalar.line - 1, markdown::prose(&scalar.value)));
     }
@@ -57,6 +57,6 @@ fn properties(yaml: &str, line: usize) -> Vec<Found> {
 }
 
 /// Sets the line number of findings.
-fn at(line: usize, found: Vec<Found>) -> impl Iterator<Item = Found> {
-    found.into_iter().map(move |found| Found { line, ..found })
+fn at(line: usize, found: Vec<ActiveContent>) -> impl Iterator<Item = ActiveContent> {
+    found.into_iter().map(move |found| ActiveContent { line, ..found })
 }

@@ -5,7 +5,7 @@
 //! the browser's (<https://html.spec.whatwg.org/multipage/parsing.html#tokenization>), which accepts more
 //! than CommonMark's: a block of HTML reaches the browser as it is.
 
-use super::{Found, address, has_word};
+use super::{ActiveContent, address, has_word};
 
 /// Elements that load, run, or change how the following text is parsed.
 const ACTIVE: &str = "img image picture source iframe frame frameset embed object applet param script noscript style \
@@ -28,7 +28,7 @@ const PASSIVE: &str = "class id title lang dir align valign width height colspan
 const MAX_TAG: usize = 2_000;
 
 /// The active tags of `text`.
-pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> {
+pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<ActiveContent> {
     let mut found = Vec::new();
     let mut is_unreadable = false;
     // Limits the work on nested tags.
@@ -52,7 +52,7 @@ pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> 
             // The end of the tag is not known, so its key is the whole text: any change makes it new.
             _ if !is_unreadable => {
                 is_unreadable = true;
-                found.push(Found::unreadable(line_of(at), "HTML", text));
+                found.push(ActiveContent::unreadable(line_of(at), "HTML", text));
                 continue;
             }
             _ if left == 0 => break,
@@ -61,7 +61,12 @@ pub(super) fn found(text: &str, line_of: impl Fn(usize) -> usize) -> Vec<Found> 
         if is_active {
             let shown = format!("<{}{tag}", &rest[..rest.len() - name_and_rest.len()]);
             let key = shown.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-            found.push(Found::new(line_of(at), "html", &key, format!("the HTML `{shown}`")));
+            found.push(ActiveContent::new(
+                line_of(at),
+                "html",
+                &key,
+                format!("the HTML `{shown}`"),
+            ));
         }
     }
     found

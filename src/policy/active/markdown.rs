@@ -9,7 +9,7 @@ use pulldown_cmark::{
 };
 use regex::Regex;
 
-use super::{Found, address, base, has_word, html, union};
+use super::{ActiveContent, address, base, has_word, html, union};
 
 /// Languages of code blocks that plugins run, or render with data from other computers.
 const RUNS: &str = "dataviewjs js-engine datacorejs datacorejsx datacorets datacoretsx templater execute-code \
@@ -50,7 +50,7 @@ static DIAGRAM: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)img|url|//|css|\\|#\d|javascript|callback"));
 
 /// The active content of a Markdown text.
-pub(super) fn prose(text: &str) -> Vec<Found> {
+pub(super) fn prose(text: &str) -> Vec<ActiveContent> {
     // Most strings of a canvas or a base have none of these characters, without which nothing is active.
     if !text.contains(['!', '<', '`', '~', ':', '&', '\\']) {
         return Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn prose(text: &str) -> Vec<Found> {
 }
 
 /// Active content that is recognised without parsing Markdown, as the plugins that run it do.
-fn by_pattern(text: &str) -> Vec<Found> {
+fn by_pattern(text: &str) -> Vec<ActiveContent> {
     let lines = Lines::of(text);
     let mut found = html::found(text, |at| lines.line(at));
     for (pattern, kind) in
@@ -83,13 +83,13 @@ fn by_pattern(text: &str) -> Vec<Found> {
         let matches = pattern.find_iter(text);
         found.extend(matches.map(|one| {
             let what = one.as_str().trim_start_matches('`').trim();
-            Found::shown(lines.line(one.start()), kind, what)
+            ActiveContent::shown(lines.line(one.start()), kind, what)
         }));
     }
     for query in INLINE_QUERY.captures_iter(text) {
         let (whole, code) = (query.get_match(), query.get(1).map_or("", |code| code.as_str()));
         if shows_markup(code) {
-            found.push(Found::shown(lines.line(whole.start()), "the query", code.trim()));
+            found.push(ActiveContent::shown(lines.line(whole.start()), "the query", code.trim()));
         }
     }
     found
@@ -97,7 +97,7 @@ fn by_pattern(text: &str) -> Vec<Found> {
 
 /// Images with code in their description. Renderers disagree about where the code ends, and so about which
 /// brackets count.
-fn images_with_code(text: &str) -> Vec<Found> {
+fn images_with_code(text: &str) -> Vec<ActiveContent> {
     let lines = Lines::of(text);
     let mut found = Vec::new();
     let mut begin = 0;
@@ -189,7 +189,7 @@ impl Lines {
 
 struct Parse {
     lines: Lines,
-    found: Vec<Found>,
+    found: Vec<ActiveContent>,
     /// The plain text of the current block.
     block: String,
     /// The language and text of the current code block.
@@ -197,7 +197,7 @@ struct Parse {
 }
 
 impl Parse {
-    fn of(text: &str, options: Options) -> Vec<Found> {
+    fn of(text: &str, options: Options) -> Vec<ActiveContent> {
         let mut parse =
             Self { lines: Lines::of(text), found: Vec::new(), block: String::new(), code: None };
         // An image with a reference that this parser does not resolve, and another may.
@@ -271,12 +271,12 @@ impl Parse {
     }
 }
 
-fn image(line: usize, address: &str) -> Found {
-    Found::shown(line, "the image", address)
+fn image(line: usize, address: &str) -> ActiveContent {
+    ActiveContent::shown(line, "the image", address)
 }
 
-fn link(line: usize, address: &str) -> Found {
-    Found::shown(line, "the link", address)
+fn link(line: usize, address: &str) -> ActiveContent {
+    ActiveContent::shown(line, "the link", address)
 }
 
 /// The language of a fenced code block.
@@ -286,10 +286,10 @@ fn language(info: &str) -> String {
     info[..end].to_lowercase()
 }
 
-fn fence(line: usize, language: &str, code: &str) -> Vec<Found> {
+fn fence(line: usize, language: &str, code: &str) -> Vec<ActiveContent> {
     let whole = || {
         let text = format!("a code block of `{language}`, which loads or runs what it says");
-        vec![Found::new(line, language, code, text)]
+        vec![ActiveContent::new(line, language, code, text)]
     };
     match language {
         "base" => base::found(code, line + 1),

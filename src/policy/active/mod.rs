@@ -52,7 +52,6 @@ impl Format {
     }
 }
 
-/// A file's format and text.
 pub type Text<'a> = (Format, &'a str);
 
 /// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a
@@ -66,7 +65,7 @@ pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
     for found in before.map(found).unwrap_or_default() {
         *known.entry(found.key).or_default() += 1;
     }
-    let is_new = |found: &Found| match known.get_mut(&found.key) {
+    let is_new = |found: &ActiveContent| match known.get_mut(&found.key) {
         Some(left) if *left > 0 => {
             *left -= 1;
             false
@@ -77,7 +76,7 @@ pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
     new.map(|found| Find { line: found.line, text: found.text }).collect()
 }
 
-fn found((format, text): Text) -> Vec<Found> {
+fn found((format, text): Text) -> Vec<ActiveContent> {
     // A renderer may drop invisible characters, so they must not hide a word.
     let plain: String = text
         .chars()
@@ -89,7 +88,7 @@ fn found((format, text): Text) -> Vec<Found> {
         Format::Canvas => data::canvas(&plain),
         Format::Base => base::found(&plain, 1),
         Format::Code if plain.trim().is_empty() => Vec::new(),
-        Format::Code => vec![Found::new(1, "code", &plain, "code that runs".to_owned())],
+        Format::Code => vec![ActiveContent::new(1, "code", &plain, "code that runs".to_owned())],
     };
     found.sort_by_key(|found| found.line);
     found
@@ -97,14 +96,14 @@ fn found((format, text): Text) -> Vec<Found> {
 
 /// Active content with its meaning.
 #[derive(Debug, Clone)]
-struct Found {
+struct ActiveContent {
     /// Equal for content that loads or runs the same.
     key: String,
     line: usize,
     text: String,
 }
 
-impl Found {
+impl ActiveContent {
     /// `what` is of this `kind`; `text` shows it.
     fn new(line: usize, kind: &str, what: &str, text: String) -> Self {
         Self { key: format!("{kind} {what}"), line, text }
@@ -128,10 +127,10 @@ fn has_word(list: &str, word: &str) -> bool {
 
 /// Merges what several parses of one text found. What more than one of them found counts as often as in the
 /// parse that found it most often.
-fn union(readings: Vec<Vec<Found>>) -> Vec<Found> {
-    let mut most: HashMap<String, Vec<Found>> = HashMap::new();
+fn union(readings: Vec<Vec<ActiveContent>>) -> Vec<ActiveContent> {
+    let mut most: HashMap<String, Vec<ActiveContent>> = HashMap::new();
     for reading in readings {
-        let mut by_key: HashMap<String, Vec<Found>> = HashMap::new();
+        let mut by_key: HashMap<String, Vec<ActiveContent>> = HashMap::new();
         for found in reading {
             by_key.entry(found.key.clone()).or_default().push(found);
         }

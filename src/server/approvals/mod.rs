@@ -64,10 +64,10 @@ struct NewRequest {
 
 /// The pending requests, and the clients that can answer. Clones share them.
 #[derive(Clone, Default)]
-pub struct Approvals(Arc<Mutex<State>>);
+pub struct Approvals(Arc<Mutex<ApprovalsState>>);
 
 #[derive(Default)]
-struct State {
+struct ApprovalsState {
     last_call: u64,
     clients: HashMap<u64, Approver>,
     pending: BTreeMap<i64, PendingRequest>,
@@ -133,7 +133,7 @@ impl Approvals {
     /// Sends an ACP client the pending requests of a conversation that it has attached.
     pub fn attached(&self, connection: u64, session: &str) {
         let mut state = lock(&self.0);
-        let State { clients, pending, .. } = &mut *state;
+        let ApprovalsState { clients, pending, .. } = &mut *state;
         if let Some(approver) = clients.get(&connection) {
             approver.send_pending(pending, Some(session));
         }
@@ -142,7 +142,7 @@ impl Approvals {
     /// Removes a client. Its requests stay pending: others may answer, or it may come back.
     pub fn leave(&self, connection: u64) {
         let mut state = lock(&self.0);
-        let State { clients, pending, .. } = &mut *state;
+        let ApprovalsState { clients, pending, .. } = &mut *state;
         if clients.remove(&connection).is_none() {
             return;
         }
@@ -395,7 +395,7 @@ impl Approver {
     }
 }
 
-impl State {
+impl ApprovalsState {
     /// Whether a connected client shows it.
     fn shows(&self, request: &PendingRequest) -> bool {
         self.clients.values().any(|approver| approver.may_see(request))
@@ -431,7 +431,7 @@ impl Drop for Expiry {
 }
 
 /// Ends a request that no client has shown in time.
-fn expire(state: &Weak<Mutex<State>>, number: i64) {
+fn expire(state: &Weak<Mutex<ApprovalsState>>, number: i64) {
     let Some(state) = state.upgrade() else { return };
     let mut state = lock(&state);
     if state.pending.get(&number).is_none_or(|request| state.shows(request)) {

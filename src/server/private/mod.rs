@@ -16,7 +16,6 @@ mod system;
 #[path = "windows.rs"]
 mod system;
 
-/// Why a file or folder is not private.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// Whoever planted a link could collect our token.

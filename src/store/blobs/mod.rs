@@ -25,12 +25,10 @@ const SYNCFS_ABOVE: usize = 8;
 pub struct BlobHash([u8; 32]);
 
 impl BlobHash {
-    /// The hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Its 32 bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -58,7 +56,6 @@ impl FromStr for BlobHash {
     }
 }
 
-/// Errors of the blob store.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     #[error("the text `{hash}` is not in the store")]
@@ -83,7 +80,6 @@ pub struct Stored {
     pub modified: std::time::SystemTime,
 }
 
-/// The folder of blobs.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,

@@ -9,7 +9,6 @@ use crate::store::database::Database;
 use crate::store::error::{Each, StoreError};
 use crate::store::query::{all, each};
 
-/// A branch of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     pub number: BranchId,
@@ -29,7 +28,6 @@ const PATH: &str = "WITH RECURSIVE path (number, before) AS (
          FROM branch JOIN path ON branch.number = path.number
          WHERE branch.conversation = ?1 AND branch.parent IS NOT NULL)";
 
-/// Branches and their items.
 #[derive(Debug, Clone)]
 pub struct Branches(pub(super) Database);
 

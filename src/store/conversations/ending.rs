@@ -8,7 +8,6 @@ use crate::conversation::{ConversationId, End, ItemNumber, TitleOrigin, Titled};
 use crate::store::database::Database;
 use crate::store::error::StoreError;
 
-/// The end of a conversation.
 #[derive(Debug, Clone)]
 pub struct Ending {
     pub conversation: ConversationId,

@@ -55,7 +55,6 @@ const LIMIT: &str = "conversations";
 /// How long a smaller limit must be requested before it takes effect, in milliseconds: a day.
 pub const LIMIT_DELAY: i64 = 86_400_000;
 
-/// Conversations, and their parts.
 #[derive(Debug, Clone)]
 pub struct Conversations {
     database: Database,
@@ -76,12 +75,10 @@ impl Conversations {
         }
     }
 
-    /// Begins an empty conversation.
     pub fn begin(&self, new: &NewConversation<'_>) -> Result<ConversationId, StoreError> {
         self.database.change("begin a conversation", |change| begin(change, new))
     }
 
-    /// One conversation.
     pub fn get(&self, id: ConversationId) -> Result<Option<Conversation>, StoreError> {
         let query = format!("SELECT {CONVERSATION} FROM conversation WHERE id = ?1");
         self.database.first(&query, [id.0], rows::conversation)
@@ -227,7 +224,6 @@ impl Conversations {
         )
     }
 
-    /// The mode that was chosen for this conversation.
     pub fn mode_of(&self, conversation: ConversationId) -> Result<Option<String>, StoreError> {
         let query = "SELECT mode FROM conversation WHERE id = ?1";
         Ok(self.database.first(query, [conversation.0], |row| Ok(row.get(0)?))?.flatten())

@@ -9,7 +9,6 @@ use crate::conversation::{
 use crate::store::error::StoreError;
 use crate::store::query::{column, fault};
 
-/// A conversation to begin.
 #[derive(Debug, Clone)]
 pub struct NewConversation<'a> {
     /// The source of its first message.
@@ -20,7 +19,6 @@ pub struct NewConversation<'a> {
     pub cwd: Option<&'a str>,
 }
 
-/// An item to append.
 #[derive(Debug, Clone)]
 pub struct NewItem {
     pub kind: ItemKind,
@@ -39,7 +37,6 @@ pub struct Arrival {
     pub item: ItemNumber,
 }
 
-/// Result of delivering a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// The message begins a turn.

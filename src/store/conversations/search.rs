@@ -14,7 +14,6 @@ use crate::store::error::StoreError;
 /// The trigram index does not know shorter terms; they are searched with `LIKE`.
 const MIN_INDEXED: usize = 3;
 
-/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hit {
     Item(Item),
@@ -22,7 +21,6 @@ pub enum Hit {
     Title(ConversationId),
 }
 
-/// Search over conversations.
 #[derive(Debug, Clone)]
 pub struct Search(pub(super) Database);
 

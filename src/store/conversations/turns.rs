@@ -10,7 +10,6 @@ use crate::store::database::Database;
 use crate::store::error::StoreError;
 use crate::store::inbox;
 
-/// The end of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnEnd<'a> {
     pub state: TurnState,
@@ -25,7 +24,6 @@ pub struct TurnEnd<'a> {
     pub ends: Option<&'a Ending>,
 }
 
-/// The turns of all conversations.
 #[derive(Debug, Clone)]
 pub struct Turns(pub(super) Database);
 
@@ -153,14 +151,12 @@ impl Turns {
         })
     }
 
-    /// The running turns.
     pub fn running(&self) -> Result<Vec<(ConversationId, TurnId)>, StoreError> {
         let query = "SELECT conversation, id FROM turn WHERE state = 'running'
                      ORDER BY conversation, id";
         self.0.all(query, [], |row| Ok((ConversationId(row.get(0)?), TurnId(row.get(1)?))))
     }
 
-    /// One turn.
     pub fn get(&self, id: TurnId) -> Result<Option<Turn>, StoreError> {
         self.0.first(&format!("SELECT {TURN} FROM turn WHERE id = ?1"), [id.0], rows::turn)
     }

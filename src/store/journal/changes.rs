@@ -14,7 +14,6 @@ use crate::store::query::each;
 /// are undone by the number of their change.
 pub const DELETIONS: i64 = 10_000;
 
-/// A filter of change sets.
 #[derive(Debug, Clone, Default)]
 pub struct SetFilter {
     /// Touches one of these paths or something below it, in a step up to this number. Empty: all.
@@ -122,7 +121,6 @@ impl Changes {
         self.0.first(query, [turn], |row| Ok(row.get(0)?))
     }
 
-    /// One change set.
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
         let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
         self.0.first(&query, [id], read_set)

@@ -18,7 +18,6 @@ pub use rows::{Intent, Mark, NewSet, NewStep, SetRow, StepResult, StepRow};
 
 use super::database::Database;
 
-/// The rows of the journal.
 #[derive(Debug, Clone)]
 pub struct JournalRows {
     pub operations: Operations,

@@ -10,7 +10,6 @@ use crate::store::query::{all, each, first};
 /// An operation that has not ended, and its steps if all of them can be read.
 pub type Unfinished = (i64, Result<Vec<StepRow>, StoreError>);
 
-/// Recorded operations.
 #[derive(Debug, Clone)]
 pub struct Operations(pub(in crate::store) Database);
 

@@ -24,7 +24,6 @@ pub struct NewSet<'a> {
     pub began: i64,
 }
 
-/// A step to record.
 #[derive(Debug, Clone, Default)]
 pub struct NewStep {
     /// Index of its change in the operation, from 0.
@@ -44,7 +43,6 @@ pub struct Intent {
     pub steps: Vec<i64>,
 }
 
-/// The result of a step.
 #[derive(Debug, Clone)]
 pub struct StepResult {
     pub step: i64,
@@ -61,7 +59,6 @@ pub struct Mark {
     pub undone_by: Option<i64>,
 }
 
-/// A stored change set.
 #[derive(Debug, Clone)]
 pub struct SetRow {
     pub id: i64,
@@ -79,7 +76,6 @@ pub struct SetRow {
     pub began: i64,
 }
 
-/// A stored step.
 #[derive(Debug, Clone, Default)]
 pub struct StepRow {
     /// Increases with each step; 0 before it is stored.
@@ -112,7 +108,7 @@ pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.nu
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
                     step.undoes, step.undone_by, step.texts_kept, operation.ended, step.checksum";
 
-/// What a step is about, by its row as it lies there, unchecked.
+/// The columns of a step that say what it is about, unchecked.
 pub(super) struct StepGlance<'a> {
     pub kind: &'a str,
     pub path: &'a str,

@@ -15,7 +15,6 @@ const MOST: usize = 100;
 const BEFORE: u64 = 400;
 const AFTER: u64 = 31;
 
-/// Finds what could be meant.
 pub struct Complete;
 
 /// Completes the beginning of an argument.
@@ -77,7 +76,7 @@ impl Tool for Complete {
     }
 }
 
-/// Days that begin so: as they are said, then those that have a note, the latest first.
+/// Days whose name begins with the text: first spoken names, then days with a note, latest first.
 fn days(context: &Context, typed: &str) -> Result<Vec<String>, ToolError> {
     let said = ["today", "yesterday", "tomorrow"].map(str::to_owned).into_iter();
     let (settings, now) = (context.vault.daily_notes()?, context.clock.now());

@@ -6,7 +6,6 @@ use crate::vault::{Kind, Vault};
 /// Significant characters of the input.
 const TYPED: usize = 200;
 
-/// A completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likely {
     /// Its path from the vault's root.

@@ -18,7 +18,6 @@ pub use prompts::prompt_folders;
 
 use super::{Definition, Registry};
 
-/// All lookups.
 pub fn lookups() -> &'static Registry {
     static ALL: LazyLock<Registry> = LazyLock::new(|| {
         [

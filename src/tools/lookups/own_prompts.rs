@@ -17,7 +17,7 @@ pub(super) struct OwnPrompt {
     prompt: Prompt,
 }
 
-pub(super) struct Asked<'a> {
+pub(super) struct PromptRequest<'a> {
     pub(super) note: Option<String>,
     pub(super) selection: Option<String>,
     pub(super) arguments: String,
@@ -94,11 +94,11 @@ impl OwnPrompt {
         }
     }
 
-    /// What is sent, and the selected text that it speaks of.
+    /// The message with its parts filled in, and the selected text that it refers to.
     pub(super) fn fill(
         &self,
         context: &Context,
-        asked: Asked<'_>,
+        asked: PromptRequest<'_>,
     ) -> Result<(String, Option<Selection>), ToolError> {
         let wants_selection = self.prompt.uses("selection");
         let (mut note, mut selected) = (asked.note, asked.selection);

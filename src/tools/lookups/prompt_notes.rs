@@ -22,7 +22,7 @@ const MOST_BYTES: usize = 100 << 10;
 /// A prompt.
 #[derive(Serialize, JsonSchema)]
 pub struct Prompt {
-    /// What clients call it.
+    /// The name for clients.
     pub(super) name: String,
     /// For people.
     pub(super) title: String,
@@ -53,7 +53,7 @@ pub struct Own {
 /// Something that a prompt can be given.
 #[derive(Serialize, JsonSchema)]
 pub struct PromptArgument {
-    /// What clients call it.
+    /// The name for clients.
     pub(super) name: &'static str,
     /// What it is for.
     pub(super) description: &'static str,

@@ -11,12 +11,11 @@ use super::prompt_notes::{DAILY, Prompt, PromptArgument, Selection, named, text}
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::template::{Variables, fill};
-use crate::vault::{DailyNotes, Found, Want, WriteTarget};
+use crate::vault::{DailyNotes, ResolvedEntry, Want, WriteTarget};
 
 /// Before the name of a template.
 const PREFIX: &str = "template_";
 
-/// Lists the prompts.
 pub struct ListPrompts;
 
 /// Lists the prompts: the daily note, the person's own, and one for each template.
@@ -81,7 +80,7 @@ fn templates(
     named(context, &folder, '_', name_of)
 }
 
-/// The folder whose notes are prompts; as in Obsidian, one that is not there holds none.
+/// The folder whose notes are prompts. Like in Obsidian, a missing folder has none.
 fn folder_of(context: &Context, settings: &DailyNotes) -> Option<VaultPath> {
     let found = context.vault.resolve(settings.templates.as_deref()?, Want::Folder);
     found.ok().map(|found| found.path)
@@ -94,7 +93,6 @@ pub fn prompt_folders(context: &Context, own: &str) -> Vec<VaultPath> {
     templates.into_iter().chain(own_prompts::found(context, own)).collect()
 }
 
-/// Fills a prompt.
 pub struct GetPrompt;
 
 /// The text that a prompt brings into a conversation.
@@ -151,7 +149,7 @@ impl Tool for GetPrompt {
             let day = time.format("%Y-%m-%d");
             let description = format!("The daily note of {day}");
             let text = match place(context, &settings.path(&time).text)? {
-                WriteTarget::Existing(Found { path, .. }) => {
+                WriteTarget::Existing(ResolvedEntry { path, .. }) => {
                     format!("My daily note of {day}, `{path}`:\n\n{}", text(context, &path)?)
                 }
                 WriteTarget::Free(path) => format!(
@@ -161,7 +159,7 @@ impl Tool for GetPrompt {
             };
             GetOutput { description, text, selection: None }
         } else if let Some(own) = own_prompts::find(context, &input.name)? {
-            let asked = own_prompts::Asked {
+            let asked = own_prompts::PromptRequest {
                 note: given(input.note),
                 selection: given(input.selection),
                 arguments: given(input.arguments).unwrap_or_default(),

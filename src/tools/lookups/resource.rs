@@ -14,7 +14,6 @@ use crate::vault::Want;
 /// Bytes of the largest resource: a client gives its model the whole of it.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Reads a file whole.
 pub struct ReadResource;
 
 /// Reads a file whole, text as text and any other as base64; at most one megabyte.

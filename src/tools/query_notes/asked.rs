@@ -25,7 +25,7 @@ use crate::note::path::VaultPath;
 use crate::vault::Want;
 
 /// A query that can be run.
-pub(super) struct Asked {
+pub(super) struct RunnableQuery {
     pub query: Query,
     pub view: Option<Text>,
     pub base: Option<VaultPath>,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     expressions: Vec<Arc<Expression>>,
 }
 
-impl Asked {
+impl RunnableQuery {
     pub fn of(context: &Context, input: &Input) -> Result<Self, ToolError> {
         if input.condition.is_none() && input.base.is_none() {
             let hint = "give a condition in `where`, such as `status == \"open\"`, or a `.base` file in `base`";

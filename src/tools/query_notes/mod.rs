@@ -5,7 +5,6 @@ mod words;
 
 use std::borrow::Cow;
 
-use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -24,13 +23,11 @@ use crate::index::properties::Moment;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
-use asked::{Asked, written};
+use asked::{RunnableQuery, written};
 use words::words;
 
-const DEFAULT_RESULTS: i64 = 50;
 const MAX_RESULTS: usize = 1_000;
 
-/// Runs a query.
 pub struct QueryNotes;
 
 /// Finds notes and files by properties, tags, links, dates and folders: what is overdue, what has no status. For words
@@ -61,7 +58,7 @@ pub struct Input {
     #[serde(default)]
     sort: Vec<String>,
     /// How many rows at most, 1 to 1,000. Left out: 50.
-    #[serde(default = "default_results")]
+    #[serde(default = "paging::signed::<50>")]
     limit: i64,
     /// The first row shown, from 1: to continue after an answer that was cut.
     #[serde(default = "paging::default::<1>")]
@@ -72,10 +69,6 @@ pub struct Input {
     /// How `where` is written.
     #[serde(default)]
     dialect: Dialect,
-}
-
-fn default_results() -> i64 {
-    DEFAULT_RESULTS
 }
 
 /// How a condition is written.
@@ -267,16 +260,10 @@ impl Tool for QueryNotes {
         }
         let limit = paging::within(1..=MAX_RESULTS, "limit", input.limit)?;
         let skipped = paging::skipped(input.first_result);
-        let asked = Asked::of(context, &input)?;
+        let asked = RunnableQuery::of(context, &input)?;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
-        let instant = |millis: i64| {
-            let local = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-            times.millis(local.naive_utc())
-        };
-        let (index, vault) = (&context.index, &context.vault);
-        let moment = index.properties.moment(vault, &index.links, &context.cancel);
-        let moment = moment.map_err(|_| ToolError::cancelled())?.in_zone(&instant);
+        let moment = context.moment()?.in_zone(&times);
         let this = match &input.this {
             Some(asked) => Some(context.find(asked, Want::File)?.path),
             None => asked.base.clone(),
@@ -313,7 +300,7 @@ impl Tool for QueryNotes {
 }
 
 fn output(
-    asked: &Asked,
+    asked: &RunnableQuery,
     table: Table,
     explanation: Option<Explanation>,
     warnings: Vec<Diagnostic>,
@@ -408,7 +395,7 @@ fn explanation(
     let mut evaluator = Evaluator::new(scope);
     let filter = query.filter.as_ref();
     let parts = filter.map(|filter| trace::explain(filter, file, &mut evaluator));
-    let parts: Vec<trace::Part> = parts.unwrap_or_default();
+    let parts: Vec<trace::ExplainedPart> = parts.unwrap_or_default();
     let is_row = parts.first().is_none_or(|whole| matches!(whole.outcome, Outcome::Holds));
     let compare = evaluator.compare();
     let read = |(name, value): &(Text, Value)| Read {
@@ -416,7 +403,7 @@ fn explanation(
         value: compare.json(value),
         text: compare.text(value).unwrap_or_else(|error| error.to_string()),
     };
-    let part = |part: trace::Part| Part {
+    let part = |part: trace::ExplainedPart| Part {
         depth: part.depth,
         expression: part.text.to_string(),
         reads: part.reads.iter().map(read).collect(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging, when};
-use crate::index::knowledge::{self, Asking, Found, FoundNote, Meant, Query};
+use crate::index::knowledge::{self, Asking, FoundNote, Meant, Query, SearchResults};
 use crate::index::links::Seen;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -27,7 +27,7 @@ const MOST_UNDERSTOOD: usize = 1_000;
 /// Parts of the query that an answer names as not read as meant.
 const MOST_IGNORED: usize = 20;
 
-/// What an answer says while vectors are being made.
+/// The sentence in an answer while vectors are being made.
 pub(super) const NOT_READY: &str =
     "[found by words alone: what the notes mean is still being read; ask again in a while]";
 
@@ -49,7 +49,7 @@ pub struct Input {
     #[serde(default)]
     path: Option<String>,
     /// At most so many notes, up to 50.
-    #[serde(default = "ten")]
+    #[serde(default = "paging::default::<10>")]
     limit: usize,
     /// The first note to show, from 1, to continue a list.
     #[serde(default = "paging::default::<1>")]
@@ -87,10 +87,6 @@ pub enum Meaning {
     Auto,
     Off,
     Only,
-}
-
-fn ten() -> usize {
-    10
 }
 
 /// The notes.
@@ -190,7 +186,7 @@ impl Tool for SearchNotes {
         };
         let found = context.index.knowledge.search(&query, &asking);
         let found = found.map_err(|_| ToolError::cancelled())?;
-        let Found { notes, total, unread, words_left_out, marks, meant } = found;
+        let SearchResults { notes, total, unread, words_left_out, marks, meant } = found;
         let notes = notes.into_iter().map(|note| shown(context, &links, note, &marks)).collect();
         let (unread_notes, meaning) = (unread, word(meant));
         let data =

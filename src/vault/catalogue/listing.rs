@@ -32,7 +32,6 @@ pub struct Wanted<'q> {
     pub kind: Option<Kind>,
 }
 
-/// The order of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Newest first.

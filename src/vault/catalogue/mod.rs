@@ -40,7 +40,6 @@ use super::dir::{FileId, Kind};
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 
-/// Numbers of entries by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Files ending in `.md`.

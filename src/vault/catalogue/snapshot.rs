@@ -72,7 +72,7 @@ impl Catalogue {
         if !body.starts_with(HEADER.as_bytes()) || *blake3::hash(body).as_bytes() != *hash {
             return None;
         }
-        let mut reader = Reader(&body[HEADER.len()..]);
+        let mut reader = SnapshotReader(&body[HEADER.len()..]);
         let mut lengths = [0; 5];
         for length in &mut lengths {
             *length = reader.number()? as usize;
@@ -128,7 +128,7 @@ impl Catalogue {
 }
 
 fn row(bytes: &[u8]) -> Option<Row> {
-    let mut reader = Reader(bytes);
+    let mut reader = SnapshotReader(bytes);
     Some(Row {
         modified: i64::from_le_bytes(reader.array()?),
         size: u64::from_le_bytes(reader.array()?),
@@ -143,7 +143,7 @@ fn row(bytes: &[u8]) -> Option<Row> {
 }
 
 fn targets_of(bytes: &[u8]) -> Option<HashMap<u32, Box<LinkTarget>>> {
-    let mut reader = Reader(bytes);
+    let mut reader = SnapshotReader(bytes);
     let mut targets = HashMap::new();
     while !reader.0.is_empty() {
         let row = reader.number()?;
@@ -157,9 +157,9 @@ fn targets_of(bytes: &[u8]) -> Option<HashMap<u32, Box<LinkTarget>>> {
 }
 
 /// The bytes not yet read.
-struct Reader<'b>(&'b [u8]);
+struct SnapshotReader<'b>(&'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> SnapshotReader<'b> {
     fn take(&mut self, count: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

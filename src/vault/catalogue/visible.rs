@@ -20,31 +20,26 @@ impl<'v> VisibleCatalogue<'v> {
         Self { catalogue, view }
     }
 
-    /// As [`Catalogue::get`].
     pub fn get(&self, path: &str) -> Option<Entry<'_>> {
         self.catalogue.get(path).filter(|entry| self.view.shows(entry.path()))
     }
 
-    /// As [`Catalogue::folded`].
     pub fn folded(&self, key: &str) -> Vec<Entry<'_>> {
         let mut found = self.catalogue.folded(key);
         found.retain(|entry| self.view.shows(entry.path()));
         found
     }
 
-    /// As [`Catalogue::named`].
     pub fn named(&self, name_key: &str) -> Vec<Entry<'_>> {
         let mut found = self.catalogue.named(name_key);
         found.retain(|entry| self.view.shows(entry.path()));
         found
     }
 
-    /// As [`Catalogue::recent`].
     pub fn recent(&self) -> impl DoubleEndedIterator<Item = Entry<'_>> {
         self.catalogue.recent().filter(|entry| self.view.shows(entry.path()))
     }
 
-    /// As [`Catalogue::within`].
     pub fn within<'a>(
         &'a self,
         folder: &VaultPath,
@@ -52,7 +47,6 @@ impl<'v> VisibleCatalogue<'v> {
         self.catalogue.within(folder).filter(|entry| self.view.shows(entry.path()))
     }
 
-    /// As [`Catalogue::conflicts`].
     pub fn conflicts(&self) -> impl Iterator<Item = (PathRef<'_>, VaultPath)> {
         self.catalogue.conflicts().filter(|(path, _)| self.view.shows(*path))
     }

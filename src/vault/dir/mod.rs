@@ -39,7 +39,6 @@ impl FileId {
     pub const UNKNOWN: Self = Self { device: 0, inode: 0 };
 }
 
-/// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Regular.

@@ -26,7 +26,7 @@ use super::view::View;
 use super::watch::Watcher;
 use crate::note::path::VaultPath;
 use pick::Want;
-use resolve::{Found, Resolver};
+use resolve::{ResolvedEntry, Resolver};
 use symlinks::RedirectedLink;
 
 /// The read side of a vault. Clones share it.
@@ -56,7 +56,6 @@ impl Reader {
         Self { resolver, obsidian: Arc::clone(&self.obsidian) }
     }
 
-    /// Obsidian's current settings.
     pub fn obsidian(&self) -> ObsidianSettings {
         lock(&self.obsidian).settings(self.root())
     }
@@ -117,7 +116,7 @@ impl Reader {
         if nonblocking::is_aborted() {
             return Err(VaultError::NotFound { path, near: Vec::new() });
         }
-        let Found { path, .. } = self.resolve(asked, Want::File)?;
+        let ResolvedEntry { path, .. } = self.resolve(asked, Want::File)?;
         let content = self.read(&path)?;
         Ok((path, content))
     }

@@ -30,7 +30,7 @@ use crate::vault::watch::Watcher;
 
 /// An existing entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedEntry {
     /// The real path, as spelt on disk. Only with [`Want::Entry`] the last component may be a link.
     pub path: VaultPath,
     pub meta: Meta,
@@ -40,7 +40,7 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteTarget {
     /// The path exists, perhaps under another spelling.
-    Existing(Found),
+    Existing(ResolvedEntry),
     /// The path is free. Existing folders are spelt as on disk; new names are valid on all desktop
     /// systems and in Obsidian.
     Free(VaultPath),
@@ -127,7 +127,7 @@ impl Resolver {
     /// # Errors
     /// As in the module, and [`VaultError::NotAFile`] or [`VaultError::NotAFolder`] where only the
     /// wrong kind answers to the name.
-    pub fn resolve(&self, asked: &str, want: Want) -> Result<Found, VaultError> {
+    pub fn resolve(&self, asked: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
         let path = self.parse(asked)?;
         self.find(&path, want).map_err(|error| match error {
             VaultError::NotFound { path, .. } => self.not_found(path),
@@ -144,7 +144,7 @@ impl Resolver {
         (picked.kind == Kind::File && !picked.unnameable).then_some(picked.path)
     }
 
-    fn find(&self, path: &VaultPath, want: Want) -> Result<Found, VaultError> {
+    fn find(&self, path: &VaultPath, want: Want) -> Result<ResolvedEntry, VaultError> {
         self.find_root()?;
         self.settle();
         if nonblocking::is_aborted() {
@@ -179,11 +179,11 @@ impl Resolver {
         asked: &VaultPath,
         want: Want,
         links: usize,
-    ) -> Result<Found, VaultError> {
+    ) -> Result<ResolvedEntry, VaultError> {
         if asked.is_root() {
             return match want {
                 Want::File => Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder }),
-                _ => Ok(Found { path: asked.clone(), meta: self.stat(asked)? }),
+                _ => Ok(ResolvedEntry { path: asked.clone(), meta: self.stat(asked)? }),
             };
         }
         self.allowed(asked)?;
@@ -222,7 +222,7 @@ impl Resolver {
         entry: &Picked,
         want: Want,
         links: usize,
-    ) -> Result<Option<Found>, VaultError> {
+    ) -> Result<Option<ResolvedEntry>, VaultError> {
         let path = &entry.path;
         if entry.unnameable {
             let reason = "its name on disk is not UTF-8; rename it with the system's own tools";
@@ -245,7 +245,7 @@ impl Resolver {
             );
         }
         let Some(meta) = self.recheck(path) else { return Ok(None) };
-        let found = Found { path: path.clone(), meta };
+        let found = ResolvedEntry { path: path.clone(), meta };
         match (want, meta.kind) {
             (Want::File, Kind::File) | (Want::Folder, Kind::Folder) => Ok(Some(found)),
             (Want::Any | Want::Entry, _) => Ok(Some(found)),
@@ -279,7 +279,7 @@ impl Resolver {
         asked: &VaultPath,
         want: Want,
         links: usize,
-    ) -> Result<Option<Found>, VaultError> {
+    ) -> Result<Option<ResolvedEntry>, VaultError> {
         let parents = self.known_parents(asked, Want::Entry).into_iter();
         let link = parents.filter(|(_, entry)| entry.kind == Kind::Link).last();
         let Some((folder, entry)) = link else { return Ok(None) };
@@ -334,7 +334,7 @@ impl Resolver {
             Err(VaultError::NotFound { .. }) => {}
             Err(VaultError::NotAFile { path, .. }) => {
                 let meta = self.stat(&path)?;
-                return Ok(WriteTarget::Existing(Found { path, meta }));
+                return Ok(WriteTarget::Existing(ResolvedEntry { path, meta }));
             }
             Err(error) => return Err(error),
         }

@@ -25,7 +25,6 @@ use super::protect::Protection;
 use crate::note::path::VaultPath;
 use hard_links::HardLinks;
 
-/// The root folder of a vault.
 pub struct Root {
     place: PathBuf,
     name: String,
@@ -285,7 +284,7 @@ impl Root {
     /// access rights and, where a save would replace it, those of its folder.
     ///
     /// # Errors
-    /// What a write would fail with: [`VaultError::ReadOnly`], or the system's error.
+    /// The error of a write here: [`VaultError::ReadOnly`], or the system's.
     pub fn may_write(&self, path: &VaultPath) -> Result<(), VaultError> {
         self.check_writable_root()?;
         self.allowed(path)?;
@@ -306,7 +305,7 @@ impl Root {
     /// Checks whether `from` can be moved to `to`, without moving it.
     ///
     /// # Errors
-    /// What the move would fail with: [`VaultError::OtherDisk`], or the system's error.
+    /// The error of such a move: [`VaultError::OtherDisk`], or the system's.
     pub fn may_move(&self, from: &VaultPath, to: &VaultPath) -> Result<(), VaultError> {
         self.check_writable_root()?;
         self.allowed(from)?;

@@ -215,17 +215,14 @@ impl Writer {
         unreachable!("the loop ends by returning")
     }
 
-    /// As [`Staged::commit`].
     pub fn commit(&self, staged: &mut Staged) -> Result<Saved, VaultError> {
         staged.commit(&self.vault, &self.durable)
     }
 
-    /// As [`Staged::revert`].
     pub fn revert(&self, staged: Staged) -> Result<(), VaultError> {
         staged.revert(&self.vault, &self.durable)
     }
 
-    /// As [`Staged::finish`].
     pub fn finish(&self, staged: Staged) {
         staged.finish(&self.vault);
     }

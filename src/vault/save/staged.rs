@@ -23,7 +23,6 @@ use crate::vault::temp::temp_name;
 /// Attempts to exchange back while another program keeps saving.
 const EXCHANGES: usize = 8;
 
-/// The result of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saved {
     pub revision: Revision,

@@ -21,7 +21,6 @@ use crate::note::path::{MAX_DEPTH, VaultPath};
 use renames::Renames;
 use scan::{Scan, Walk};
 
-/// The change of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     Created,

@@ -63,19 +63,19 @@ impl<'a> Walk<'a> {
     /// If the folder itself cannot be listed; for those below it see [`Scan::unreadable`].
     pub fn below(&self, path: &VaultPath) -> io::Result<Scan> {
         let found = Mutex::default();
-        let shared = Shared { walk: self, found: &found, seen: AtomicUsize::new(0) };
+        let shared = SharedScan { walk: self, found: &found, seen: AtomicUsize::new(0) };
         on_own_threads(|| rayon::scope(|scope| shared.list(scope, path)))?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-struct Shared<'a> {
+struct SharedScan<'a> {
     walk: &'a Walk<'a>,
     found: &'a Mutex<Scan>,
     seen: AtomicUsize,
 }
 
-impl Shared<'_> {
+impl SharedScan<'_> {
     fn walk<'s>(&'s self, scope: &Scope<'s>, path: &VaultPath) {
         if self.walk.stop.load(Ordering::Relaxed) {
             return;

@@ -343,7 +343,6 @@ impl Trash {
         Ok(())
     }
 
-    /// Undoes a [`Self::restore`].
     pub fn undo_restore(&self, path: &VaultPath, trashed: &Trashed) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("put back", path, error);
         if self.stat_trashed(trashed).is_some() && !self.remove_restored_copy(path, trashed)? {

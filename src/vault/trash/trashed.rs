@@ -38,7 +38,6 @@ impl Trashed {
     }
 }
 
-/// An entry in a trash.
 #[derive(Debug, Clone)]
 pub struct TrashEntry {
     pub place: Trashed,

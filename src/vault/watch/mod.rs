@@ -218,7 +218,6 @@ impl Watcher {
         lock(&self.watch).state()
     }
 
-    /// The facts for `status` and `doctor`.
     pub fn status(&self) -> VaultStatus {
         let watching = self.watching();
         VaultStatus {

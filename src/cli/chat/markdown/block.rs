@@ -3,7 +3,6 @@
 /// A line without a recognised mark in this many bytes is a paragraph.
 const LONGEST_MARK: usize = 200;
 
-/// The kind of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     Paragraph,

@@ -23,13 +23,12 @@ const DEEPEST: usize = 24;
 /// The longest piece of a code line shown at once, in bytes.
 const CODE_PIECE: usize = 400;
 
-/// The renderer of one text.
 #[derive(Debug)]
 pub struct Markdown {
     safe: Safe,
     /// Text received but not shown yet.
     rest: String,
-    place: Place,
+    place: ParserState,
     wrap: Wrap,
     /// Whether anything has been shown.
     begun: bool,
@@ -37,9 +36,8 @@ pub struct Markdown {
     blank: bool,
 }
 
-/// The state of the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ParserState {
     Line,
     /// Within a paragraph, in this style, after this character.
     Words(Style, Option<char>),
@@ -56,7 +54,7 @@ impl Markdown {
         Self {
             safe: Safe::default(),
             rest: String::new(),
-            place: Place::Line,
+            place: ParserState::Line,
             wrap: Wrap::new(width),
             begun: false,
             blank: false,
@@ -75,10 +73,10 @@ impl Markdown {
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
         self.go_on(true, &mut out);
-        if !matches!(self.place, Place::Line | Place::CodeLine(..)) {
+        if !matches!(self.place, ParserState::Line | ParserState::CodeLine(..)) {
             self.wrap.end_line(&mut out);
         }
-        self.place = Place::Line;
+        self.place = ParserState::Line;
         (self.begun, self.blank) = (false, false);
         out
     }
@@ -111,32 +109,32 @@ impl Markdown {
     /// Shows the beginning of a line; returns its length, or `None` if more text is needed.
     fn take(&mut self, line: &str, over: bool, out: &mut String) -> Option<usize> {
         match self.place {
-            Place::Line => {
+            ParserState::Line => {
                 let opening = block::open(line, over)?;
                 Some(self.open(&opening, line, out))
             }
-            Place::Words(..) if line.is_empty() => Some(0),
-            Place::Words(style, before) => {
+            ParserState::Words(..) if line.is_empty() => Some(0),
+            ParserState::Words(style, before) => {
                 let Step::Shown(length, shown) = inline::step(line, before, style, over) else {
                     return None;
                 };
                 for (text, look) in shown {
                     text.chars().for_each(|c| self.wrap.push(c, look, out));
                 }
-                self.place = Place::Words(style, line[..length].chars().next_back());
+                self.place = ParserState::Words(style, line[..length].chars().next_back());
                 Some(length)
             }
-            Place::Row => whole(line, over).inspect(|length| out.push_str(&line[..*length])),
-            Place::CodeLine(mark, length) => {
+            ParserState::Row => whole(line, over).inspect(|length| out.push_str(&line[..*length])),
+            ParserState::CodeLine(mark, length) => {
                 if block::closes(line, mark, length, over)? {
                     Style::DIM.paint(line, out);
-                    self.place = Place::Row;
+                    self.place = ParserState::Row;
                     return Some(line.len());
                 }
-                self.place = Place::Code(mark, length);
+                self.place = ParserState::Code(mark, length);
                 Some(0)
             }
-            Place::Code(..) => {
+            ParserState::Code(..) => {
                 whole(line, over).inspect(|length| Style::CYAN.paint(&line[..*length], out))
             }
         }
@@ -152,7 +150,7 @@ impl Markdown {
         }
         self.begun = true;
         let indent = " ".repeat(opening.indent.min(DEEPEST));
-        let within = |style| Place::Words(style, None);
+        let within = |style| ParserState::Words(style, None);
         let width = indent.len();
         self.place = match &opening.block {
             Block::Paragraph | Block::Blank => {
@@ -180,16 +178,16 @@ impl Markdown {
             }
             Block::Rule => {
                 Style::DIM.paint("────────────────────", out);
-                Place::Row
+                ParserState::Row
             }
             Block::Fence(..) => {
                 Style::DIM.paint(line.trim_end(), out);
                 self.place
             }
-            Block::Row => Place::Row,
+            Block::Row => ParserState::Row,
         };
         if let Block::Fence(mark, length) = opening.block {
-            self.place = Place::Code(mark, length);
+            self.place = ParserState::Code(mark, length);
         }
         opening.length
     }
@@ -197,18 +195,18 @@ impl Markdown {
     fn end_line(&mut self, out: &mut String) {
         self.place = match self.place {
             // An empty line, shown when something follows.
-            Place::Line => return,
-            Place::CodeLine(mark, length) | Place::Code(mark, length) => {
+            ParserState::Line => return,
+            ParserState::CodeLine(mark, length) | ParserState::Code(mark, length) => {
                 out.push('\n');
-                Place::CodeLine(mark, length)
+                ParserState::CodeLine(mark, length)
             }
-            Place::Words(..) => {
+            ParserState::Words(..) => {
                 self.wrap.end_line(out);
-                Place::Line
+                ParserState::Line
             }
-            Place::Row => {
+            ParserState::Row => {
                 out.push('\n');
-                Place::Line
+                ParserState::Line
             }
         };
     }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// A set of styles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style(u16);
 

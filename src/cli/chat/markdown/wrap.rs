@@ -21,7 +21,6 @@ pub struct Wrap {
 }
 
 impl Wrap {
-    /// Wraps to `width` columns.
     pub fn new(width: usize) -> Self {
         Self {
             width,
@@ -40,7 +39,6 @@ impl Wrap {
         self.hanging = (hanging, width);
     }
 
-    /// Adds a character.
     pub fn push(&mut self, c: char, style: Style, out: &mut String) {
         if c == ' ' {
             self.end_word(out);
@@ -59,7 +57,6 @@ impl Wrap {
         }
     }
 
-    /// Ends the word.
     pub fn end_word(&mut self, out: &mut String) {
         if self.word.is_empty() {
             return;
@@ -87,7 +84,6 @@ impl Wrap {
         self.column += std::mem::take(&mut self.word_width);
     }
 
-    /// Ends the line.
     pub fn end_line(&mut self, out: &mut String) {
         self.end_word(out);
         out.push('\n');

@@ -58,7 +58,7 @@ fn prose(text: &str, document: &Document, mut start: usize, end: usize, to: &mut
     to.push_str(&text[start..end]);
 }
 
-/// What a reader sees of a link.
+/// The text of a link as a reader sees it.
 fn shown<'t>(text: &'t str, link: &Link) -> &'t str {
     let name = match link.kind {
         LinkKind::Image | LinkKind::Embed => {

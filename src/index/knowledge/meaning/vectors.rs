@@ -92,7 +92,7 @@ pub(in crate::index::knowledge) struct Note<const D: usize> {
 /// The vectors of the built-in model.
 pub(in crate::index::knowledge) type Vectors = VectorsOf<BuiltIn, DIMENSIONS>;
 
-/// Those of the model that can be installed.
+/// The vectors of the model that can be installed.
 pub(in crate::index::knowledge) type BetterVectors = VectorsOf<MiniLm, { minilm::DIMENSIONS }>;
 
 /// All notes.
@@ -379,7 +379,7 @@ mod tests {
     struct Slow;
 
     static IS_READY: AtomicBool = AtomicBool::new(false);
-    /// What it has read, and when it is cancelled.
+    /// The texts that the test model has read, and what cancels it.
     static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
     static CANCEL: Mutex<Option<Cancel>> = Mutex::new(None);
 

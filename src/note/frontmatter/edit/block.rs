@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::scalar::{Place, Style, spell};
+use super::super::scalar::{ScalarContext, Style, spell};
 use super::super::{Frontmatter, Property, find};
 use super::{PropertyError, list};
 
@@ -119,7 +119,7 @@ impl<'t> Block<'t> {
     /// Writes a one-line value after the colon.
     fn set_inline(&self, property: &Property, lines: &Lines, value: &Value) -> String {
         let style = Style::of(&self.text[property.at.clone()]);
-        let spelt = spell(value, style, Place::Block);
+        let spelt = spell(value, style, ScalarContext::Block);
         let blank = if spelt.is_empty() { "" } else { " " };
         if lines.below {
             let old = self.value_lines(property, lines);
@@ -234,14 +234,14 @@ pub(super) fn property_lines(
     eol: &str,
 ) -> String {
     // Stricter than YAML requires, since a colon in a key misleads the reader.
-    let name = spell(&name.into(), Style::Plain, Place::Flow);
+    let name = spell(&name.into(), Style::Plain, ScalarContext::Flow);
     match value {
         Value::Array(items) if !items.is_empty() => {
             let items = list::lines(&format!("{indent}{list_indent}"), items, eol);
             format!("{indent}{name}:{eol}{items}")
         }
         _ => {
-            let value = spell(value, Style::Plain, Place::Block);
+            let value = spell(value, Style::Plain, ScalarContext::Block);
             let blank = if value.is_empty() { "" } else { " " };
             format!("{indent}{name}:{blank}{value}{eol}")
         }
@@ -249,7 +249,7 @@ pub(super) fn property_lines(
 }
 
 fn json(value: &Value) -> String {
-    spell(value, Style::Double, Place::Json)
+    spell(value, Style::Double, ScalarContext::Json)
 }
 
 fn odd(name: &str) -> PropertyError {

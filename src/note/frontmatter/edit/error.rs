@@ -26,7 +26,6 @@ pub enum PropertyError {
 }
 
 impl PropertyError {
-    /// Advice for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) | Self::Unclosed => {

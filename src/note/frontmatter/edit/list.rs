@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::Property;
-use super::super::scalar::{Place, Style, spell};
+use super::super::scalar::{ScalarContext, Style, spell};
 
 /// A line of a block list.
 pub(super) enum Segment<'t> {
@@ -94,7 +94,7 @@ pub(super) fn comments(segments: &[Segment<'_>]) -> String {
 
 pub(super) fn lines(indent: &str, items: &[Value], eol: &str) -> String {
     let line = |item: &Value| {
-        let spelt = spell(item, Style::Plain, Place::Block);
+        let spelt = spell(item, Style::Plain, ScalarContext::Block);
         let blank = if spelt.is_empty() { "" } else { " " };
         format!("{indent}-{blank}{spelt}{eol}")
     };
@@ -111,7 +111,7 @@ pub(super) fn inline(text: &str, property: &Property, items: &[Value]) -> String
     };
     let items: Vec<String> = items
         .iter()
-        .map(|item| was(item).unwrap_or_else(|| spell(item, Style::Plain, Place::Flow)))
+        .map(|item| was(item).unwrap_or_else(|| spell(item, Style::Plain, ScalarContext::Flow)))
         .collect();
     format!("[{}]", items.join(", "))
 }

@@ -25,7 +25,6 @@ use block::Block;
 /// The longest name of a new property, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 
-/// The new state of one property.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PropertyChange {
     /// The name. An existing property is matched ignoring case and keeps its spelling.
@@ -34,7 +33,6 @@ pub struct PropertyChange {
     pub value: Option<Value>,
 }
 
-/// The result of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edited {
     pub text: String,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::needs::{self, At, Place};
+use super::needs::{self, At, StepReference};
 use super::{Does, Input, OnError, Slot, Step, ToolFacts, Tools, Workflow};
 use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
 use crate::bases::duration;
@@ -40,7 +40,6 @@ const STEP_KEYS: [&str; 11] = [
 /// The keys that say what a step does.
 const KINDS: [&str; 4] = ["tool", "model", "ask", "rules"];
 
-/// Reads and checks a definition.
 pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let at = MAX_BYTES as u32..MAX_BYTES as u32;
@@ -56,10 +55,15 @@ pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> 
         let hint = "write texts that hold `: `, ` #`, `{` or quotes between `'`";
         vec![Diagnostic::error(Kind::InvalidWorkflow, text, at, fault.to_string()).hint(hint)]
     })?;
-    let mut reader =
-        Reader { text, tools, faults: Vec::new(), warnings: Vec::new(), places: Vec::new() };
+    let mut reader = WorkflowReader {
+        text,
+        tools,
+        faults: Vec::new(),
+        warnings: Vec::new(),
+        places: Vec::new(),
+    };
     let workflow = reader.workflow(root.as_ref());
-    let Reader { mut faults, warnings, .. } = reader;
+    let WorkflowReader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| fault.at.start);
     match faults.is_empty() {
         true => Ok(Workflow { warnings, ..workflow }),
@@ -67,13 +71,13 @@ pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> 
     }
 }
 
-struct Reader<'t> {
+struct WorkflowReader<'t> {
     text: &'t str,
     tools: &'t dyn Tools,
     faults: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
     /// The references of steps to others, with their positions.
-    places: Vec<Place>,
+    places: Vec<StepReference>,
 }
 
 struct Entries<'n>(&'n [(Node, Node)]);
@@ -85,7 +89,7 @@ impl<'n> Entries<'n> {
     }
 }
 
-impl Reader<'_> {
+impl WorkflowReader<'_> {
     fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
         // A list or mapping is marked at its first line.
         let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
@@ -511,7 +515,7 @@ impl Reader<'_> {
             match item.text() {
                 Some(name) => {
                     let at = item.at.start as u32..item.at.end as u32;
-                    self.places.push(Place { step, needs: name.to_owned(), at });
+                    self.places.push(StepReference { step, needs: name.to_owned(), at });
                 }
                 None => self.wrong(item, "`depends_on` has to be the names of steps", ""),
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::super::Slot;
-use super::super::needs::{self, At, Place};
-use super::{Reader, value};
+use super::super::needs::{self, At, StepReference};
+use super::{WorkflowReader, value};
 use crate::bases::ast::Expression;
 use crate::bases::diagnostic::{Diagnostic, Severity};
 use crate::bases::parse::{self, Options};
@@ -16,7 +16,7 @@ use crate::note::yaml::{Content, Node};
 const OPTIONS: Options =
     Options { allows_extensions: true, is_summary: false, is_in_template: false };
 
-impl Reader<'_> {
+impl WorkflowReader<'_> {
     pub(super) fn condition(&mut self, node: &Node, at: &At<'_>) -> Option<Arc<Expression>> {
         if let Some(Json::Bool(value)) = node.scalar() {
             return parse::parse(if value { "true" } else { "false" }, OPTIONS).ok().map(Arc::new);
@@ -108,7 +108,11 @@ impl Reader<'_> {
         for (name, span) in used {
             let start = node.place(self.text, offset + span.start as usize) as u32;
             let end = node.place(self.text, offset + span.end as usize) as u32;
-            self.places.push(Place { step: at.step, needs: name, at: start..end.max(start) });
+            self.places.push(StepReference {
+                step: at.step,
+                needs: name,
+                at: start..end.max(start),
+            });
         }
     }
 

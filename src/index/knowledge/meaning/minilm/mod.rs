@@ -30,7 +30,7 @@ const HEADER: &[u8] = b"steward minilm 1\n";
 
 /// Whether the model can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ModelState {
     Ready,
     /// It is not installed.
     Missing,
@@ -59,9 +59,9 @@ impl MiniLm {
 }
 
 /// Loads the model from this folder, unless that was done since its file changed.
-pub fn load(folder: &Path) -> State {
+pub fn load(folder: &Path) -> ModelState {
     let path = folder.join(FILE);
-    let Ok(time) = sealed::modified(&path) else { return State::Missing };
+    let Ok(time) = sealed::modified(&path) else { return ModelState::Missing };
     let mut loaded = all();
     let known = loaded.file.as_ref().filter(|known| (&known.0, known.1) == (&path, time));
     let is_sound = known.map(|known| known.2).unwrap_or_else(|| {
@@ -72,7 +72,7 @@ pub fn load(folder: &Path) -> State {
         loaded.encoder = read.map(Arc::new).or_else(|| loaded.encoder.take());
         is_sound
     });
-    if is_sound { State::Ready } else { State::Damaged }
+    if is_sound { ModelState::Ready } else { ModelState::Damaged }
 }
 
 /// Frees its memory.

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::{FILE, HEADER, file};
 use crate::index::sealed;
 
-/// Where the model's authors offer its files, each under its name.
+/// The folder in which the model's authors publish its files.
 pub const HOME: &str = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
 
 /// An original file.
@@ -114,7 +114,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize)
 }
 
-/// Where the directory begins. Its place is told at the end, before a comment.
+/// The offset of the directory, from the record at the end of the archive, before its comment.
 fn directory(archive: &[u8]) -> Option<usize> {
     let end = memchr::memmem::rfind(archive, b"PK\x05\x06")?;
     u32_at(archive, end + 16)
@@ -161,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let refused = install(folder.path(), [b"weights", b"words"]);
         assert!(matches!(refused, Err(NotInstalled::Sum { name: "model.safetensors", .. })));
-        assert_eq!(super::super::load(folder.path()), super::super::State::Missing);
+        assert_eq!(super::super::load(folder.path()), super::super::ModelState::Missing);
     }
 
     #[test]
