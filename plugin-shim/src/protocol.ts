@@ -1842,6 +1842,22 @@ export type RuleExample = { path: string,
 /** Parts of the rule's condition with the values that they read. */
 parts: Array<string>,
 };
+/** The link. */
+export type ResolveLinkParams = {
+  /** As between `[[` and `]]`, without a display text: a name or path, and perhaps a heading or block. */
+  link: string,
+};
+
+/** The target of the link. */
+export type ResolveLinkResult = {
+  /** The file; null if there is none. */
+  path: string | null,
+  /** The line of the heading or block, from 1; null if the link names none, or none that is there. */
+  line: number | null,
+  /** Whether the file is there, with the heading or block that the link names. */
+  resolved: boolean,
+};
+
 
 /** Describes the rules of a plan. */
 export type RulesDescribeParams = {
@@ -2790,6 +2806,8 @@ export interface Methods {
   /** Fills one of the person's prompts. */
   "_vault/prompts/get": { params: PromptGetParams; result: PromptGetResult };
   /** Lists what the agent proposed in the mode `plan`, and plans, that wait for the person. */
+  /** Says where a link leads. */
+  "_vault/resolve_link": { params: ResolveLinkParams; result: ResolveLinkResult };
   "_vault/proposals/list": { params: ProposalsListParams; result: ProposalsListResult };
   /** Applies what the agent proposed in the mode `plan`, or parts of it. */
   "_vault/proposals/apply": { params: ProposalsApplyParams; result: ProposalsApplyResult };
