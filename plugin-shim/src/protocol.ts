@@ -269,6 +269,8 @@ export type BetterState = { model: string, state: BetterModel,
 read: number,
 /** Notes that it is to read. */
 all: number,
+/** Why it does not read the rest now; null if nothing prevents it. */
+paused: Pause | null,
 };
 
 /** A branch: an edited message and the following items. */
@@ -1446,6 +1448,9 @@ export type PageCodeResult = {
   seconds: number,
 };
 
+/** What prevents work in the background. */
+export type Pause = "battery";
+
 /** Lists the pending approval requests. */
 export type PendingParams = {
   /** Only this request, complete as a person sees it. */
@@ -1837,11 +1842,6 @@ export type RequestPermissionParams = {
 export type RequestPermissionResult = { outcome: PermissionOutcome, _meta?: PermissionAnswerMeta,
 };
 
-/** A file that a rule matches, or nearly matches. */
-export type RuleExample = { path: string,
-/** Parts of the rule's condition with the values that they read. */
-parts: Array<string>,
-};
 /** The link. */
 export type ResolveLinkParams = {
   /** As between `[[` and `]]`, without a display text: a name or path, and perhaps a heading or block. */
@@ -1858,6 +1858,11 @@ export type ResolveLinkResult = {
   resolved: boolean,
 };
 
+/** A file that a rule matches, or nearly matches. */
+export type RuleExample = { path: string,
+/** Parts of the rule's condition with the values that they read. */
+parts: Array<string>,
+};
 
 /** Describes the rules of a plan. */
 export type RulesDescribeParams = {
@@ -2801,13 +2806,13 @@ export interface Methods {
   "_vault/as_of": { params: AsOfParams; result: AsOfResult };
   /** Completes the name of a note or folder. */
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
+  /** Says where a link leads. */
+  "_vault/resolve_link": { params: ResolveLinkParams; result: ResolveLinkResult };
   /** The person's own prompts. */
   "_vault/prompts": { params: PromptsParams; result: PromptsResult };
   /** Fills one of the person's prompts. */
   "_vault/prompts/get": { params: PromptGetParams; result: PromptGetResult };
   /** Lists what the agent proposed in the mode `plan`, and plans, that wait for the person. */
-  /** Says where a link leads. */
-  "_vault/resolve_link": { params: ResolveLinkParams; result: ResolveLinkResult };
   "_vault/proposals/list": { params: ProposalsListParams; result: ProposalsListResult };
   /** Applies what the agent proposed in the mode `plan`, or parts of it. */
   "_vault/proposals/apply": { params: ProposalsApplyParams; result: ProposalsApplyResult };
