@@ -12,6 +12,12 @@ use regex::bytes::Regex;
 /// The most bytes of a font that is looked into.
 const MAX_FONT: usize = 1 << 20;
 
+/// The most entries of a list of names, numbers included: a code needs two.
+const MAX_ENTRIES: usize = 512;
+
+/// The most bytes of a name.
+const MAX_NAME: usize = 64;
+
 /// Ligatures, in the order in which TeX's encodings have them, and their first codes in OT1 and in T1.
 const LIGATURES: [&str; 5] = ["ff", "fi", "fl", "ffi", "ffl"];
 const FIRST_LIGATURES: [u8; 2] = [11, 27];
@@ -35,7 +41,7 @@ pub(super) fn texts(document: &Document, font: &Dictionary) -> BTreeMap<u8, Stri
     let differences = list.and_then(|list| list.get_deref(b"Differences", document).ok());
     let differences = differences.and_then(|list| list.as_array().ok());
     let mut code = 0_u8;
-    for one in differences.map(Vec::as_slice).unwrap_or_default() {
+    for one in differences.into_iter().flatten().take(MAX_ENTRIES) {
         match document.dereference(one) {
             Ok((_, Object::Integer(number))) => code = u8::try_from(*number).unwrap_or(0),
             Ok((_, Object::Name(name))) => {
@@ -82,7 +88,7 @@ fn built_in(document: &Document, font: &Dictionary) -> BTreeMap<u8, String> {
         let code = std::str::from_utf8(&found[1]).ok()?.parse().ok()?;
         Some((code, text(document, &found[2])?))
     };
-    named.captures_iter(&file[..end]).filter_map(glyph).collect()
+    named.captures_iter(&file[..end]).take(MAX_ENTRIES).filter_map(glyph).collect()
 }
 
 fn ligature(code: u8) -> Option<String> {
@@ -92,7 +98,8 @@ fn ligature(code: u8) -> Option<String> {
 
 /// The text of a glyph by its name: one of Adobe's list or a character's number, or several of them, and a variant.
 fn text(document: &Document, name: &[u8]) -> Option<String> {
-    let name = std::str::from_utf8(name).ok()?.split('.').next()?;
+    let name = std::str::from_utf8(name).ok().filter(|name| name.len() <= MAX_NAME)?;
+    let name = name.split('.').next()?;
     let number = |part: &str| {
         let digits = part.strip_prefix("uni").filter(|digits| digits.len() == 4);
         let digits = digits.or_else(|| part.strip_prefix('u').filter(|it| it.len() >= 4))?;

@@ -160,6 +160,18 @@ fn a_font_without_a_stated_encoding_has_its_own_or_those_of_tex() {
 }
 
 #[test]
+fn long_lists_of_names_end() {
+    let names = vec![Object::Name(b"a_b".repeat(20)); 200_000];
+    let font = dictionary! {
+        "Subtype" => "Type1", "Encoding" => dictionary! { "Differences" => names },
+    };
+    assert_eq!(text_in(font, b"", "(Text)"), "Text");
+    let own = [b"/Encoding 256 array ".to_vec(), b"dup 11 /f_f put ".repeat(60_000)].concat();
+    let font = dictionary! { "Subtype" => "Type1", "FontDescriptor" => Object::Null };
+    assert_eq!(text_in(font, &own, "(o\\013)"), "off");
+}
+
+#[test]
 fn the_table_for_copying_counts_before_the_encoding() {
     let table = b"/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n\
         /CIDSystemInfo\n<< /Registry (Adobe)\n/Ordering (UCS)\n/Supplement 0\n>> def\n\
