@@ -77,7 +77,7 @@ export async function notes_are_found(set) {
     const theme = dark ? "dark" : "light";
     stage.model.next(
       (turn) => turn.call("search_notes", { query: "compost slugs" }),
-      (turn) => turn.text("See [[Compost]], [[Compost#Turning]] and [[No such note]]."),
+      (turn) => turn.text("See [[Compost]], [[Compost#^spread|the last step]], [[Compost#Sowing|sowing]] and [[No such note]]."),
     );
     await say(tab, "What do I know about compost?");
     await tab.locator(".vs-agent").getByText("No such note").waitFor();
@@ -86,7 +86,7 @@ export async function notes_are_found(set) {
     const first = list.locator(".vs-found-note").first();
     await first.getByRole("link", { name: "Compost", exact: true }).first().waitFor();
     assert.deepEqual(await first.locator(".vs-why").allInnerTexts().then((all) => all.includes("name")), true);
-    await until("unresolved", () => tab.locator(".vs-agent .is-unresolved").allInnerTexts(), (all) => all.join() === "No such note");
+    await until("unresolved", () => tab.locator(".vs-agent .is-unresolved").allInnerTexts(), (all) => all.join() === "sowing,No such note");
     await picture(tab, `found-${theme}`);
     assert.deepEqual(await faults(tab, `found ${theme}`), []);
     // Drawn again when the conversation is opened later.
@@ -103,7 +103,12 @@ export async function notes_are_found(set) {
     await tab.locator(".vs-title").click();
     await tab.locator(".vs-search").fill("compost");
     await note.click();
-    await tab.locator("dialog.page-note").getByRole("heading", { name: "Compost", level: 2 }).waitFor();
+    const shown = tab.locator("dialog.page-note");
+    await shown.getByRole("heading", { name: "Compost", level: 2 }).waitFor();
+    await tab.keyboard.press("Escape");
+    // A link to a place in a note opens it there.
+    await tab.locator(".vs-agent").getByRole("link", { name: "the last step" }).click();
+    await shown.getByText("Lines 29 to 31 of 31").waitFor();
     await tab.keyboard.press("Escape");
     await stage.close(tab);
     await stage.strike();

@@ -269,6 +269,8 @@ export type BetterState = { model: string, state: BetterModel,
 read: number,
 /** Notes that it is to read. */
 all: number,
+/** Why it does not read the rest now; null if nothing prevents it. */
+paused: Pause | null,
 };
 
 /** A branch: an edited message and the following items. */
@@ -1446,6 +1448,9 @@ export type PageCodeResult = {
   seconds: number,
 };
 
+/** What prevents work in the background. */
+export type Pause = "battery";
+
 /** Lists the pending approval requests. */
 export type PendingParams = {
   /** Only this request, complete as a person sees it. */
@@ -1835,6 +1840,22 @@ export type RequestPermissionParams = {
 
 /** A person's answer. */
 export type RequestPermissionResult = { outcome: PermissionOutcome, _meta?: PermissionAnswerMeta,
+};
+
+/** The link. */
+export type ResolveLinkParams = {
+  /** As between `[[` and `]]`, without a display text: a name or path, and perhaps a heading or block. */
+  link: string,
+};
+
+/** The target of the link. */
+export type ResolveLinkResult = {
+  /** The file; null if there is none. */
+  path: string | null,
+  /** The line of the heading or block, from 1; null if the link names none, or none that is there. */
+  line: number | null,
+  /** Whether the file is there, with the heading or block that the link names. */
+  resolved: boolean,
 };
 
 /** A file that a rule matches, or nearly matches. */
@@ -2785,6 +2806,8 @@ export interface Methods {
   "_vault/as_of": { params: AsOfParams; result: AsOfResult };
   /** Completes the name of a note or folder. */
   "_vault/complete": { params: CompleteParams; result: CompleteResult };
+  /** Says where a link leads. */
+  "_vault/resolve_link": { params: ResolveLinkParams; result: ResolveLinkResult };
   /** The person's own prompts. */
   "_vault/prompts": { params: PromptsParams; result: PromptsResult };
   /** Fills one of the person's prompts. */

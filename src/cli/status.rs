@@ -17,7 +17,7 @@ use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
 use crate::protocol::settings::ConfigProblem;
 use crate::protocol::status::{
-    BetterModel, BetterState, Confinement, ConfinementState, KnowledgeState, MemoryState,
+    BetterModel, BetterState, Confinement, ConfinementState, KnowledgeState, MemoryState, Pause,
     StatusParams, StatusResult, Watching,
 };
 
@@ -231,22 +231,26 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
         (Some(model), false, _) => format!("; meaning of {} chunks by {model}", state.chunks),
     };
     let pdfs = state.pdfs.filter(|pdfs| *pdfs > 0).map(|pdfs| format!("; text of {pdfs} PDFs"));
-    let better = state.better.as_ref().map(better).unwrap_or_default();
+    let better = state.better.as_ref().map(|state| format!("; {}", better(state)));
+    let better = better.unwrap_or_default();
     words + &meaning + &better + &pdfs.unwrap_or_default()
 }
 
 /// The progress of the installed model, in words.
-fn better(BetterState { model, state, read, all }: &BetterState) -> String {
-    match state {
-        BetterModel::Ready if read >= all => format!("; {model} has read all {all} notes"),
-        BetterModel::Ready => {
-            format!("; {model} has read {read} of {all} notes, in the background")
+pub(super) fn better(BetterState { model, state, read, all, paused }: &BetterState) -> String {
+    match (state, paused) {
+        (BetterModel::Ready, _) if read >= all => format!("{model} has read all {all} notes"),
+        (BetterModel::Ready, None) => {
+            format!("{model} has read {read} of {all} notes, in the background")
         }
-        BetterModel::Missing => {
-            format!("; {model} is not installed: `steward models add minilm`")
+        (BetterModel::Ready, Some(Pause::Battery)) => {
+            format!("{model} has read {read} of {all} notes, paused while on battery")
         }
-        BetterModel::Damaged => {
-            format!("; {model} is damaged: `steward models add minilm` installs it again")
+        (BetterModel::Missing, _) => {
+            format!("{model} is not installed: `steward models add minilm`")
+        }
+        (BetterModel::Damaged, _) => {
+            format!("{model} is damaged: `steward models add minilm` installs it again")
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -25,6 +26,9 @@ const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// The shortest time between two saves of a table whose reading is slowest.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
+
+/// How often a reading that waits looks whether it may go on.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 pub(super) trait SavedTable: RecordTable + 'static {
     /// Name of its folder in the steward's folder, and of the thread of the first reading.
@@ -59,6 +63,9 @@ impl SameAs<'_> {
 /// Work for the thread that read all files.
 type AfterReading = Box<dyn Fn(&Cancel) + Send + Sync>;
 
+/// Tells whether reading in the background has to wait.
+type Waits = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// A synchronised table that is saved between runs.
 pub(super) struct Persistent<K: RecordTable> {
     pub synced: Synced<K>,
@@ -73,6 +80,8 @@ pub(super) struct Persistent<K: RecordTable> {
     reader: Mutex<Option<JoinHandle<()>>>,
     /// Runs on the thread that read all files, before they count as read.
     after: OnceLock<AfterReading>,
+    /// Asked before and during a reading in the background that is slowest.
+    waits: OnceLock<Waits>,
     /// When a table whose reading is slowest was last saved in the background.
     saved: Mutex<Option<Instant>>,
 }
@@ -89,6 +98,7 @@ impl<K: SavedTable> Persistent<K> {
             stop: Mutex::default(),
             reader: Mutex::default(),
             after: OnceLock::new(),
+            waits: OnceLock::new(),
             saved: Mutex::default(),
         }
     }
@@ -96,6 +106,16 @@ impl<K: SavedTable> Persistent<K> {
     /// Sets what follows the reading of all files on its thread.
     pub fn set_after(&self, after: impl Fn(&Cancel) + Send + Sync + 'static) {
         let _ = self.after.set(Box::new(after));
+    }
+
+    /// Sets when reading in the background has to wait, where reading is slowest.
+    pub fn set_waits(&self, waits: impl Fn() -> bool + Send + Sync + 'static) {
+        let _ = self.waits.set(Box::new(waits));
+    }
+
+    /// Whether reading in the background has to wait now.
+    pub fn has_to_wait(&self) -> bool {
+        self.waits.get().is_some_and(|waits| waits())
     }
 
     /// Sets the steward's folder of the vault, where an earlier run may have saved the table. Returns whether it did.
@@ -145,16 +165,26 @@ impl<K: SavedTable> Persistent<K> {
 
     fn refresh_in_background(&self, stop: &Cancel) -> Result<(), Cancelled> {
         let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(yields).build();
-        match K::IS_SLOW.then(alone) {
-            Some(Ok(alone)) => {
-                let told = || {
-                    if K::IS_SLOWEST {
-                        self.save_at_times()
-                    }
-                };
-                alone.install(|| self.synced.refresh_telling(stop, &told))
+        let Some(Ok(alone)) = K::IS_SLOW.then(alone) else { return self.synced.refresh(stop) };
+        if !K::IS_SLOWEST {
+            return alone.install(|| self.synced.refresh(stop));
+        }
+        loop {
+            while self.has_to_wait() && !stop.is_cancelled() {
+                std::thread::park_timeout(LOOK_EVERY);
             }
-            _ => self.synced.refresh(stop),
+            let has_paused = AtomicBool::new(false);
+            let goes_on = || {
+                self.save_at_times();
+                has_paused.store(self.has_to_wait(), Ordering::Relaxed);
+                !has_paused.load(Ordering::Relaxed)
+            };
+            let outcome = alone.install(|| self.synced.refresh_while(stop, &goes_on));
+            if outcome.is_ok() || stop.is_cancelled() || !has_paused.into_inner() {
+                return outcome;
+            }
+            // A battery may become empty.
+            self.save();
         }
     }
 

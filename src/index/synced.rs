@@ -2,8 +2,9 @@
 //! them.
 
 use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rayon::prelude::*;
 
@@ -16,6 +17,9 @@ const MAX_CHANGES: usize = 20_000;
 
 /// Files that are read before their records are stored; the second where reading is slowest.
 const BATCH: [usize; 2] = [512, 8];
+
+/// The most files that are read before all others.
+const MAX_URGENT: usize = 200;
 
 /// The caller cancelled before the records were up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -67,14 +71,22 @@ pub(super) struct Synced<K: RecordTable> {
     turn: Mutex<()>,
     /// Whether a record changed since the last save.
     is_unsaved: AtomicBool,
+    /// Files to read before all others, where reading is slowest; the first one first.
+    urgent: Mutex<Vec<VaultPath>>,
 }
 
 impl<K: RecordTable> Synced<K> {
     /// Records of `vault`. Nothing is read yet.
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         let changes = feed.listen(K::wants, MAX_CHANGES, || ());
-        let is_unsaved = AtomicBool::new(false);
-        Self { vault, table: RwLock::default(), changes, turn: Mutex::default(), is_unsaved }
+        Self {
+            vault,
+            table: RwLock::default(),
+            changes,
+            turn: Mutex::default(),
+            is_unsaved: AtomicBool::new(false),
+            urgent: Mutex::default(),
+        }
     }
 
     pub fn table(&self) -> RwLockReadGuard<'_, K> {
@@ -102,19 +114,22 @@ impl<K: RecordTable> Synced<K> {
     /// # Errors
     /// [`Cancelled`]; what was read so far stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
-        self.refresh_telling(cancel, &|| ())
+        self.refresh_while(cancel, &|| true)
     }
 
-    /// The same; `told` is called after each few files.
-    pub fn refresh_telling(
+    /// The same, as long as `goes_on`, which is asked after each few files.
+    ///
+    /// # Errors
+    /// [`Cancelled`], also if it does not go on.
+    pub fn refresh_while(
         &self,
         cancel: &Cancel,
-        told: &(dyn Fn() + Sync),
+        goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Cancelled> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.turn);
         let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
         self.changes.settle(|| self.table().iter().map(stamps).collect(), || false);
-        let outcome = self.take(self.stale(), cancel, told);
+        let outcome = self.take(self.stale(), cancel, goes_on);
         if outcome.is_err() {
             self.changes.reset();
         }
@@ -125,6 +140,19 @@ impl<K: RecordTable> Synced<K> {
     /// waiting.
     pub fn is_current(&self) -> bool {
         self.changes.is_idle() && self.table().unsure().next().is_none()
+    }
+
+    /// Has these files read before the others that are still to be read, where reading is slowest.
+    pub fn hurry(&self, paths: impl Iterator<Item = VaultPath>) {
+        let mut urgent = lock(&self.urgent);
+        let earlier = std::mem::replace(&mut *urgent, paths.collect());
+        urgent.extend(earlier);
+        urgent.truncate(MAX_URGENT);
+    }
+
+    #[cfg(test)]
+    pub fn urgent(&self) -> Vec<VaultPath> {
+        lock(&self.urgent).clone()
     }
 
     /// Compares the files of an answer with the disk, and reads those again that may have changed.
@@ -173,12 +201,15 @@ impl<K: RecordTable> Synced<K> {
         &self,
         stale: Vec<Changed>,
         cancel: &Cancel,
-        told: &(dyn Fn() + Sync),
+        goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Cancelled> {
-        let (there, gone): (Vec<_>, Vec<_>) =
-            stale.into_iter().partition(|file| file.stamp.is_some());
-        gone.into_iter().for_each(|file| self.put(file.path, None));
-        for batch in there.chunks(BATCH[usize::from(K::IS_SLOWEST)]) {
+        let mut rest = VecDeque::from(self.without_gone(stale));
+        while !rest.is_empty() {
+            if K::IS_SLOWEST {
+                self.arrange(&mut rest);
+            }
+            let size = BATCH[usize::from(K::IS_SLOWEST)].min(rest.len());
+            let batch: Vec<Changed> = rest.drain(..size).collect();
             let read = |file: &Changed| {
                 let seen = file.stamp.filter(|_| !cancel.is_cancelled()).ok_or(Cancelled)?;
                 K::read_until(&self.vault, &file.path, seen, cancel)
@@ -191,12 +222,37 @@ impl<K: RecordTable> Synced<K> {
                     Err(Cancelled) => is_whole = false,
                 }
             }
-            if !is_whole {
+            if !is_whole || (!goes_on() && !rest.is_empty()) {
                 return Err(Cancelled);
             }
-            told();
         }
         Ok(())
+    }
+
+    /// Adds files that have changed since the reading began, which may be hours ago, and puts urgent ones first.
+    fn arrange(&self, rest: &mut VecDeque<Changed>) {
+        if !self.changes.is_idle() {
+            let fresh = self.without_gone(self.stale());
+            let paths: HashSet<&VaultPath> = fresh.iter().map(|file| &file.path).collect();
+            rest.retain(|file| !paths.contains(&file.path));
+            fresh.into_iter().rev().for_each(|file| rest.push_front(file));
+        }
+        let urgent = std::mem::take(&mut *lock(&self.urgent));
+        if !urgent.is_empty() {
+            // The same path may be there twice: its first place counts.
+            let places = urgent.iter().enumerate().rev().map(|(place, path)| (path, place));
+            let places: HashMap<&VaultPath, usize> = places.collect();
+            let place = |file: &Changed| places.get(&file.path).copied().unwrap_or(urgent.len());
+            rest.make_contiguous().sort_by_key(place);
+        }
+    }
+
+    /// Removes the records of files that are gone, and returns the others.
+    fn without_gone(&self, stale: Vec<Changed>) -> Vec<Changed> {
+        let (there, gone): (Vec<_>, Vec<_>) =
+            stale.into_iter().partition(|file| file.stamp.is_some());
+        gone.into_iter().for_each(|file| self.put(file.path, None));
+        there
     }
 
     /// Stores the record of a file, or removes it.
@@ -208,4 +264,8 @@ impl<K: RecordTable> Synced<K> {
             None => table.remove(&path),
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@
 //! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
-//! [`policy`], [`keeping`], [`attached`] (of messages), [`diff`], [`as_of`], [`timeline`], [`complete`], [`host`], [`inbox`]; [`conversations`] with
+//! [`policy`], [`keeping`], [`attached`] (of messages), [`diff`], [`as_of`], [`timeline`], [`complete`], [`resolve_link`], [`host`], [`inbox`]; [`conversations`] with
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
 //! `prompt`, [`prompts`], [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
@@ -38,6 +38,7 @@ pub mod proposals;
 mod proposed;
 pub mod replay;
 mod replayed;
+pub mod resolve_link;
 pub mod rules;
 pub mod sessions;
 pub mod settings;
@@ -88,6 +89,7 @@ use crate::protocol::prompts::{PromptGetParams, PromptsParams};
 use crate::protocol::proposals::{
     ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams,
 };
+use crate::protocol::resolve_link::ResolveLinkParams;
 use crate::protocol::session::{SessionNewParams, SessionPromptParams};
 use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
 use crate::protocol::status::{Confinement, StatusParams};
@@ -190,6 +192,9 @@ pub fn table() -> Table<Services> {
         })
         .on::<CompleteParams>(Person, Read, |it, params, _| {
             Ok(complete::complete(it.calls.context(), &params))
+        })
+        .on::<ResolveLinkParams>(Person, Read, |it, params, _| {
+            Ok(resolve_link::resolve_link(it.calls.context(), &params))
         })
         .on::<PromptsParams>(Person, Read, |it, _, by| {
             prompts::list(&it.calls, &by.client.caller(), &by.cancel)

@@ -7,7 +7,7 @@ use crate::index::knowledge::minilm::ModelState;
 use crate::note::path::VaultPath;
 use crate::protocol::policy::ModeParams;
 use crate::protocol::status::{
-    BetterModel, BetterState, Confinement, ConfinementState, KnowledgeState, MemoryState,
+    BetterModel, BetterState, Confinement, ConfinementState, KnowledgeState, MemoryState, Pause,
     StatusResult, VaultState, Watching as Shown,
 };
 use crate::server::table::Context;
@@ -62,6 +62,7 @@ fn knowledge(summary: Summary) -> KnowledgeState {
             },
             read: better.read as u64,
             all: better.all as u64,
+            paused: better.is_on_battery.then_some(Pause::Battery),
         }),
         pdfs: summary.pdfs.map(|pdfs| pdfs as u64),
     }

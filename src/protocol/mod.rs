@@ -8,7 +8,7 @@
 //!
 //! In reading order: [`envelope`] (the form of all messages), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
-//! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`models`],
+//! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`resolve_link`], [`models`],
 //! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
 //! [`version`], [`typescript`].
 
@@ -37,6 +37,7 @@ pub mod ping;
 pub mod policy;
 pub mod prompts;
 pub mod proposals;
+pub mod resolve_link;
 pub mod session;
 pub mod settings;
 pub mod status;
@@ -104,6 +105,7 @@ use proposals::{
     ProposalsApplyParams, ProposalsApplyResult, ProposalsListParams, ProposalsListResult,
     ProposalsRejectParams, ProposalsRejectResult,
 };
+use resolve_link::{ResolveLinkParams, ResolveLinkResult};
 use session::{
     MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
     SessionPromptResult, SessionUpdateParams, StateParams,
@@ -211,6 +213,8 @@ methods! {
     "_vault/as_of" { AsOfParams => AsOfResult },
     /// Completes the name of a note or folder.
     "_vault/complete" { CompleteParams => CompleteResult },
+    /// Says where a link leads.
+    "_vault/resolve_link" { ResolveLinkParams => ResolveLinkResult },
     /// The person's own prompts.
     "_vault/prompts" { PromptsParams => PromptsResult },
     /// Fills one of the person's prompts.

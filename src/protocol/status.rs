@@ -71,6 +71,16 @@ pub struct BetterState {
     pub read: u64,
     /// Notes that it is to read.
     pub all: u64,
+    /// Why it does not read the rest now; null if nothing prevents it.
+    pub paused: Option<Pause>,
+}
+
+/// What prevents work in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum Pause {
+    /// The computer runs on its battery.
+    Battery,
 }
 
 /// Whether a model can be used.

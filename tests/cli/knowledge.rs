@@ -21,6 +21,17 @@ fn find(home: &Home, vault: &Path) -> Value {
     home.run_in(vault, &["find", "broken vehicle", "--json"]).expect(0).json()
 }
 
+/// What `steward doctor` says of the model of meaning.
+fn checked(home: &Home, vault: &Path) -> String {
+    let doctor = home.run_in(vault, &["doctor"]).stdout;
+    let line = doctor.lines().find(|line| line.contains("  meaning "));
+    line.unwrap_or(&doctor).split_whitespace().collect::<Vec<_>>().join(" ").replacen(
+        " meaning ",
+        " ",
+        1,
+    )
+}
+
 /// Asks until meaning counts in the answer.
 fn meant(home: &Home, vault: &Path) -> Value {
     for _ in 0..200 {
@@ -94,19 +105,34 @@ fn a_model_is_installed_only_if_it_is_the_right_one() {
     assert!(wrong.contains("the archive is damaged"), "{wrong}");
     // A model that is not there, or damaged, changes no answer, and is named.
     home.run_in(&vault, &["config", "set", "knowledge.meaning", "minilm"]).expect(0);
-    let _daemon = home.serve(&vault);
+    let daemon = home.serve(&vault);
     meant(&home, &vault);
     let status = || home.run_in(&vault, &["status"]).expect(0).stdout;
     assert!(status().contains("all-MiniLM-L6-v2 is not installed"), "{}", status());
+    assert_eq!(
+        checked(&home, &vault),
+        "warn all-MiniLM-L6-v2 is not installed, so the built-in model is used; `steward models add minilm` installs it"
+    );
     let models = home.state().with_file_name("models");
     std::fs::create_dir(&models).unwrap();
     std::fs::write(models.join("minilm"), "steward minilm 1\ncut").unwrap();
     meant(&home, &vault);
     assert!(status().contains("all-MiniLM-L6-v2 is damaged"), "{}", status());
+    assert_eq!(
+        checked(&home, &vault),
+        "warn the checksum of all-MiniLM-L6-v2 is wrong, so the built-in model is used; `steward models add minilm` installs it again"
+    );
     home.run_in(&vault, &["models", "remove", "minilm"]).expect(0);
     assert!(!models.join("minilm").exists());
     assert!(!status().contains("MiniLM"), "{}", status());
     meant(&home, &vault);
+    assert_eq!(
+        checked(&home, &vault),
+        "ok by the built-in model; `steward models add minilm` installs one that reads sentences"
+    );
+    drop(daemon);
+    home.run_in(&vault, &["config", "set", "knowledge.meaning", "off"]).expect(0);
+    assert_eq!(checked(&home, &vault), "ok off; notes are found by their words");
 }
 
 /// Needs the model: `STEWARD_MINILM` names an archive with its files (`fixtures/README.md`).
@@ -130,10 +156,18 @@ fn an_installed_model_reads_the_notes_and_outlives_restarts_and_damage() {
         }
         panic!("{}", status());
     };
+    assert_eq!(
+        checked(&home, &vault),
+        "ok all-MiniLM-L6-v2 is installed; `steward serve` reads notes with it; its checksum is right"
+    );
     let mut daemon = home.serve(&vault);
     let (saved, model) =
         (home.state().join("minilm/table"), home.state().with_file_name("models").join("minilm"));
     until_read(3);
+    assert_eq!(
+        checked(&home, &vault),
+        "ok all-MiniLM-L6-v2 has read all 3 notes; its checksum is right"
+    );
     // A changed note is read again, a new one too.
     std::fs::write(vault.join("Tea.md"), "Plant tomatoes after the last frost.\n").unwrap();
     std::fs::write(vault.join("Bees.md"), "Smoke calms them.\n").unwrap();

@@ -139,6 +139,39 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
 }
 
 #[test]
+fn a_link_of_an_answer_leads_to_its_heading_or_is_said_to_lead_nowhere() {
+    let place = Place::new("{}");
+    let text = "---\ntags: [a]\n---\n# Turning\nturn it\n\n## When?\nweekly ^often\n# Watering\n## When?\n";
+    std::fs::write(place.vault.join("Garden/Soil.md"), text).unwrap();
+    std::fs::write(place.vault.join("Soil.md"), "# Clay\n").unwrap();
+    std::fs::write(place.vault.join("Paper.pdf"), "x").unwrap();
+    let mut client = place.client();
+    let mut leads = |link: &str| {
+        let to = done(&mut client, "_vault/resolve_link", json!({"link": link}));
+        (to["path"].as_str().map(str::to_owned), to["line"].as_u64(), to["resolved"] == true)
+    };
+    for (link, path, line, is_resolved) in [
+        ("garden/soil", Some("Garden/Soil.md"), None, true),
+        ("Garden/Soil.md#Turning", Some("Garden/Soil.md"), Some(4), true),
+        ("Garden/Soil#when", Some("Garden/Soil.md"), Some(7), true),
+        ("Garden/Soil#Watering#When?", Some("Garden/Soil.md"), Some(10), true),
+        ("Garden/Soil#^often", Some("Garden/Soil.md"), Some(8), true),
+        ("Garden/Soil#Sowing", Some("Garden/Soil.md"), None, false),
+        ("Garden/Soil#^never", Some("Garden/Soil.md"), None, false),
+        ("Soil#Clay", Some("Soil.md"), Some(1), true),
+        ("Compost", Some("Garden/Compost.md"), None, true),
+        ("Paper.pdf#page=3", Some("Paper.pdf"), None, true),
+        ("Nowhere", None, None, false),
+        ("Nowhere#Turning", None, None, false),
+        ("#Turning", None, None, false),
+        (".obsidian/app.json", None, None, false),
+        ("", None, None, false),
+    ] {
+        assert_eq!(leads(link), (path.map(str::to_owned), line, is_resolved), "{link}");
+    }
+}
+
+#[test]
 fn what_changed_is_shown_and_names_are_completed() {
     let place = Place::new("{}");
     let mut client = place.client();

@@ -40,6 +40,7 @@ fn params(method: &str) -> Value {
         "_vault/diff" => json!({"changeSet": 1}),
         "_vault/models/key" => json!({"provider": "nobody", "key": "k"}),
         "_vault/complete" => json!({"text": "Zz"}),
+        "_vault/resolve_link" => json!({"link": "Zz#One"}),
         "_vault/proposals/apply" | "_vault/proposals/reject" => json!({"sessionId": "1"}),
         "_vault/prompts/get" => json!({"name": "tidy"}),
         "_vault/host/request" => json!({"operation": "active_note"}),

@@ -5,7 +5,6 @@
 import { said } from "../call-error";
 import { CallError, type Connection } from "../connection";
 import { element } from "../view/dom";
-import { findNote } from "../view/named";
 import { loadCards } from "../view/lazy";
 import type { ActiveNote, Host, OpenOptions } from "../host";
 import { drawIcon } from "./icons";
@@ -34,10 +33,11 @@ export class BrowserHost implements Host {
     this.#open(path, options).catch((error: unknown) => this.notice(said(error)));
   }
 
-  async #open(link: string, { line, unasked }: OpenOptions): Promise<void> {
-    const path = await this.#pathOf(link);
+  async #open(path: string, { line, subpath = "", unasked }: OpenOptions): Promise<void> {
+    const link = path + subpath;
+    const to = await this.#connection().call("_vault/resolve_link", { link });
     try {
-      const { client } = await this.#connection().call("_vault/host/request", { operation: "open", path, line });
+      const { client } = await this.#connection().call("_vault/host/request", { operation: "open", path: to.path ?? link, line: line ?? to.line ?? undefined });
       this.notice(`Opened in ${client}`);
     } catch (error) {
       if (!(error instanceof CallError && error.kind === "host_unavailable")) throw error;
@@ -46,16 +46,11 @@ export class BrowserHost implements Host {
       await previewNote({
         document: this.#document,
         connection: this.#connection(),
-        pathOf: (link) => this.#pathOf(link),
         openExternal: (url) => this.openExternal(url),
         copy: (text) => this.copy(text),
         icon: drawIcon,
-      }, path);
+      }, link);
     }
-  }
-
-  async #pathOf(link: string): Promise<string> {
-    return (await findNote(this.#connection(), link)) ?? link.split("#")[0] ?? link;
   }
 
   async math(tex: string, block: boolean): Promise<HTMLElement> {

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { checkLink, drawFound } from "./found-notes";
 import { type FoundNotes, isFound } from "./outputs";
 import type { Connection } from "../connection";
-import type { Host } from "../host";
 import { noteLink } from "./named";
 
 function found(count: number): FoundNotes {
@@ -38,37 +37,33 @@ describe("notes that a search found", () => {
 describe("a link of an answer", () => {
   let asked: string[];
   const connection = {
-    call: (_: string, { text }: { text: string }) => {
-      asked.push(text);
-      if (text === "Broken") return Promise.reject(new Error("gone"));
-      return Promise.resolve({ found: [{ path: "Garden/Compost.md", kind: "note" }] });
+    call: (_: string, { link }: { link: string }) => {
+      asked.push(link);
+      if (link === "Broken") return Promise.reject(new Error("gone"));
+      const path = link.toLowerCase().startsWith("compost") ? "Garden/Compost.md" : null;
+      return Promise.resolve({ path, line: null, resolved: path !== null && !link.endsWith("#Sowing") });
     },
   } as unknown as Connection;
-  const isUnresolved = async (target: string, host = {}): Promise<boolean> => {
+  const problem = async (target: string): Promise<string | null> => {
     const link = noteLink(document.body, target, target);
-    await checkLink(connection, host as Host, link);
-    return link.classList.contains("is-unresolved");
+    await checkLink(connection, link);
+    expect(link.classList.contains("is-unresolved")).toBe(link.hasAttribute("aria-description"));
+    return link.getAttribute("aria-description");
   };
 
   beforeEach(() => {
     asked = [];
   });
 
-  it("is marked if it is unresolved", async () => {
-    expect(await isUnresolved("Compost#Turning")).toBe(false);
-    expect(await isUnresolved("garden/compost")).toBe(false);
-    expect(await isUnresolved("Nowhere")).toBe(true);
-    expect(await isUnresolved("#Heading")).toBe(true);
+  it("is marked if its note or its heading does not exist", async () => {
+    expect(await problem("Compost#Turning")).toBeNull();
+    expect(await problem("compost")).toBeNull();
+    expect(await problem("Nowhere")).toBe("There is no such note");
+    expect(await problem("Compost#Sowing")).toBe("The note has no such heading");
     // The target is unknown.
-    expect(await isUnresolved("Broken")).toBe(false);
-    expect(asked).toEqual(["Compost", "garden/compost", "Nowhere", "Broken"]);
-    await isUnresolved("Nowhere");
-    expect(asked.length).toBe(4);
-  });
-
-  it("is resolved by Obsidian if it is available", async () => {
-    const resolveLink = (link: string): object | null => (link === "There" ? { path: "There.md", subpath: "" } : null);
-    expect([await isUnresolved("There", { resolveLink }), await isUnresolved("Not there", { resolveLink })]).toEqual([false, true]);
-    expect(asked).toEqual([]);
+    expect(await problem("Broken")).toBeNull();
+    expect(asked).toEqual(["Compost#Turning", "compost", "Nowhere", "Compost#Sowing", "Broken"]);
+    expect(await problem("Nowhere")).toBe("There is no such note");
+    expect(asked.length).toBe(5);
   });
 });

@@ -2,11 +2,10 @@
 
 import { append, box, element, show } from "./dom";
 import { counted, noteName, visible, when } from "./format";
-import { findNote, noteLink } from "./named";
+import { noteLink } from "./named";
 import { plainText, withMarks } from "./found";
 import type { Connection } from "../connection";
 import type { FoundNote, FoundNotes } from "./outputs";
-import type { Host } from "../host";
 import { type Parts, textButton } from "./part";
 import { structured } from "./agreed";
 
@@ -107,33 +106,33 @@ function besideRow(parts: Parts, { source, title, time, why = [], snippet, open 
   return element(parts.root, "li", { class: `vs-session vs-beside${isNote ? "" : " is-change"}` }, content);
 }
 
-const known = new Map<string, { leads: Promise<boolean>; until: number }>();
+const known = new Map<string, { problem: Promise<string>; until: number }>();
 
 /** Marks an unresolved link in an answer. */
-export async function checkLink(connection: Connection, host: Host, link: HTMLElement): Promise<void> {
+export async function checkLink(connection: Connection, link: HTMLElement): Promise<void> {
   const target = link.dataset["linkpath"] ?? "";
   const now = Date.now();
   let one = known.get(target);
   if (!one || one.until < now) {
     // The results for other links are outdated too, or soon will be.
     if (known.size > 500) known.clear();
-    one = { leads: leads(connection, host, target), until: now + KNOWN };
+    one = { problem: problemOf(connection, target), until: now + KNOWN };
     known.set(target, one);
   }
-  if (await one.leads) return;
+  const problem = await one.problem;
+  if (problem === "") return;
   link.classList.add("is-unresolved");
-  link.title = `${link.title}\nThere is no such note`.trim();
-  link.setAttribute("aria-description", "There is no such note");
+  link.title = `${link.title}\n${problem}`.trim();
+  link.setAttribute("aria-description", problem);
 }
 
-async function leads(connection: Connection, host: Host, target: string): Promise<boolean> {
-  // A heading that belongs to no note.
-  if (target.startsWith("#")) return false;
-  if (host.resolveLink) return host.resolveLink(target, "") !== null;
+/** Why a link leads nowhere; empty if it leads somewhere, or if that is unknown. */
+async function problemOf(connection: Connection, link: string): Promise<string> {
   try {
-    return (await findNote(connection, target)) !== null;
+    const { path, resolved } = await connection.call("_vault/resolve_link", { link });
+    if (resolved) return "";
+    return path === null ? "There is no such note" : "The note has no such heading";
   } catch {
-    // The target is unknown.
-    return true;
+    return "";
   }
 }

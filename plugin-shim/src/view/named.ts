@@ -1,6 +1,5 @@
 /** Notes that a text names. */
 
-import type { Connection } from "../connection";
 import { element } from "./dom";
 import { noteName } from "./format";
 
@@ -24,15 +23,4 @@ export function noteLink(near: Node, path: string, text: string): HTMLElement {
     text,
     attributes: { role: "link", tabindex: 0, dir: "auto", "data-linkpath": path, title: path },
   });
-}
-
-/** The file that a link names, by its path or only its name; null if there is none. */
-export async function findNote(connection: Connection, link: string): Promise<string | null> {
-  // A link may name a heading; only the file is opened.
-  const text = link.split("#")[0] ?? link;
-  const wanted = text.toLowerCase();
-  const { found } = await connection.call("_vault/complete", { text, limit: 20 });
-  const isMeant = (path: string): boolean => path === wanted || path.endsWith(`/${wanted}`);
-  const meant = found.find(({ path, kind }) => kind !== "folder" && [path.toLowerCase(), path.toLowerCase().replace(/\.md$/, "")].some(isMeant));
-  return meant?.path ?? null;
 }

@@ -4,30 +4,32 @@ import type { Connection } from "../connection";
 import { Answer, Painter } from "./answer";
 import { messageOf, structured, textOf } from "./agreed";
 import { append, element } from "./dom";
-import { counted, folderOf, noteName, visible } from "./format";
+import { folderOf, noteName, visible } from "./format";
 import { Scope } from "./scope";
 
 /** The parts of the page that the preview uses. */
 export interface Previewing {
   document: Document;
   connection: Connection;
-  /** The file that a link names. */
-  pathOf(link: string): Promise<string>;
   openExternal(url: string): void;
   copy(text: string): Promise<void>;
   icon(into: HTMLElement, name: string): void;
 }
 
-/** Shows a note until the person closes it. Rejects with the reason if the note cannot be read. */
+/** Shows a note, from the heading of the link on, until the person closes it. Rejects with the reason if the note cannot be read. */
 export async function previewNote(page: Previewing, link: string): Promise<void> {
   const { document, connection } = page;
-  const answer = await connection.call("tools/call", { name: "read_file", arguments: { path: await page.pathOf(link) } });
+  const to = await connection.call("_vault/resolve_link", { link });
+  const given: Record<string, string | number> = { path: to.path ?? link };
+  if (to.line !== null) given["start_line"] = to.line;
+  const answer = await connection.call("tools/call", { name: "read_file", arguments: given });
   if (answer.isError) throw new Error(messageOf(answer));
-  const { path, content, total_lines, next_start_line, image } = structured(answer) as {
+  const { path, content, start_line, end_line, total_lines, image } = structured(answer) as {
     path: string;
     content: string;
+    start_line: number;
+    end_line: number;
     total_lines: number;
-    next_start_line: number | null;
     image?: object;
   };
   const scope = new Scope(() => document.defaultView as Window);
@@ -41,8 +43,8 @@ export async function previewNote(page: Previewing, link: string): Promise<void>
     element(dialog, "div", { class: "vs-aside", text: visible(folderOf(path)), attributes: { dir: "auto" } }),
     body,
   );
-  if (next_start_line !== null) {
-    const lines = `The first ${next_start_line - 1} of ${counted(total_lines, "line")}`;
+  if (start_line > 1 || end_line < total_lines) {
+    const lines = `Lines ${start_line} to ${end_line} of ${total_lines}`;
     append(dialog, element(dialog, "div", { class: "vs-aside", text: lines }));
   }
   append(dialog, element(dialog, "div", { class: "page-dialog-buttons" }, close));

@@ -34,7 +34,7 @@ export function makeParts(root: HTMLElement, connection: Connection, activity: A
     host,
     painter: new Painter(scope, () => window().performance.now(), host.math?.bind(host), host.icon.bind(host), (link) => {
       // An unchecked link can still be opened.
-      void loadCards().then(({ checkLink }) => checkLink(connection, host, link), () => undefined);
+      void loadCards().then(({ checkLink }) => checkLink(connection, link), () => undefined);
     }, host.diagram?.bind(host)),
     scope,
     jobs: new Jobs({ chat, host, connection, scope }),

@@ -78,6 +78,7 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
             let state = places::state(folders, &root, checks);
             let served = places::daemon(folders, &root, &config, checks);
             places::confinement(&config, served.as_ref(), checks);
+            places::meaning(&config, folders, served.as_ref(), checks);
             outside::look(&config, environment, folders, &root, checks);
             if let Some(served) = &served {
                 places::settings(served, checks);

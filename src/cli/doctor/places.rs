@@ -14,6 +14,8 @@ use crate::config::models::beside_the_chain;
 use crate::config::running::Running;
 use crate::config::{Config, Environment, vendor_keys};
 use crate::daemon::confine;
+use crate::index::knowledge::Model;
+use crate::index::knowledge::minilm::{self, State};
 use crate::llm::endpoint::Address;
 use crate::llm::settings::KeyNeed;
 use crate::llm::setup;
@@ -178,6 +180,46 @@ pub(super) fn models(
             }
             Ok(_) => {}
         }
+    }
+}
+
+/// Checks the model that finds notes by their meaning, and says how far it has read them.
+pub(super) fn meaning(
+    config: &Config,
+    folders: &Folders,
+    served: Option<&StatusResult>,
+    checks: &mut Checks,
+) {
+    let what = "meaning";
+    let add = "`steward models add minilm` installs";
+    match config.knowledge.meaning {
+        Model::Off => return checks.ok(what, "off; notes are found by their words"),
+        Model::BuiltIn => {
+            return checks
+                .ok(what, format!("by the built-in model; {add} one that reads sentences"));
+        }
+        Model::Minilm => {}
+    }
+    let name = minilm::MODEL;
+    let instead = "so the built-in model is used";
+    match minilm::load(&folders.models()) {
+        State::Ready => {
+            let knowledge = served.and_then(|status| status.knowledge.as_ref());
+            let better = knowledge.and_then(|state| state.better.as_ref());
+            let reads = match better {
+                Some(better) => status::better(better),
+                None => format!("{name} is installed; `steward serve` reads notes with it"),
+            };
+            checks.ok(what, format!("{reads}; its checksum is right"));
+        }
+        State::Missing => {
+            checks.warn(what, format!("{name} is not installed, {instead}"), format!("{add} it"));
+        }
+        State::Damaged => checks.warn(
+            what,
+            format!("the checksum of {name} is wrong, {instead}"),
+            format!("{add} it again"),
+        ),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The model that a user can install, beside the one that the program carries: its vectors are made in the background, newest
-//! notes first, and count for the notes that it has read.
+//! The model that a user can install, beside the one that the program carries: its vectors are made in the background, those of
+//! found notes first, then those of the newest, and count for the notes that it has read.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::meaning::minilm::{self, ModelState};
 use super::meaning::vectors::{BetterVectors, Maker as _, Near, Vectors};
+use super::{FoundNote, power};
 use crate::index::changes::Feed;
 use crate::index::persistent::Persistent;
 use crate::index::synced::{RecordTable as _, Synced};
@@ -26,6 +27,8 @@ pub struct BetterSummary {
     /// Notes and canvases that it has read, and all of them.
     pub read: usize,
     pub all: usize,
+    /// Whether it waits with the rest until the computer no longer runs on its battery.
+    pub is_on_battery: bool,
     /// Memory of its vectors in bytes.
     pub bytes: usize,
 }
@@ -41,6 +44,7 @@ pub(super) struct Better {
 impl Better {
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         let vectors = Arc::new(Persistent::new(vault, feed));
+        vectors.set_waits(|| power::is_on_battery(Path::new(power::SUPPLIES)));
         Self { vectors, is_wanted: AtomicBool::default(), folder: OnceLock::new() }
     }
 
@@ -107,6 +111,13 @@ impl Better {
         (improved, share)
     }
 
+    /// Has notes that a search found read before others.
+    pub fn hurry(&self, found: &[FoundNote]) {
+        if self.is_wanted.load(Ordering::Relaxed) {
+            self.vectors.synced.hurry(found.iter().map(|note| note.path.clone()));
+        }
+    }
+
     fn state(&self) -> Option<ModelState> {
         let folder = self.folder.get().filter(|_| self.is_wanted.load(Ordering::Relaxed))?;
         Some(minilm::load(folder))
@@ -119,6 +130,217 @@ impl Better {
         drop(table);
         let catalogue = self.vectors.synced.vault.catalogue();
         let all = catalogue.files().filter(|it| BetterVectors::wants(*it)).count();
-        Some(BetterSummary { model: minilm::MODEL, state, read, all, bytes })
+        let is_on_battery = state == State::Ready && read < all && self.vectors.has_to_wait();
+        Some(BetterSummary { model: minilm::MODEL, state, read, all, is_on_battery, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
+
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc;
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+    use crate::index::Index;
+    use crate::index::changes::Stamp;
+    use crate::index::knowledge::power::tests::show;
+    use crate::index::knowledge::{self, Asking, Model, Query};
+    use crate::index::persistent::{SameAs, SavedTable};
+    use crate::index::synced::RecordTable;
+    use crate::note::path::PathRef;
+    use crate::vault::{Cancel, Settings, View};
+
+    /// Files in the order in which they were read, as if that took long.
+    #[derive(Default)]
+    struct Order(Vec<(VaultPath, Stamp)>);
+
+    impl RecordTable for Order {
+        const IS_SLOWEST: bool = true;
+        type Record = Stamp;
+        type Read = Stamp;
+
+        fn wants(path: PathRef<'_>) -> bool {
+            BetterVectors::wants(path)
+        }
+
+        fn read(_: &Vault, _: &VaultPath, seen: Stamp) -> Option<Stamp> {
+            Some(seen)
+        }
+
+        fn stamp(record: &Stamp) -> (Stamp, bool) {
+            (*record, false)
+        }
+
+        fn get(&self, path: &VaultPath) -> Option<&Stamp> {
+            self.iter().find(|(known, _)| *known == path).map(|(_, stamp)| stamp)
+        }
+
+        fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Stamp)> {
+            self.0.iter().map(|(path, stamp)| (path, stamp))
+        }
+
+        fn put(&mut self, path: VaultPath, read: Stamp) {
+            self.remove(&path);
+            self.0.push((path, read));
+        }
+
+        fn remove(&mut self, path: &VaultPath) {
+            self.0.retain(|(known, _)| known != path);
+        }
+
+        fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
+            std::iter::empty()
+        }
+    }
+
+    impl SavedTable for Order {
+        const NAME: &'static str = "order";
+        const HEADER: &'static [u8] = b"order";
+        const IS_SLOW: bool = true;
+
+        fn load(&mut self, _: &[u8], _: &SameAs<'_>) -> Option<()> {
+            Some(())
+        }
+
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+    }
+
+    /// A vault of twenty notes, from the oldest, `00.md`, to the newest, `19.md`, and a folder.
+    fn vault() -> ([tempfile::TempDir; 3], Vault) {
+        let folders = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+        let [place, state, _] = folders.each_ref().map(tempfile::TempDir::path);
+        for age in 0..20 {
+            let path = place.join(format!("{age:02}.md"));
+            std::fs::write(&path, "text").expect("written");
+            let file = std::fs::File::options().append(true).open(path).expect("opened");
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(age)).expect("set");
+        }
+        let vault = Vault::open(place, state, Settings::default(), &|_| ()).expect("opened").0;
+        (folders, vault)
+    }
+
+    fn path(name: &str) -> VaultPath {
+        VaultPath::from_disk(name).expect("a path")
+    }
+
+    fn names(table: &Order) -> String {
+        let names = table.0.iter().map(|(path, _)| path.as_str().trim_end_matches(".md"));
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_searches_found_is_read_first_then_what_changed_last() {
+        let (folders, vault) = vault();
+        let synced = Synced::<Order>::new(vault.clone(), &Feed::new(vault.clone()));
+        let few = AtomicUsize::default();
+        let goes_on = || {
+            match few.fetch_add(1, Ordering::Relaxed) {
+                0 => {
+                    // The later search is more urgent; what was read by now is not read again.
+                    synced.hurry(["04.md", "05.md"].map(path).into_iter());
+                    synced.hurry(["02.md", "19.md", "Gone.md", "05.md"].map(path).into_iter());
+                }
+                1 => {
+                    for name in ["New.md", "19.md"] {
+                        std::fs::write(folders[0].path().join(name), "changed").expect("written");
+                        vault.recheck(&path(name));
+                    }
+                }
+                _ => {}
+            }
+            true
+        };
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        synced.hurry([path("00.md")].into_iter());
+        alone.install(|| synced.refresh_while(&Cancel::default(), &goes_on)).expect("it goes on");
+        let read = names(&synced.table());
+        assert!(read.starts_with("00 18 17 16 15 14 13 02 05 04 12 11 10 09 08 "), "{read}");
+        // Both were changed within one tick of the clock.
+        assert!(
+            read.ends_with("19 New 07 06 03 01") || read.ends_with("New 19 07 06 03 01"),
+            "{read}"
+        );
+    }
+
+    #[test]
+    fn reading_pauses_while_the_battery_is_in_use() {
+        let (folders, vault) = vault();
+        let supplies = folders[2].path().to_owned();
+        let battery =
+            |status| show(folders[2].path(), "BAT0", &[("type", "Battery"), ("status", status)]);
+        let reader = Arc::new(Persistent::<Order>::new(vault.clone(), &Feed::new(vault.clone())));
+        let (asked, was_asked) = mpsc::channel();
+        let (answered, answer) = mpsc::channel::<()>();
+        let answer = std::sync::Mutex::new(answer);
+        reader.set_waits(move || {
+            let _ = asked.send(());
+            let _ = answer.lock().map(|answer| answer.recv());
+            power::is_on_battery(&supplies)
+        });
+        let read = || reader.synced.table().0.len();
+        let is_asked = || was_asked.recv().expect("it asks");
+        let answer = |status| {
+            battery(status);
+            let _ = answered.send(());
+        };
+        // A search wakes it, and it looks again.
+        let is_woken = || {
+            while was_asked.try_recv().is_err() {
+                assert!(reader.is_first(Duration::from_millis(5)), "it is not over");
+            }
+        };
+        reader.read_in_background(Some(Duration::ZERO));
+        is_asked();
+        answer("Discharging");
+        is_woken();
+        answer("Charging");
+        is_asked();
+        assert_eq!(read(), 8, "after a few notes");
+        answer("Discharging");
+        is_asked();
+        answer("Discharging");
+        is_woken();
+        assert_eq!(read(), 8, "it has paused");
+        battery("Full");
+        // Nobody waits for an answer any more.
+        drop(answered);
+        assert!(!reader.is_first(Duration::from_secs(60)), "it goes on");
+        assert_eq!(read(), 20);
+    }
+
+    #[test]
+    fn a_reading_that_pauses_can_be_stopped() {
+        let (folders, vault) = vault();
+        let supplies = folders[2].path().to_owned();
+        show(&supplies, "BAT0", &[("type", "Battery"), ("status", "Discharging")]);
+        let reader = Arc::new(Persistent::<Order>::new(vault.clone(), &Feed::new(vault)));
+        reader.set_waits(move || power::is_on_battery(&supplies));
+        reader.read_in_background(Some(Duration::ZERO));
+        reader.stop();
+        assert!(reader.synced.table().0.is_empty());
+    }
+
+    #[test]
+    fn a_search_makes_what_it_found_urgent() {
+        let (folders, vault) = vault();
+        std::fs::write(folders[0].path().join("03.md"), "The kettle boils.").expect("written");
+        let kettle = path("03.md");
+        vault.recheck(&kettle);
+        let knowledge = Index::new(vault).knowledge;
+        knowledge.set_settings(knowledge::Settings { meaning: Model::Minilm, pdf: false });
+        let words = vec!["kettle".to_owned()];
+        let query = Query { words, needs_word: true, ..Query::default() };
+        let (view, cancel) = (View::default(), Cancel::default());
+        let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
+        let asking =
+            Asking { view: &view, cancel: &cancel, wants: &wants, links: &links, page: 0..10 };
+        let found = knowledge.search(&query, &asking).expect("nobody withdraws");
+        assert_eq!(found.total, 1);
+        assert_eq!(knowledge.0.better.vectors.synced.urgent(), [kettle]);
     }
 }

@@ -12,7 +12,7 @@
 //! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
 //!
 //! In reading order: [`words`], `content`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
-//! file, `better` (the model that can be installed), `pdfs`, `filling`, `related`, `likeness`.
+//! file, `better` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
 
 mod answer;
 mod better;
@@ -22,6 +22,7 @@ mod filling;
 mod likeness;
 mod meaning;
 mod pdfs;
+mod power;
 mod rank;
 mod reading;
 mod related;
@@ -326,6 +327,9 @@ impl Knowledge {
         let table = words.synced.table();
         let mut found = answer(&table, query, asking, &means, |path| passing.contains(path));
         found.meant = meant;
+        if query.needs_word {
+            self.0.better.hurry(&found.notes);
+        }
         if !is_whole {
             let catalogue = vault.catalogue();
             let notes = catalogue.files().filter(|it| it.is_note() && asking.view.shows(*it));

@@ -128,7 +128,7 @@ impl SavedTable for Pdfs {
     const NAME: &'static str = "pdfs";
     /// Increment it also when texts are made differently.
     const HEADER: &'static [u8] =
-        concat!("steward pdfs 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward pdfs 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const IS_SLOW: bool = true;
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {

@@ -10,7 +10,7 @@ impl SavedTable for Table {
     const NAME: &'static str = "knowledge";
     /// Increment it also when words or chunks are made differently.
     const HEADER: &'static [u8] =
-        concat!("steward knowledge 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward knowledge 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut table = Self::default();

@@ -29,7 +29,7 @@ mod unknown;
 pub use super::synced::Cancelled;
 pub use answers::{Backlinks, Doubtful, Lead, Links, Scope, Seen, TagCount};
 pub use graph::Summary;
-pub use parts::{MissingPart, missing_parts};
+pub use parts::{LinkPlace, MissingPart, missing_parts, place};
 pub use record::{Form, Gap, StoredLink, StoredTag};
 pub use resolver::Resolution;
 pub use unknown::Unknown;

@@ -1,10 +1,10 @@
-//! Links to a heading or a block that does not exist.
+//! The headings and blocks to which links lead, and links to some that do not exist.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::answers::{Links, file_at};
 use super::record::is_canvas;
-use super::resolver::{lower, resolve_among};
+use super::resolver::{Files as _, VisibleFiles, lower, resolve_among};
 use crate::note::link::{Link, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
@@ -26,13 +26,50 @@ pub struct MissingPart {
     pub target: VaultPath,
 }
 
-/// The parts of a note that links can name.
+/// Where a link leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkPlace {
+    pub path: VaultPath,
+    /// Line number from 1 of its heading or block; `None` if it names none that is there.
+    pub line: Option<usize>,
+    /// Whether it names a heading or block that does not exist.
+    pub is_part_missing: bool,
+}
+
+/// The parts of a note that links can name, with their lines.
 #[derive(Default)]
 struct Parts {
     /// Level and key, in order.
-    headings: Vec<(u8, String)>,
-    /// Block ids in lower case.
-    blocks: HashSet<String>,
+    headings: Vec<(u8, String, usize)>,
+    /// By their ids in lower case.
+    blocks: HashMap<String, usize>,
+}
+
+/// Where a part of a note is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    At(usize),
+    /// It may exist: footnotes, and syntax that Obsidian offers only while typing.
+    Perhaps,
+    Missing,
+}
+
+/// Where a link such as `Note#Heading` that is in no note leads; `None` if there is no such file.
+pub fn place(vault: &Vault, link: &str) -> Option<LinkPlace> {
+    let catalogue = vault.catalogue();
+    let files = VisibleFiles { catalogue: &catalogue, view: vault.view() };
+    // A file's name may have a `#`.
+    if let Some(path) = files.at(link) {
+        return Some(LinkPlace { path: path.to_path(), line: None, is_part_missing: false });
+    }
+    let (name, part) = link.find('#').map_or((link, ""), |at| link.split_at(at));
+    let name = Some(name.trim()).filter(|name| !name.is_empty())?;
+    let path = resolve_among(&files, &VaultPath::root(), name).target?;
+    drop(catalogue);
+    let parts = if path.is_note() && !part.is_empty() { parts_of(vault, &path) } else { None };
+    let found = parts.map_or(Found::Perhaps, |parts| parts.find(part));
+    let line = if let Found::At(line) = found { Some(line) } else { None };
+    Some(LinkPlace { path, line, is_part_missing: found == Found::Missing })
 }
 
 /// The links of files below `folder` to missing headings and blocks, by path and place. Reads these files and
@@ -52,7 +89,7 @@ pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
             };
             let Some(target) = target.filter(VaultPath::is_note) else { continue };
             let parts = known.entry(target.clone()).or_insert_with(|| parts_of(vault, &target));
-            if parts.as_ref().is_some_and(|parts| !parts.have(&part)) {
+            if parts.as_ref().is_some_and(|parts| parts.find(&part) == Found::Missing) {
                 let source = source.clone();
                 missing.push(MissingPart { source, place, link, part, target });
             }
@@ -90,35 +127,39 @@ fn parts_of(vault: &Vault, path: &VaultPath) -> Option<Parts> {
     let headings = document.headings.into_iter();
     let blocks = document.blocks.into_iter();
     Some(Parts {
-        headings: headings.map(|found| (found.level, key(&text[found.text]))).collect(),
-        blocks: blocks.map(|found| lower(&text[found.id])).collect(),
+        headings: headings.map(|it| (it.level, key(&text[it.text]), it.line)).collect(),
+        blocks: blocks.map(|it| (lower(&text[it.id]), it.line)).collect(),
     })
 }
 
 impl Parts {
-    /// Whether a heading or block exists. Other subpaths count as existing: footnotes, and syntax that Obsidian offers
-    /// only while typing.
-    fn have(&self, part: &str) -> bool {
+    fn find(&self, part: &str) -> Found {
         let names: Vec<&str> = part.split('#').map(str::trim).filter(|n| !n.is_empty()).collect();
-        match names.last() {
-            None => true,
-            Some(name) if name.starts_with("[^") || name.starts_with("^^") => true,
-            Some(name) if name.starts_with('^') => self.blocks.contains(&lower(&name[1..])),
+        let line = match names.last() {
+            None => return Found::Perhaps,
+            Some(name) if name.starts_with("[^") || name.starts_with("^^") => {
+                return Found::Perhaps;
+            }
+            Some(name) if name.starts_with('^') => self.blocks.get(&lower(&name[1..])).copied(),
             Some(_) => {
                 let keys: Vec<String> = names.into_iter().map(key).collect();
-                has(&self.headings, 0, &keys)
+                nested(&self.headings, 0, &keys)
             }
-        }
+        };
+        line.map_or(Found::Missing, Found::At)
     }
 }
 
-/// Whether there are nested headings with these keys, below one of `level`.
-fn has(headings: &[(u8, String)], level: u8, keys: &[String]) -> bool {
-    let Some((first, rest)) = keys.split_first() else { return true };
-    let section = headings.iter().position(|(other, _)| *other <= level);
+/// The line of the last of nested headings with these keys, below one of `level`.
+fn nested(headings: &[(u8, String, usize)], level: u8, keys: &[String]) -> Option<usize> {
+    let (first, rest) = keys.split_first()?;
+    let section = headings.iter().position(|(other, ..)| *other <= level);
     let section = &headings[..section.unwrap_or(headings.len())];
-    let mut found = section.iter().enumerate().filter(|(_, (_, heading))| heading == first);
-    found.any(|(at, (level, _))| has(&section[at + 1..], *level, rest))
+    let mut found = section.iter().enumerate().filter(|(_, (_, heading, _))| heading == first);
+    found.find_map(|(at, (level, _, line))| match rest.is_empty() {
+        true => Some(*line),
+        false => nested(&section[at + 1..], *level, rest),
+    })
 }
 
 /// The key by which headings are compared: no case, punctuation as blanks, blanks collapsed.
@@ -135,26 +176,27 @@ mod tests {
     #[test]
     fn headings_are_found_by_their_nesting() {
         let headings = [(1, "One"), (2, "Two: a"), (3, "Deep"), (2, "Three"), (1, "Deep *down*")];
+        let headings = headings.iter().zip(1..);
         let parts = Parts {
-            headings: headings.iter().map(|(level, text)| (*level, key(text))).collect(),
-            blocks: HashSet::from(["b1".to_owned()]),
+            headings: headings.map(|((level, text), line)| (*level, key(text), line)).collect(),
+            blocks: HashMap::from([("b1".to_owned(), 9)]),
         };
-        for (part, there) in [
-            ("#one", true),
-            ("#Two  a", true),
-            ("#One#Deep", true),
-            ("#Two: a#Deep", true),
-            ("#Three#Deep", false),
-            ("#Deep#One", false),
-            ("#deep down", true),
-            ("#Four", false),
-            ("#^B1", true),
-            ("#^b2", false),
-            ("#One#^b1", true),
-            ("#[^1]", true),
-            ("#", true),
+        for (part, found) in [
+            ("#one", Found::At(1)),
+            ("#Two  a", Found::At(2)),
+            ("#One#Deep", Found::At(3)),
+            ("#Two: a#Deep", Found::At(3)),
+            ("#Three#Deep", Found::Missing),
+            ("#Deep#One", Found::Missing),
+            ("#deep down", Found::At(5)),
+            ("#Four", Found::Missing),
+            ("#^B1", Found::At(9)),
+            ("#^b2", Found::Missing),
+            ("#One#^b1", Found::At(9)),
+            ("#[^1]", Found::Perhaps),
+            ("#", Found::Perhaps),
         ] {
-            assert_eq!(parts.have(part), there, "{part}");
+            assert_eq!(parts.find(part), found, "{part}");
         }
     }
 }

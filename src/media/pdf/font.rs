@@ -4,13 +4,37 @@ use std::collections::BTreeMap;
 
 use lopdf::{Dictionary, Document, Encoding, Object};
 
+use super::glyphs;
+
 /// The most bytes of a font's table of characters.
 const MAX_CHARACTERS: usize = 512 << 10;
+
+/// The texts of codes by a font's encoding.
+enum Codes<'a> {
+    /// Of one byte.
+    Simple(BTreeMap<u8, String>),
+    /// Of several; none if the crate does not know the encoding.
+    Composite(Option<Encoding<'a>>),
+}
+
+impl Codes<'_> {
+    fn text(&self, bytes: &[u8]) -> String {
+        match self {
+            Self::Simple(texts) => {
+                bytes.iter().filter_map(|code| Some(texts.get(code)?.as_str())).collect()
+            }
+            Self::Composite(encoding) => {
+                let text = encoding.as_ref().and_then(|it| it.bytes_to_string(bytes).ok());
+                text.unwrap_or_default()
+            }
+        }
+    }
+}
 
 pub(super) struct Font<'a> {
     /// What the file says for those who copy text; it counts before the encoding.
     unicode: Option<Encoding<'a>>,
-    encoding: Option<Encoding<'a>>,
+    encoding: Codes<'a>,
     /// Bytes of a character's code.
     code: usize,
     /// Widths in thousandths of the size.
@@ -21,7 +45,6 @@ pub(super) struct Font<'a> {
 
 impl<'a> Font<'a> {
     pub fn new(document: &'a Document, font: &'a Dictionary) -> Self {
-        let encoding = font.get_font_encoding_with_limit(document, MAX_CHARACTERS).ok();
         // The crate uses the table of characters only for a font without an encoding.
         let mut bare = font.clone();
         bare.remove(b"Encoding");
@@ -44,6 +67,7 @@ impl<'a> Font<'a> {
             for (at, width) in numbers(font, b"Widths").iter().take(256).enumerate() {
                 widths.insert(first.saturating_add(at as u32), number(width).unwrap_or(0.0));
             }
+            let encoding = Codes::Simple(glyphs::texts(document, font));
             return Self { unicode, encoding, code: 1, widths, other: 500.0 };
         };
         let mut rest = numbers(descendant, b"W");
@@ -73,14 +97,14 @@ impl<'a> Font<'a> {
             }
         }
         let other = descendant.get(b"DW").ok().and_then(number).unwrap_or(1_000.0);
-        Self { unicode, encoding, code: 2, widths, other }
+        let encoding = font.get_font_encoding_with_limit(document, MAX_CHARACTERS).ok();
+        Self { unicode, encoding: Codes::Composite(encoding), code: 2, widths, other }
     }
 
     pub fn text(&self, bytes: &[u8]) -> String {
-        let encoded = |bytes: &[u8]| {
-            self.encoding.as_ref().and_then(|it| it.bytes_to_string(bytes).ok()).unwrap_or_default()
+        let Some(Encoding::UnicodeMapEncoding(map)) = &self.unicode else {
+            return self.encoding.text(bytes);
         };
-        let Some(Encoding::UnicodeMapEncoding(map)) = &self.unicode else { return encoded(bytes) };
         // The crate finds the lengths of codes by ranges that many files state wrongly.
         let mut text = String::new();
         for code in bytes.chunks(self.code) {
@@ -89,11 +113,11 @@ impl<'a> Font<'a> {
             let known = map.get(number, code.len() as u8);
             match known.or_else(|| map.get(number, 2).filter(|_| is_short)) {
                 Some(known) => text.push_str(&String::from_utf16_lossy(&known)),
-                None if is_short => text.push_str(&encoded(code)),
+                None if is_short => text.push_str(&self.encoding.text(code)),
                 None => {}
             }
         }
-        if text.is_empty() { encoded(bytes) } else { text }
+        if text.is_empty() { self.encoding.text(bytes) } else { text }
     }
 
     /// The width of a string in this size. `spacing` is added to each character, and to each blank.

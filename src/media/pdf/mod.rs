@@ -5,6 +5,7 @@
 //! own, since a file can be made so that reading it panics, and one file at a time, with bounds on memory and work.
 
 mod font;
+mod glyphs;
 mod painter;
 #[cfg(test)]
 mod tests;

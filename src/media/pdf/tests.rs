@@ -50,6 +50,26 @@ fn document(programs: &[&[u8]]) -> Document {
     document
 }
 
+/// The text of a program in this font, in which `FILE` stands for a stream with these bytes.
+fn text_in(mut font: Dictionary, file: &[u8], program: &str) -> String {
+    let mut document = document(&[format!("BT /F 10 Tf 72 700 Td {program} Tj ET").as_bytes()]);
+    let mut file = Stream::new(Dictionary::new(), file.to_vec());
+    file.compress().unwrap();
+    let file = Object::from(document.add_object(file));
+    let descriptor = dictionary! { "Type" => "FontDescriptor", "FontFile" => file.clone() };
+    if font.has(b"FontDescriptor") {
+        font.set("FontDescriptor", document.add_object(descriptor));
+    }
+    if font.has(b"ToUnicode") {
+        font.set("ToUnicode", file);
+    }
+    font.set("Type", "Font");
+    let is_font = |object: &Object| object.as_dict().is_ok_and(|it| it.has_type(b"Font"));
+    let known = document.objects.iter().find(|(_, object)| is_font(object)).map(|(id, _)| *id);
+    document.objects.insert(known.unwrap(), font.into());
+    read(&written(document), 1, 10_000).unwrap().pages.remove(0)
+}
+
 fn written(mut document: Document) -> Vec<u8> {
     let mut bytes = Vec::new();
     document.save_to(&mut bytes).unwrap();
@@ -82,6 +102,91 @@ fn words_and_lines_follow_from_where_they_are_painted() {
     ] {
         assert_eq!(text(&format!("BT /F 10 Tf {program} ET")), wanted, "{program}");
     }
+}
+
+#[test]
+fn ligatures_follow_from_the_names_of_glyphs() {
+    let names = |names: &[&str]| {
+        let names = names.iter().map(|name| Object::Name(name.as_bytes().to_vec()));
+        [Object::Integer(11)].into_iter().chain(names).collect::<Vec<_>>()
+    };
+    let of = |subtype: &str, base: Option<&str>, differences: &[&str]| {
+        let mut encoding = dictionary! { "Differences" => names(differences) };
+        if let Some(base) = base {
+            encoding.set("BaseEncoding", base);
+        }
+        dictionary! { "Subtype" => subtype, "Encoding" => encoding }
+    };
+    let read = |font, text: &str| text_in(font, b"", text);
+    let all = "(o\\013er \\014nd \\015ow o\\016ce ba\\017e)";
+    let plain = "offer find flow office baffle";
+    assert_eq!(read(of("Type1", None, &["ff", "fi", "fl", "ffi", "ffl"]), all), plain);
+    assert_eq!(
+        read(of("TrueType", None, &["f_f", "f_i", "f_l.alt", "f_f_i", "f_f_l"]), all),
+        plain
+    );
+    assert_eq!(
+        read(of("Type1", None, &["uniFB00", "uFB01", "f_l", "uni0066_fi", "ff_l"]), all),
+        plain
+    );
+    // The glyphs of TeX's bitmap fonts.
+    assert_eq!(read(of("Type3", None, &["a11", "a12", "a13", "a14", "a15"]), all), plain);
+    // Names that nobody knows leave the others as they are.
+    let unknown = of("Type1", Some("WinAnsiEncoding"), &[".notdef", "fi", "g7", "ffi"]);
+    assert_eq!(read(unknown, "(caf\\351 \\014ne\\013\\015 o\\016ce)"), "café fine office");
+}
+
+#[test]
+fn a_font_without_a_stated_encoding_has_its_own_or_those_of_tex() {
+    let own = b"%!PS-AdobeFont-1.0: CMR10\n/Encoding 256 array\n0 1 255 {1 index exch /.notdef put} for\n\
+        dup 11 /ff put\ndup 12/fi put\ndup 34 /quotedblright put\ndup 92 /quotedblleft put\n\
+        dup 300 /x put\nreadonly def\ncurrentfile eexec\ndup 105 /x put\n";
+    let font = |has_file| {
+        let mut font = dictionary! { "Subtype" => "Type1", "BaseFont" => "ABCDEF+CMR10" };
+        if has_file {
+            font.set("FontDescriptor", Object::Null);
+        }
+        font
+    };
+    let text = "(\\134o\\013 a \\014t\\042 \\035ve \\017)";
+    assert_eq!(text_in(font(true), own, text), "“off a fit” ve");
+    assert_eq!(text_in(font(false), b"", "(o\\013 a \\014t, \\035ve)"), "off a fit, flve");
+    assert_eq!(text_in(font(true), b"no font", "(o\\013 it)"), "o it");
+    // A difference counts before both.
+    let mut differs = font(true);
+    let list = vec![Object::Integer(11), Object::Name(b"x".to_vec())];
+    differs.set("Encoding", dictionary! { "Differences" => list });
+    assert_eq!(text_in(differs, own, "(o\\013 a \\014t)"), "ox a fit");
+}
+
+#[test]
+fn long_lists_of_names_end() {
+    let names = vec![Object::Name(b"a_b".repeat(20)); 200_000];
+    let font = dictionary! {
+        "Subtype" => "Type1", "Encoding" => dictionary! { "Differences" => names },
+    };
+    assert_eq!(text_in(font, b"", "(Text)"), "Text");
+    let own = [b"/Encoding 256 array ".to_vec(), b"dup 11 /f_f put ".repeat(60_000)].concat();
+    let font = dictionary! { "Subtype" => "Type1", "FontDescriptor" => Object::Null };
+    assert_eq!(text_in(font, &own, "(o\\013)"), "off");
+}
+
+#[test]
+fn the_table_for_copying_counts_before_the_encoding() {
+    let table = b"/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n\
+        /CIDSystemInfo\n<< /Registry (Adobe)\n/Ordering (UCS)\n/Supplement 0\n>> def\n\
+        /CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n\
+        1 begincodespacerange\n<00> <ff>\nendcodespacerange\n\
+        2 beginbfchar\n<0c> <00660069>\n<41> <00e9>\nendbfchar\nendcmap\n\
+        CMapName currentdict /CMap defineresource pop\nend\nend\n";
+    let list =
+        vec![Object::Integer(12), Object::Name(b"fl".to_vec()), Object::Name(b"ffl".to_vec())];
+    let font = dictionary! {
+        "Subtype" => "Type1", "ToUnicode" => Object::Null,
+        "Encoding" => dictionary! { "Differences" => list },
+    };
+    // What it does not have is left to the encoding.
+    assert_eq!(text_in(font, table, "(A \\014t ba\\015e)"), "é fit baffle");
 }
 
 #[test]

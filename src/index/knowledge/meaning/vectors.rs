@@ -54,7 +54,7 @@ pub(in crate::index::knowledge) struct BuiltIn;
 impl Maker<DIMENSIONS> for BuiltIn {
     const NAME: &'static str = "meaning";
     const HEADER: &'static [u8] =
-        concat!("steward meaning 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward meaning 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const SUM: &'static str = MODEL_SUM;
 
     fn ready() -> Option<Self> {

@@ -21,7 +21,7 @@ const LEAST_VARIANCE: f32 = 1e-12;
 
 /// Sums of products and a constant.
 pub(super) struct Linear {
-    /// A row for each result.
+    /// A row for each input: the other way round, each product would copy it number by number before it begins.
     pub weight: Array2<f32>,
     pub bias: Array1<f32>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Encoder {
 
 impl Linear {
     fn of(&self, states: &Array2<f32>) -> Array2<f32> {
-        let mut result = states.dot(&self.weight.t());
+        let mut result = states.dot(&self.weight);
         result += &self.bias;
         result
     }

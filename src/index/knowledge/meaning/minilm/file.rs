@@ -138,6 +138,7 @@ impl<'f> Rest<'f> {
             row.iter().map(move |byte| scale * f32::from(byte.cast_signed()))
         });
         let weight = Array2::from_shape_vec((results, inputs), weight.collect()).ok()?;
+        let weight = weight.t().as_standard_layout().into_owned();
         Some(Linear { weight, bias: Array1::from_vec(self.floats(results)?) })
     }
 
