@@ -12,6 +12,7 @@ use super::prompt::MAX_INSTRUCTIONS;
 use super::{own_tools, wrap};
 use crate::guests::Guest;
 use crate::guests::settings::{Variables, at_home, command_fault};
+use crate::hooks::LEAST_MEMORY;
 use crate::llm::ToolSpec;
 use crate::llm::settings::{is_name, split_reference};
 use crate::note::glob::Glob;
@@ -22,6 +23,9 @@ pub const STEWARD: &str = "steward";
 
 /// The longest description, in characters.
 const DESCRIPTION: usize = 200;
+
+/// The memory that a guest may use unless the settings say otherwise, in MB.
+const GUEST_MEMORY: u32 = 4_096;
 
 /// The largest temperature that any vendor takes.
 const HOTTEST: f64 = 2.0;
@@ -64,9 +68,15 @@ pub struct NamedAgent {
     /// The `_meta` of the request that begins a guest's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
+    /// The mode of a guest's sessions, by its own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_mode: Option<String>,
     /// TCP ports that a guest may connect to, besides 443 and the daemon's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
+    /// The memory that a guest may use with all that it starts, in MB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_mb: Option<u32>,
     /// Whether a guest gives its environment to its MCP servers.
     #[serde(skip_serializing_if = "is_false")]
     pub passes_env: bool,
@@ -86,7 +96,9 @@ impl Default for NamedAgent {
             env: Variables::default(),
             config_folders: Vec::new(),
             meta: None,
+            session_mode: None,
             ports: Vec::new(),
+            memory_mb: None,
             passes_env: false,
         }
     }
@@ -184,7 +196,9 @@ impl NamedAgent {
             env: self.env.clone(),
             config_folders: self.config_folders.iter().map(|folder| at_home(folder)).collect(),
             meta: self.meta.clone().map_or(Value::Null, Value::Object),
+            session_mode: self.session_mode.clone(),
             ports: self.ports.clone(),
+            memory_mb: self.memory_mb.unwrap_or(GUEST_MEMORY),
             passes_env: self.passes_env,
         })
     }
@@ -195,7 +209,9 @@ impl NamedAgent {
                 ("env", !self.env.is_empty()),
                 ("config_folders", !self.config_folders.is_empty()),
                 ("meta", self.meta.is_some()),
+                ("session_mode", self.session_mode.is_some()),
                 ("ports", !self.ports.is_empty()),
+                ("memory_mb", self.memory_mb.is_some()),
                 ("passes_env", self.passes_env),
             ];
             let given = given.into_iter().find(|(_, is_given)| *is_given)?.0;
@@ -211,6 +227,9 @@ impl NamedAgent {
             return Some(format!(
                 "`config_folders`: `{wrong}` must be absolute, or begin with `~/`"
             ));
+        }
+        if self.memory_mb.is_some_and(|most| most < LEAST_MEMORY) {
+            return Some(format!("`memory_mb` must be at least {LEAST_MEMORY}"));
         }
         command_fault(&self.command).or_else(|| self.env.fault())
     }

@@ -51,6 +51,8 @@ pub(super) struct ApprovalRequest {
     pub changes: Arc<[ShownChange]>,
     pub folder: Option<VaultPath>,
     pub identity: String,
+    /// Whether an answer holds in every conversation.
+    pub is_general: bool,
     /// A short summary of all changes, if `changes` lists only the first.
     pub outline: Option<String>,
 }
@@ -291,6 +293,7 @@ impl Judge {
                 None => common_folder(proposal).filter(|folder| lasting && !folder.is_root()),
             },
             identity: identity(proposal),
+            is_general: false,
             outline: proposal.whole.map(|whole| whole.outline.to_owned()),
         }
     }

@@ -103,7 +103,11 @@ impl Question {
 
     /// The key that equal calls share.
     pub fn key(&self) -> Key {
-        Key::of(&self.request, &self.asked.identity)
+        let mut request = self.request.clone();
+        if self.asked.is_general {
+            request.conversation = None;
+        }
+        Key::of(&request, &self.asked.identity)
     }
 
     /// How long the question stays open while nobody is there to answer, and how long an answer is
@@ -243,7 +247,7 @@ fn patience(calls: &Calls) -> Duration {
 
 impl Calls {
     /// A question to a person about something that is no call of a tool, such as a program that wants to run. Only a
-    /// person's own program can answer it. Blocks.
+    /// person's own program can answer it. If it `is_general`, an answer holds in every conversation. Blocks.
     ///
     /// # Errors
     /// The audit cannot be written, so that nobody may be asked.
@@ -252,6 +256,7 @@ impl Calls {
         request: Request,
         title: String,
         reasons: Vec<String>,
+        is_general: bool,
     ) -> Result<Question, StoreError> {
         let mut row = audit::begin(&request);
         (row.decision, row.layer) = ("asked".to_owned(), Some(layers::APPROVAL.to_owned()));
@@ -265,6 +270,7 @@ impl Calls {
             changes: Arc::default(),
             folder: None,
             identity: String::new(),
+            is_general,
             outline: None,
         };
         Ok(Question::new(self.clone(), request, asked, row))

@@ -33,7 +33,7 @@ impl Ask for GuestQuestions {
     fn ask(&self, asked: Asked) -> BoxFuture<'static, bool> {
         let (calls, doors) = (self.calls.clone(), Arc::clone(&self.doors));
         Box::pin(async move {
-            let Asked { guest, conversation, title, reasons, details } = asked;
+            let Asked { guest, conversation, is_general, title, reasons, details } = asked;
             let request = Request {
                 tool: TOOL.to_owned(),
                 arguments: json!({ "title": title, "details": details }),
@@ -41,8 +41,8 @@ impl Ask for GuestQuestions {
                 conversation: Some(conversation),
                 ..Request::default()
             };
-            let written =
-                tokio::task::spawn_blocking(move || calls.question(request, title, reasons)).await;
+            let write = move || calls.question(request, title, reasons, is_general);
+            let written = tokio::task::spawn_blocking(write).await;
             let question = match written {
                 Ok(Ok(question)) => question,
                 Ok(Err(error)) => {

@@ -1,5 +1,7 @@
 //! The Agent Client Protocol, version 1, as its client speaks it: our requests, and what an agent sends. No I/O.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +18,9 @@ const AUTH_REQUIRED: i64 = -32_000;
 
 /// The longest title that is shown, in characters.
 const TITLE: usize = 200;
+
+/// The most tool calls of a prompt that are remembered.
+const MAX_CALLS: usize = 256;
 
 /// A message of the agent.
 #[derive(Debug, PartialEq)]
@@ -118,6 +123,45 @@ pub(super) fn unknown(id: &Value, method: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_601, "message": message } })
 }
 
+/// Whether a session has this mode, by what the agent says of a new session; the error names those that it has.
+pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
+    // Some say nothing of the modes of a session that they load.
+    let Some(modes) = session["modes"]["availableModes"].as_array() else { return Ok(()) };
+    let names: Vec<&str> = modes.iter().filter_map(|mode| mode["id"].as_str()).collect();
+    match names.contains(&mode) {
+        true => Ok(()),
+        false => Err(format!(
+            "it has no mode `{mode}`, which `session_mode` names; it has: {}",
+            names.join(", ").chars().take(TITLE).collect::<String>()
+        )),
+    }
+}
+
+/// What the agent has said of its tool calls in a prompt, by their ids: a message about a call names only what is new.
+#[derive(Debug, Default)]
+pub(super) struct ToolCalls(HashMap<String, Map<String, Value>>);
+
+impl ToolCalls {
+    /// Adds what a message says of a call; returns all that is known of it.
+    pub fn add(&mut self, said: &Value) -> Value {
+        let id = said["toolCallId"].as_str().unwrap_or_default();
+        if self.0.len() >= MAX_CALLS && !self.0.contains_key(id) {
+            return said.clone();
+        }
+        let known = self.0.entry(id.to_owned()).or_default();
+        for key in ["title", "kind", "rawInput", "locations", "content", "_meta"] {
+            if let Some(value) = said.get(key).filter(|value| !value.is_null()) {
+                known.insert(key.to_owned(), value.clone());
+            }
+        }
+        Value::Object(known.clone())
+    }
+
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// A permission request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Permission {
@@ -132,15 +176,18 @@ pub(super) struct Permission {
 }
 
 impl Permission {
-    /// Reads the params; `tools` are the names of our tools.
-    pub fn read(params: &Value, tools: &[String]) -> Self {
-        let call = &params["toolCall"];
+    /// Reads the params; `call` is what is known of the tool call, and `tools` are the names of our tools.
+    pub fn read(params: &Value, call: &Value, tools: &[String]) -> Self {
         let option = |kinds: [&str; 2]| {
             let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
             let found = kinds.iter().find_map(|kind| options.iter().find(|it| it["kind"] == *kind));
             found.and_then(|it| it["optionId"].as_str()).map(str::to_owned)
         };
-        let input: String = call["rawInput"].to_string().chars().take(2_000).collect();
+        let input = match &call["rawInput"] {
+            Value::Null => json!({ "content": call["content"], "locations": call["locations"] }),
+            input => input.clone(),
+        };
+        let input: String = input.to_string().chars().take(2_000).collect();
         Self {
             title: title(call),
             input,
@@ -170,6 +217,12 @@ fn title(call: &Value) -> String {
 /// Whether a tool call is one of a tool of ours, by the names that the known agents give those. The name must be the
 /// whole title: that of a shell command is the command, which can quote anything.
 fn is_ours(call: &Value, tools: &[String]) -> bool {
+    let is_tool = |name: &str| tools.iter().any(|tool| tool == name);
+    // Codex says of each call of MCP that it executes something.
+    if call["_meta"]["is_mcp_tool_call"] == true {
+        let input = &call["rawInput"];
+        return input["server"] == SERVER && input["tool"].as_str().is_some_and(is_tool);
+    }
     if ["execute", "edit", "delete", "move", "fetch"].iter().any(|kind| call["kind"] == *kind) {
         return false;
     }
@@ -181,14 +234,18 @@ fn is_ours(call: &Value, tools: &[String]) -> bool {
         let codex = ["/", "."].iter().find_map(|it| codex.strip_prefix(&format!("{SERVER}{it}")));
         let gemini = name.strip_suffix(&format!(" ({SERVER} MCP Server)"));
         let mut found = [claude, codex, gemini].into_iter().flatten();
-        found.any(|name| tools.iter().any(|tool| tool == name))
+        found.any(is_tool)
     })
 }
 
 /// What an update shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    Text(String),
+    Text {
+        text: String,
+        /// The id of the message that it belongs to.
+        message: Option<String>,
+    },
     Thought(String),
 }
 
@@ -196,7 +253,10 @@ pub(super) enum Shown {
 pub(super) fn shown(update: &Value, tools: &[String]) -> Option<Shown> {
     let text = || update["content"]["text"].as_str().filter(|text| !text.is_empty());
     match update["sessionUpdate"].as_str()? {
-        "agent_message_chunk" => text().map(|text| Shown::Text(text.to_owned())),
+        "agent_message_chunk" => text().map(|text| {
+            let message = update["messageId"].as_str().map(str::to_owned);
+            Shown::Text { text: text.to_owned(), message }
+        }),
         "agent_thought_chunk" => text().map(|text| Shown::Thought(text.to_owned())),
         "tool_call" if !is_ours(update, tools) => {
             Some(Shown::Thought(format!("\n[its own tool: {}]\n", title(update))))
@@ -256,6 +316,11 @@ pub(super) fn session(cwd: &str, server: Value, meta: &Value) -> Value {
     Value::Object(params)
 }
 
+/// The params of `session/set_mode`.
+pub(super) fn mode(id: &str, mode: &str) -> Value {
+    json!({ "sessionId": id, "modeId": mode })
+}
+
 /// The params of `session/load`.
 pub(super) fn loaded(id: &str, cwd: &str, server: Value, meta: &Value) -> Value {
     let mut params = session(cwd, server, meta);
@@ -294,12 +359,52 @@ mod tests {
             "toolCall": { "title": "rm -rf\n~", "kind": "execute" },
             "options": [{ "optionId": "a", "kind": "allow_always" }, { "optionId": "r", "kind": "reject_once" }],
         });
-        let asked = Permission::read(&params, &[]);
+        let asked = Permission::read(&params, &params["toolCall"], &[]);
         assert_eq!((asked.title.as_str(), asked.is_ours), ("rm -rf ~", false));
         assert_eq!(asked.answer(&json!(1), true)["result"]["outcome"]["optionId"], "a");
         assert_eq!(asked.answer(&json!(1), false)["result"]["outcome"]["optionId"], "r");
-        let none = Permission::read(&json!({}), &[]);
+        let none = Permission::read(&json!({}), &json!({}), &[]);
         assert_eq!(none.answer(&json!("x"), true)["result"]["outcome"]["outcome"], "cancelled");
+    }
+
+    #[test]
+    fn a_permission_is_about_the_call_that_was_announced() {
+        let tools = ["move".to_owned()];
+        let mut calls = ToolCalls::default();
+        // As codex-acp 2.6.0 announces a call of MCP, and asks about it.
+        calls.add(&json!({
+            "sessionUpdate": "tool_call", "toolCallId": "c1", "kind": "execute", "title": "mcp.vault.move",
+            "rawInput": { "server": "vault", "tool": "move", "arguments": {} },
+            "_meta": { "is_mcp_tool_call": true },
+        }));
+        let params =
+            json!({ "toolCall": { "toolCallId": "c1", "kind": "execute", "title": null } });
+        let asked = Permission::read(&params, &calls.add(&params["toolCall"]), &tools);
+        assert_eq!((asked.title.as_str(), asked.is_ours), ("mcp.vault.move", true));
+        for (server, tool) in [("other", "move"), ("vault", "rm")] {
+            let said = json!({
+                "toolCallId": "c2", "_meta": { "is_mcp_tool_call": true },
+                "rawInput": { "server": server, "tool": tool },
+            });
+            assert!(!is_ours(&calls.add(&said), &tools), "{said}");
+        }
+        // Another call is not the announced one.
+        let other = json!({ "toolCall": { "toolCallId": "c3", "kind": "execute" } });
+        assert!(!Permission::read(&other, &calls.add(&other["toolCall"]), &tools).is_ours);
+        let edit =
+            json!({ "toolCallId": "c4", "title": "Edit files", "locations": [{ "path": "/a" }] });
+        let asked = Permission::read(&json!({}), &calls.add(&edit), &tools);
+        assert!(asked.input.contains("/a"), "{}", asked.input);
+    }
+
+    #[test]
+    fn a_mode_that_a_session_lacks_is_named() {
+        let session =
+            json!({ "modes": { "availableModes": [{ "id": "read-only" }, { "id": "auto" }] } });
+        assert_eq!(has_mode(&session, "auto"), Ok(()));
+        let why = has_mode(&session, "x").unwrap_err();
+        assert!(why.contains("`x`") && why.contains("read-only, auto"), "{why}");
+        assert_eq!(has_mode(&Value::Null, "auto"), Ok(()));
     }
 
     #[test]

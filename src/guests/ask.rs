@@ -8,6 +8,8 @@ pub struct Asked {
     /// The guest's name.
     pub guest: String,
     pub conversation: String,
+    /// Whether the answer holds for every conversation.
+    pub is_general: bool,
     /// What it is about, in one line.
     pub title: String,
     /// Why a person has to decide, one sentence each.

@@ -1,5 +1,6 @@
 //! A conversation as text for a guest: what it has not heard yet, in bounds.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::llm::{Block, BlockKind, Message, TurnRequest};
@@ -10,6 +11,38 @@ const MAX_EARLIER: usize = 60_000;
 /// The most characters of one answer's text in it.
 const MAX_ANSWER: usize = 8_000;
 
+/// What a session knows of a conversation: its first messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Known {
+    pub messages: usize,
+    /// Of what was said in them.
+    hash: String,
+}
+
+impl Known {
+    /// These messages, and the session's own answer to them.
+    pub fn of(messages: &[Message], answer: Option<&[Block]>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        // The rest is shortened and renewed as a conversation goes on.
+        let said = messages.iter().filter_map(|message| match message {
+            Message::User { content } => Some(('u', content.as_slice())),
+            Message::Assistant { content, .. } => Some(('a', content.as_slice())),
+            Message::ToolResults { .. } | Message::Notice { .. } => None,
+        });
+        for (by, content) in said.chain(answer.map(|content| ('a', content))) {
+            let text = texts(content);
+            hasher.update(format!("{by}{}:{}", text.trim().len(), text.trim()).as_bytes());
+        }
+        let messages = messages.len() + usize::from(answer.is_some());
+        Self { messages, hash: hasher.finalize().to_hex().to_string() }
+    }
+
+    /// Whether a conversation begins with it.
+    pub fn is_start_of(&self, messages: &[Message]) -> bool {
+        messages.get(..self.messages).is_some_and(|start| Self::of(start, None).hash == self.hash)
+    }
+}
+
 /// The prompt of a session: all of the conversation for a new one, else the messages from `heard` on.
 pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bool) -> Vec<Value> {
     let messages = &request.messages;
@@ -17,9 +50,7 @@ pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bo
     let is_answer = |message: &Message| {
         matches!(message, Message::Assistant { .. } | Message::ToolResults { .. })
     };
-    // A history that was shortened since is shorter than what it has heard; what follows the last answer is new.
-    let last = messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
-    let new = &messages[heard.unwrap_or(0).min(last)..];
+    let new = messages.get(heard.unwrap_or(0)..).unwrap_or_default();
     let split = new.iter().rposition(is_answer).map_or(0, |at| at + 1);
     let (earlier, now) = new.split_at(split);
     let mut text = String::new();
@@ -147,10 +178,17 @@ mod tests {
     }
 
     #[test]
-    fn a_shortened_history_loses_no_message() {
-        let short = Message::Notice { text: "Shortened.".to_owned() };
-        let request = TurnRequest::new(vec![short, answer("Hi"), Message::user("Move it")]);
-        assert_eq!(text(&prompt(&request, Some(12), false)), "Move it");
+    fn a_session_knows_a_conversation_until_what_was_said_changes() {
+        let messages = vec![Message::user("Hello"), answer("Hi"), Message::user("Move it")];
+        let known = Known::of(&messages, Some(&[Block::text("Moved.\n")]));
+        let and = |rest: &[Message]| [&messages[..], rest].concat();
+        assert!(known.is_start_of(&and(&[answer("Moved."), Message::user("So?")])));
+        assert!(!known.is_start_of(&and(&[Message::user("So?")])), "its answer was not said");
+        assert!(!known.is_start_of(&messages[..2]), "shortened");
+        assert!(!known.is_start_of(&[Message::user("Hello"), Message::user("Hi")]));
+        let mut changed = and(&[answer("Moved."), Message::user("So?")]);
+        changed[0] = Message::user("Good evening");
+        assert!(!known.is_start_of(&changed));
     }
 
     #[test]

@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, timeout};
 
-use super::acp::{self, Heard, Permission, Shown};
+use super::acp::{self, Heard, Permission, Shown, ToolCalls};
 use super::ask::{Ask, Asked};
+use super::history::Known;
 use super::place::Place;
 use super::process::{Line, Process};
 use super::seat::Seat;
 use super::settings::Guest;
 use super::stored_sessions::StoredSessions;
-use crate::llm::{ErrorKind, LlmError, Stop, Usage};
+use crate::llm::{ErrorKind, LlmError, Message, Stop, Usage};
 
 /// How long a guest may take to start and to begin a session. Some of them fetch a list of models first.
 const START: Duration = Duration::from_secs(60);
@@ -44,9 +45,16 @@ pub const VARIABLE: &str = "STEWARD_GUEST";
 /// What happens during a prompt.
 #[derive(Debug)]
 pub(super) enum Happening {
-    Text(String),
+    Text {
+        text: String,
+        /// The id of the message that it belongs to.
+        message: Option<String>,
+    },
     Thought(String),
-    Over { stop: Stop, usage: Option<Usage> },
+    Over {
+        stop: Stop,
+        usage: Option<Usage>,
+    },
     Failed(LlmError),
 }
 
@@ -81,8 +89,10 @@ struct State {
     bytes: usize,
     shown: usize,
     malformed: u32,
-    /// The number of messages of the conversation that it has heard; `None` for a new session.
-    heard: Option<usize>,
+    /// What it knows of the conversation; `None` for a new session.
+    heard: Option<Known>,
+    /// Its tool calls of this prompt.
+    calls: ToolCalls,
     /// When its last turn ended.
     idle: Instant,
     /// Permissions that wait for a person.
@@ -93,6 +103,8 @@ struct State {
 pub(super) struct Beginning<'a> {
     pub guest: &'a Guest,
     pub conversation: &'a str,
+    /// The conversation so far.
+    pub messages: &'a [Message],
     pub place: &'a Place,
     pub stored: Arc<StoredSessions>,
     /// The server knows it already, since the guest's MCP client calls before the session is there.
@@ -108,7 +120,7 @@ pub(super) fn error(guest: &Guest, kind: ErrorKind, text: impl AsRef<str>) -> Ll
 impl Live {
     /// Starts a guest and begins a session, which is followed until the guest ends.
     pub async fn begin(beginning: Beginning<'_>) -> Result<Arc<Self>, LlmError> {
-        let Beginning { guest, conversation, place, stored, seat, asks } = beginning;
+        let Beginning { guest, conversation, messages, place, stored, seat, asks } = beginning;
         let fault = |kind, text: String| error(guest, kind, text);
         let port = place.port.get().copied().unwrap_or_default();
         let way = format!("{port} {}", seat.secret);
@@ -129,19 +141,32 @@ impl Live {
             let cwd = cwd.to_string_lossy();
             let can_load = known["agentCapabilities"]["loadSession"] == true;
             let has_images = known["agentCapabilities"]["promptCapabilities"]["image"] == true;
-            if let Some(before) = stored.find(conversation, guest).filter(|_| can_load) {
+            let before = stored.find(conversation, guest);
+            let before = before.filter(|before| can_load && before.heard.is_start_of(messages));
+            let mut loaded = None;
+            if let Some(before) = before {
                 let params = acp::loaded(&before.id, &cwd, server.clone(), &guest.meta);
                 // What it replays is shown already.
                 match ask(&process, &mut lines, 2, "session/load", params).await {
-                    Ok(_) => return Ok((before.id, Some(before.heard), can_load, has_images)),
+                    Ok(it) => loaded = Some((before.id, it, Some(before.heard))),
                     Err(why) => tracing::info!(guest = guest.name, why, "a session is gone"),
                 }
             }
-            let params = acp::session(&cwd, server, &guest.meta);
-            let new = ask(&process, &mut lines, 3, "session/new", params).await?;
-            let session = new["sessionId"].as_str().filter(|id| !id.is_empty());
-            let session = session.ok_or("it began no session")?.to_owned();
-            Ok::<_, String>((session, None, can_load, has_images))
+            let (session, said, heard) = match loaded {
+                Some(loaded) => loaded,
+                None => {
+                    let params = acp::session(&cwd, server, &guest.meta);
+                    let new = ask(&process, &mut lines, 3, "session/new", params).await?;
+                    let session = new["sessionId"].as_str().filter(|id| !id.is_empty());
+                    (session.ok_or("it began no session")?.to_owned(), new, None)
+                }
+            };
+            if let Some(mode) = &guest.session_mode {
+                acp::has_mode(&said, mode)?;
+                let params = acp::mode(&session, mode);
+                ask(&process, &mut lines, 4, "session/set_mode", params).await?;
+            }
+            Ok::<_, String>((session, heard, can_load, has_images))
         };
         let began = timeout(START, began).await;
         let (session, heard, can_load, has_images) = match began {
@@ -149,6 +174,7 @@ impl Live {
             Ok(Err(why)) => {
                 let said = process.error_line();
                 let why = if said.is_empty() { why } else { format!("{why}; it said: {said}") };
+                let why = process.fault().unwrap_or(why);
                 return Err(fault(ErrorKind::InvalidRequest, why));
             }
             Err(_) => {
@@ -168,7 +194,7 @@ impl Live {
             happens,
             happenings: tokio::sync::Mutex::new(happenings),
             state: Mutex::new(State {
-                number: 3,
+                number: 4,
                 prompt: None,
                 is_cancelled: false,
                 has_failed: false,
@@ -177,6 +203,7 @@ impl Live {
                 shown: 0,
                 malformed: 0,
                 heard,
+                calls: ToolCalls::default(),
                 idle: Instant::now(),
                 asked: HashSet::new(),
             }),
@@ -212,14 +239,14 @@ impl Live {
         self.fault(ErrorKind::Truncated, "it has ended")
     }
 
-    /// The number of messages that it has heard.
-    pub fn heard(&self) -> Option<usize> {
-        self.state().heard
+    /// What it knows of the conversation; `None` for a new session.
+    pub fn heard(&self) -> Option<Known> {
+        self.state().heard.clone()
     }
 
-    /// Records how many messages of the conversation it knows.
-    pub fn has_heard(&self, messages: usize) {
-        self.state().heard = Some(messages);
+    /// Records what it knows of the conversation.
+    pub fn has_heard(&self, known: Known) {
+        self.state().heard = Some(known);
     }
 
     /// Remembers the session for a later run.
@@ -227,7 +254,7 @@ impl Live {
         let Some(stored) = &self.stored else { return };
         let (heard, has_failed) = {
             let state = self.state();
-            (state.heard, state.has_failed)
+            (state.heard.clone(), state.has_failed)
         };
         match heard.filter(|_| !has_failed) {
             Some(heard) => stored.keep(&self.conversation, &self.guest, &self.session, heard),
@@ -256,6 +283,7 @@ impl Live {
         let number = state.number;
         (state.prompt, state.is_cancelled, state.has_failed) = (Some(number), false, false);
         (state.bytes, state.shown) = (0, 0);
+        state.calls.forget();
         drop(state);
         self.seat.open();
         let params = json!({ "sessionId": self.session, "prompt": blocks });
@@ -340,8 +368,12 @@ impl Live {
     }
 
     fn show(&self, update: &Value) -> Result<(), LlmError> {
+        let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+        if matches!(kind, "tool_call" | "tool_call_update") {
+            self.state().calls.add(update);
+        }
         let Some(shown) = acp::shown(update, &self.seat.tools()) else { return Ok(()) };
-        let (Shown::Text(text) | Shown::Thought(text)) = &shown;
+        let (Shown::Text { text, .. } | Shown::Thought(text)) = &shown;
         {
             let mut state = self.state();
             if state.prompt.is_none() || state.is_cancelled {
@@ -354,7 +386,7 @@ impl Live {
             }
         }
         let _ = self.happens.send(match shown {
-            Shown::Text(text) => Happening::Text(text),
+            Shown::Text { text, message } => Happening::Text { text, message },
             Shown::Thought(text) => Happening::Thought(text),
         });
         Ok(())
@@ -388,7 +420,8 @@ impl Live {
             self.process.tell(&acp::unknown(&id, method));
             return;
         }
-        let asked = Permission::read(params, &self.seat.tools());
+        let call = self.state().calls.add(&params["toolCall"]);
+        let asked = Permission::read(params, &call, &self.seat.tools());
         let key = id.to_string();
         let is_known = {
             let mut state = self.state();
@@ -405,6 +438,7 @@ impl Live {
             guest: self.guest.name.clone(),
             conversation: self.conversation.clone(),
             title: format!("`{}` wants to use a tool of its own: {}", self.guest.name, asked.title),
+            is_general: false,
             reasons: vec![
                 "it is no tool of the vault: what it does is neither recorded nor can it be undone"
                     .to_owned(),
@@ -475,6 +509,7 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
                     "" => "it has ended".to_owned(),
                     said => format!("it has ended and said: {said}"),
                 };
+                let why = live.process.fault().unwrap_or(why);
                 Err(live.fault(ErrorKind::Truncated, &why))
             }
             Some(Line::TooLong) => {

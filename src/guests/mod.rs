@@ -37,7 +37,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use crate::llm::{ErrorKind, LlmError, Origin, Provider, ToolResult};
+use crate::llm::{ErrorKind, LlmError, Message, Origin, Provider, ToolResult};
 pub use allowed::Allowed;
 pub use ask::{Ask, Asked};
 pub use live::VARIABLE;
@@ -159,12 +159,12 @@ impl Guests {
         (found.guest == *guest && !found.is_dead()).then_some(found)
     }
 
-    /// Begins a session for a conversation with these tools, in place of another one.
+    /// Begins a session for a conversation with these messages and tools, in place of another one.
     async fn begin(
         &self,
         guest: &Guest,
         conversation: &str,
-        tools: Vec<String>,
+        (messages, tools): (&[Message], Vec<String>),
         asks: Arc<dyn Ask>,
     ) -> Result<Arc<Live>, LlmError> {
         self.remove(conversation).await;
@@ -189,8 +189,8 @@ impl Guests {
         // Dropping this future ends the session that begins.
         let mut taken = Taken { guests: self, seat: Some(Arc::clone(&seat)) };
         let (place, stored) = (&self.0.place, Arc::clone(&self.0.stored));
-        let live =
-            Live::begin(Beginning { guest, conversation, place, stored, seat, asks }).await?;
+        let beginning = Beginning { guest, conversation, messages, place, stored, seat, asks };
+        let live = Live::begin(beginning).await?;
         if self.state().is_ending {
             live.die(ending(guest));
             return Err(ending(guest));

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc as std_mpsc};
 
 use tokio::sync::mpsc;
 
@@ -45,11 +45,13 @@ pub(super) enum Line {
 
 /// A running guest. Dropping it ends it.
 pub(super) struct Process {
-    child: Mutex<Option<Child>>,
+    child: Arc<Mutex<Option<Child>>>,
     mark: String,
     input: std_mpsc::SyncSender<String>,
     /// The last line of its standard error.
     error_line: Arc<Mutex<String>>,
+    /// Why it was ended.
+    fault: Arc<OnceLock<String>>,
 }
 
 impl Process {
@@ -97,7 +99,16 @@ impl Process {
             std::thread::spawn(move || drain(pipe, &last));
         }
         let mark = format!("{MARK}={mark}");
-        Ok((Self { child: Mutex::new(Some(child)), mark, input, error_line }, lines))
+        let id = child.id();
+        let process = Self {
+            child: Arc::new(Mutex::new(Some(child))),
+            mark,
+            input,
+            error_line,
+            fault: Arc::default(),
+        };
+        process.watch(id, guest.memory_mb);
+        Ok((process, lines))
     }
 
     /// Sends a message; `false` if it does not read.
@@ -110,6 +121,33 @@ impl Process {
         self.error_line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Ends it once it uses more memory than it may, with everything that it started.
+    fn watch(&self, id: u32, memory_mb: u32) {
+        let Some(look) = children::LOOK else { return };
+        let (child, fault) = (Arc::clone(&self.child), Arc::clone(&self.fault));
+        let mark = self.mark.clone();
+        let mut memory = children::Memory::of(id, mark.clone());
+        let most = u64::from(memory_mb) << 20;
+        std::thread::spawn(move || {
+            let running = || child.lock().unwrap_or_else(PoisonError::into_inner);
+            while running().is_some() {
+                if memory.bytes(most) > most {
+                    let _ = fault.set(format!(
+                        "it used more than {memory_mb} MB of memory, its `memory_mb`, and was ended"
+                    ));
+                    let child = running().take();
+                    return end(child, &mark);
+                }
+                std::thread::sleep(look);
+            }
+        });
+    }
+
+    /// Why it was ended because of what it used.
+    pub fn fault(&self) -> Option<String> {
+        self.fault.get().cloned()
+    }
+
     /// Kills it with everything that it started. Blocks for a moment.
     pub fn end(&self) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -119,7 +157,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mark = std::mem::take(&mut self.mark);
         if child.is_some() {
             // Not on a thread that serves others.

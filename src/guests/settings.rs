@@ -19,8 +19,12 @@ pub struct Guest {
     pub config_folders: Vec<PathBuf>,
     /// The `_meta` of the request that begins its session.
     pub meta: Value,
+    /// The mode of its sessions, by its own name for it.
+    pub session_mode: Option<String>,
     /// TCP ports that it may connect to, besides 443 and the daemon's own.
     pub ports: Vec<u16>,
+    /// The memory that it may use with all that it starts, in MB.
+    pub memory_mb: u32,
     /// Whether it gives its environment to its MCP servers, so that the token can be there.
     pub passes_env: bool,
 }

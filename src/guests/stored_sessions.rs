@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::history::Known;
 use super::settings::Guest;
 
 /// The most sessions that are remembered; the oldest are forgotten.
@@ -25,8 +26,8 @@ pub(super) struct Session {
     command: Vec<String>,
     /// The guest's id of the session.
     pub id: String,
-    /// The number of messages of the conversation that it has heard.
-    pub heard: usize,
+    /// What it knows of the conversation.
+    pub heard: Known,
     /// When it was last asked, in seconds since the Unix epoch.
     time: i64,
 }
@@ -50,7 +51,7 @@ impl StoredSessions {
     }
 
     /// Remembers a session.
-    pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: usize) {
+    pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: Known) {
         if id.len() > MAX_ID {
             return;
         }

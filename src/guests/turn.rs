@@ -7,7 +7,7 @@ use futures_util::stream;
 
 use super::Guests;
 use super::ask::Asked;
-use super::history;
+use super::history::{self, Known};
 use super::live::{Happening, Live, error};
 use super::settings::Guest;
 use crate::llm::{
@@ -72,14 +72,14 @@ enum Stage {
 /// A round in progress.
 struct Round {
     live: Arc<Live>,
-    /// The text so far.
+    /// The text so far, and the id of its last message.
     text: String,
-    /// The number of messages of the request.
-    messages: usize,
+    message: Option<String>,
+    request: Arc<TurnRequest>,
 }
 
 impl Inner {
-    async fn begin(&self, request: &TurnRequest) -> Result<Box<Round>, LlmError> {
+    async fn begin(&self, request: &Arc<TurnRequest>) -> Result<Box<Round>, LlmError> {
         if request.conversation != self.conversation {
             // A summary of the history, for example: the guest has a history of its own.
             return Err(error(
@@ -99,12 +99,12 @@ impl Inner {
                 live
             }
             None => {
-                let live = self.ready(tools.clone()).await?;
+                let live = self.ready(&request.messages, tools.clone()).await?;
                 match self.prompt(&live, request).await {
                     Ok(()) => live,
                     // It has ended since.
                     Err(_) if live.is_dead() => {
-                        let live = self.start(tools).await?;
+                        let live = self.start(&request.messages, tools).await?;
                         self.prompt(&live, request).await?;
                         live
                     }
@@ -112,8 +112,8 @@ impl Inner {
                 }
             }
         };
-        let messages = request.messages.len();
-        Ok(Box::new(Round { live, text: String::new(), messages }))
+        let request = Arc::clone(request);
+        Ok(Box::new(Round { live, text: String::new(), message: None, request }))
     }
 
     /// Sends the session what it has not heard. From then on it is the session of this turn.
@@ -122,7 +122,8 @@ impl Inner {
         let mut happenings = live.happenings.lock().await;
         while happenings.try_recv().is_ok() {}
         drop(happenings);
-        let number = live.prompt(history::prompt(request, live.heard(), live.has_images))?;
+        let heard = live.heard().map(|known| known.messages);
+        let number = live.prompt(history::prompt(request, heard, live.has_images))?;
         self.prompt.store(number, Ordering::Relaxed);
         *self.of_turn_mut() = Some(Arc::clone(live));
         Ok(())
@@ -137,22 +138,24 @@ impl Inner {
         self.of_turn_mut().clone()
     }
 
-    /// The session for a new turn: the one that runs, or a new one.
-    async fn ready(&self, tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
+    /// The session for a new turn: the one that runs, or a new one where that one knows another conversation, since
+    /// an earlier message was changed or the history was shortened.
+    async fn ready(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
         if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
             // An earlier turn may still be ending.
             live.settle().await;
+            let is_of_this = live.heard().is_none_or(|known| known.is_start_of(messages));
             // A person may have taken their yes back.
-            if !live.is_dead() && self.guests.0.allowed.has(&self.guest) {
+            if is_of_this && !live.is_dead() && self.guests.0.allowed.has(&self.guest) {
                 return Ok(live);
             }
             self.guests.remove(&self.conversation).await;
         }
-        self.start(tools).await
+        self.start(messages, tools).await
     }
 
     /// Begins a session, after a person has agreed to the guest.
-    async fn start(&self, tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
+    async fn start(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
         let Self { guests, guest, conversation, .. } = self;
         let asks = guests.0.asks.get().cloned();
         let asks =
@@ -160,12 +163,13 @@ impl Inner {
         if !guests.0.allowed.has(guest) {
             let agreed = asks.ask(first_use(guests, guest, conversation)).await;
             if !agreed {
-                let why = "nobody has agreed that it answers; nothing was started or sent";
+                let why = "nobody has agreed that it answers, so nothing was started or sent: agree in the chat or with \
+                           `steward approvals`, and send the message again";
                 return Err(error(guest, ErrorKind::InvalidRequest, why));
             }
             guests.0.allowed.add(guest);
         }
-        guests.begin(guest, conversation, tools, asks).await
+        guests.begin(guest, conversation, (messages, tools), asks).await
     }
 }
 
@@ -181,6 +185,7 @@ fn first_use(guests: &Guests, guest: &Guest, conversation: &str) -> Asked {
     Asked {
         guest: guest.name.clone(),
         conversation: conversation.to_owned(),
+        is_general: true,
         title: format!("let the agent `{}` answer in your conversations", guest.name),
         reasons: vec![
             format!("it is another program: {command}"),
@@ -213,8 +218,15 @@ type Next = Option<(Result<Item, LlmError>, Stage)>;
 impl Round {
     async fn next(mut self: Box<Self>) -> Next {
         let event = match self.wait().await {
-            Ok(Happening::Text(delta)) => {
-                self.text.push_str(&delta);
+            Ok(Happening::Text { mut text, message }) => {
+                // Some agents add remarks as messages of their own.
+                let is_new = message != self.message && !self.text.is_empty();
+                if is_new && !self.text.ends_with('\n') {
+                    text.insert_str(0, "\n\n");
+                }
+                self.message = message;
+                self.text.push_str(&text);
+                let delta = text;
                 TurnEvent::Text { block: 0, delta }
             }
             Ok(Happening::Thought(delta)) => TurnEvent::Thinking { block: 1, delta },
@@ -249,7 +261,8 @@ impl Round {
             calls.into_iter().map(|call| Block { kind: BlockKind::ToolCall(call), native: None });
         let content: Vec<Block> = text.into_iter().chain(calls).collect();
         // It knows its own answer.
-        self.live.has_heard(self.messages + usize::from(!content.is_empty()));
+        let answer = (!content.is_empty()).then_some(content.as_slice());
+        self.live.has_heard(Known::of(&self.request.messages, answer));
         let origin = origin(&self.live.guest.name);
         Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None }))
     }

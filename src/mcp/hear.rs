@@ -117,7 +117,8 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
     }
     let progress = meta.and_then(|meta| meta.get("progressToken"));
     let progress = progress.filter(|token| token.is_string() || token.is_number()).cloned();
-    let call = match (&*method, lookup::of(&method, &params, era)) {
+    let lookup = lookup::of(&method, &params, era).filter(|_| !settings.tools_alone);
+    let call = match (&*method, lookup) {
         ("tools/call", _) => {
             let can_ask = meta.and_then(|meta| meta.get(CAPABILITIES)).is_some_and(ask::can_ask);
             let can_ask = can_ask && era == Era::Modern;
@@ -149,13 +150,17 @@ fn said(
     (tools, settings): (&Registry, &Settings),
 ) -> What {
     let result = match (era, method) {
-        (Era::Legacy, "initialize") => initialize(params, is_relayed),
-        (Era::Modern, "server/discover") => Ok(kept(discover(), AS_LONG_AS_IT_RUNS, "public")),
+        (Era::Legacy, "initialize") => initialize(params, is_relayed, settings),
+        (Era::Modern, "server/discover") => {
+            Ok(kept(discover(settings), AS_LONG_AS_IT_RUNS, "public"))
+        }
         (Era::Legacy, "ping") => Ok(json!({})),
         (_, "tools/list") => {
             whole(params, era, || json!({ "tools": listed::all(tools, settings) }))
         }
-        (_, "resources/templates/list") => whole(params, era, lookup::templates),
+        (_, "resources/templates/list") if !settings.tools_alone => {
+            whole(params, era, lookup::templates)
+        }
         _ => Err(Fault::unknown_method(method)),
     };
     let mut result = match result {
@@ -250,23 +255,27 @@ fn call(
     Ok(call)
 }
 
-fn initialize(params: &Map<String, Value>, is_relayed: bool) -> Result<Value, Fault> {
+fn initialize(
+    params: &Map<String, Value>,
+    is_relayed: bool,
+    settings: &Settings,
+) -> Result<Value, Fault> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         return Err(Fault::params("`protocolVersion` must be a version such as `2025-11-25`"));
     };
     let version = LEGACY.into_iter().find(|known| *known == asked).unwrap_or(LEGACY[0]);
     Ok(json!({
         "protocolVersion": version,
-        "capabilities": capabilities(Era::Legacy, is_relayed),
+        "capabilities": capabilities(Era::Legacy, is_relayed, settings),
         "serverInfo": server(),
         "instructions": INSTRUCTIONS,
     }))
 }
 
-fn discover() -> Value {
+fn discover(settings: &Settings) -> Value {
     json!({
         "supportedVersions": versions(),
-        "capabilities": capabilities(Era::Modern, false),
+        "capabilities": capabilities(Era::Modern, false, settings),
         "instructions": INSTRUCTIONS,
     })
 }
@@ -281,7 +290,8 @@ fn whole(
     Ok(if era == Era::Modern { kept(list(), A_WHILE, "private") } else { list() })
 }
 
-fn capabilities(era: Era, is_relayed: bool) -> Value {
+/// Only what is served: some clients take no tools from a server that refuses what it declares.
+fn capabilities(era: Era, is_relayed: bool, settings: &Settings) -> Value {
     let (list, resources) = match era {
         Era::Modern => {
             (json!({ "listChanged": true }), json!({ "listChanged": true, "subscribe": true }))
@@ -290,6 +300,9 @@ fn capabilities(era: Era, is_relayed: bool) -> Value {
         Era::Legacy if is_relayed => (json!({}), json!({ "subscribe": true })),
         Era::Legacy => (json!({}), json!({})),
     };
+    if settings.tools_alone {
+        return json!({ "tools": {} });
+    }
     json!({ "tools": list, "resources": resources, "prompts": list, "completions": {} })
 }
 

@@ -16,6 +16,9 @@ pub struct Settings {
     /// Whether a client that can ask its user something may do so where a person has to agree; what it
     /// says counts as their answer.
     pub ask_in_client: bool,
+    /// Whether they get tools alone, and neither resources nor prompts; for guests.
+    #[serde(skip)]
+    pub tools_alone: bool,
 }
 
 /// Some of the tools.

@@ -84,11 +84,18 @@ impl Calls {
     ) -> Result<Duration, ErrorObject> {
         let Some(work) = self.shared.backend.tools.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
+            // Of a server: it may be withheld.
+            let hint = match name.split_once("__") {
+                Some((server, _)) => {
+                    format!("`steward servers show {}` says why", server.escape_debug())
+                }
+                None => "`tools/list` names them all".to_owned(),
+            };
             return Err(ErrorObject::new(
                 Kind::UnknownTool,
                 format!("there is no tool `{}`", name.escape_debug()),
             )
-            .hint("`tools/list` names them all"));
+            .hint(hint));
         };
         let request = self.request(params, client);
         if matches!(work, Work::Read | Work::Search)

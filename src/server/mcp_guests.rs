@@ -9,7 +9,6 @@ use crate::llm::{BlockKind, ToolResult};
 use crate::mcp::call::Answered;
 use crate::mcp::settings::{Offered, Settings};
 use crate::mcp::{self, Call, Headers, What};
-use crate::protocol::error::{ErrorObject, Kind};
 use crate::tools::Registry;
 
 /// Handles a message of the guest whose session has this token.
@@ -26,12 +25,12 @@ pub(super) async fn heard(
     };
     let quotes = |name: &String| registry.get(name).is_some_and(|tool| tool.quotes);
     let conversations = tools.iter().any(quotes);
-    let settings = Settings { tools: Offered::Named(tools), conversations, ask_in_client: false };
+    let tools = Offered::Named(tools);
+    let settings = Settings { tools, conversations, ask_in_client: false, tools_alone: true };
     let call = match mcp::hear(text, headers, registry, &settings) {
         What::Nothing | What::GivenUp(_) => return StatusCode::ACCEPTED.into_response(),
         What::Said(said) => return json((said.status, said.text)),
-        What::Call(call) if !call.is_lookup() => call,
-        What::Call(call) => return json(call.refused(tools_alone())),
+        What::Call(call) => call,
         What::Listen(_) => return StatusCode::FORBIDDEN.into_response(),
         #[cfg(feature = "conformance")]
         What::Fixture(_) => return StatusCode::FORBIDDEN.into_response(),
@@ -45,10 +44,6 @@ pub(super) async fn heard(
         Ok(result) => answered(&call, &result),
         Err(why) => call.failed(why, None),
     })
-}
-
-fn tools_alone() -> ErrorObject {
-    ErrorObject::new(Kind::Forbidden, "a guest has the tools alone: call read_file and list_files")
 }
 
 fn answered(call: &Call, result: &ToolResult) -> Answered {

@@ -79,13 +79,13 @@ impl Way {
 }
 
 impl Connection {
-    /// Starts the command and greets the server.
+    /// Starts the command, which may use so much memory, and greets the server.
     ///
     /// # Errors
     /// It cannot be started, or does not answer as a server does.
     pub fn open(
         server: &str,
-        command: Command,
+        (command, memory_mb): (Command, u32),
         mark: String,
         log: &std::path::Path,
         patience: &Patience<'_>,
@@ -96,6 +96,13 @@ impl Connection {
         let (process, shared) = (Arc::new(process), Arc::new(Shared::default()));
         let (ends, hears) = (Arc::downgrade(&process), Arc::clone(&shared));
         let (left, told) = (Arc::downgrade(&process), Arc::clone(&shared));
+        let (large, hears_of) = (Arc::downgrade(&process), Arc::clone(&shared));
+        process.watch(u64::from(memory_mb) << 20, move || {
+            hears_of.end(&format!("it used more than {memory_mb} MB of memory, its `memory_mb`"));
+            if let Some(process) = large.upgrade() {
+                process.end();
+            }
+        });
         output.follow(
             &process,
             move |heard| {

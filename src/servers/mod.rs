@@ -169,7 +169,8 @@ impl Servers {
         let is_other = |name: &str| {
             let process = |settings: &Settings| {
                 let entry = settings.entries.get(name).filter(|entry| entry.enabled)?;
-                Some((entry.line(), entry.env.clone(), entry.headers.clone(), entry.network))
+                let gets = (entry.env.clone(), entry.headers.clone());
+                Some((entry.line(), gets, entry.network, entry.memory_mb))
             };
             process(&before) != process(&now)
         };

@@ -7,7 +7,7 @@ use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::hooks::children;
@@ -104,6 +104,24 @@ impl Process {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Calls `over` once it uses more than `most` bytes of memory, with all that it started.
+    pub fn watch(self: &Arc<Self>, most: u64, over: impl FnOnce() + Send + 'static) {
+        let id = locked(&self.child).as_ref().map(Child::id);
+        let (Some(id), Some(look)) = (id, children::LOOK) else { return };
+        let mut memory = children::Memory::of(id, format!("{MARK}={}", self.mark));
+        let process = Arc::downgrade(self);
+        std::thread::spawn(move || {
+            while let Some(process) = process.upgrade() {
+                if process.wait(look) {
+                    return;
+                }
+                if memory.bytes(most) > most {
+                    return over();
+                }
+            }
+        });
+    }
+
     /// Kills it with all that it started.
     pub fn end(&self) {
         self.close();
@@ -135,11 +153,11 @@ impl Output {
     /// the server has exited.
     pub fn follow(
         self,
-        process: &std::sync::Arc<Process>,
+        process: &Arc<Process>,
         mut hear: impl FnMut(Heard<'_>) -> bool + Send + 'static,
         left: impl FnOnce() + Send + 'static,
     ) {
-        let waits = std::sync::Arc::downgrade(process);
+        let waits = Arc::downgrade(process);
         let id = self.id;
         std::thread::spawn(move || {
             if children::wait(id)

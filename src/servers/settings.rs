@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::Reference;
+use crate::hooks::LEAST_MEMORY;
 use crate::llm::endpoint::Address;
 
 /// The longest time limit of a call, in seconds.
@@ -67,6 +68,9 @@ pub struct ServerEntry {
     /// The time limit of a call.
     #[serde(default = "usual_seconds")]
     pub timeout_seconds: u32,
+    /// The memory that it may use with all that it starts, in MB.
+    #[serde(default = "usual_memory")]
+    pub memory_mb: u32,
     /// Whether its tools are offered.
     #[serde(default = "yes")]
     pub enabled: bool,
@@ -74,6 +78,10 @@ pub struct ServerEntry {
 
 fn usual_seconds() -> u32 {
     60
+}
+
+fn usual_memory() -> u32 {
+    1_024
 }
 
 fn yes() -> bool {
@@ -92,6 +100,7 @@ impl ServerEntry {
             network: false,
             allow: Vec::new(),
             timeout_seconds: usual_seconds(),
+            memory_mb: usual_memory(),
             enabled: yes(),
         }
     }
@@ -131,6 +140,9 @@ impl ServerEntry {
     pub fn fault(&self) -> Option<String> {
         if !(1..=MAX_SECONDS).contains(&self.timeout_seconds) {
             return Some(format!("`timeout_seconds` must be from 1 to {MAX_SECONDS}"));
+        }
+        if self.memory_mb < LEAST_MEMORY {
+            return Some(format!("`memory_mb` must be at least {LEAST_MEMORY}"));
         }
         match &self.url {
             Some(url) => self.fault_at(url),

@@ -142,6 +142,7 @@ impl Slot {
                 let number = RUNS.fetch_add(1, Ordering::Relaxed);
                 let mark = format!("{}-{now}-{number}", std::process::id());
                 let log = all.places.place.join(format!("{server}.log"));
+                let command = (command, entry.memory_mb);
                 Connection::open(server, command, mark, &log, &patience)
             }
         };
@@ -157,7 +158,8 @@ impl Slot {
                 if !matches!(fault, Fault::Withdrawn) {
                     rest(state, (all.clock)(), &fault.to_string());
                 }
-                tracing::warn!(server, %fault, "a server could not be used");
+                // The caller hears of it.
+                tracing::info!(server, %fault, "a server could not be used");
                 Err(fault)
             }
         }

@@ -218,6 +218,36 @@ fn what_a_server_sends_has_limits() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_eats_memory_is_ended_with_all_that_it_started() {
+    for eats in ["exec tail /dev/zero", "tail /dev/zero", "setsid tail /dev/zero & wait"] {
+        let ground = Ground::new("");
+        let tools = ground.allow();
+        // Not the whole machine's, should nobody end it.
+        ground.script(&format!("ulimit -v 2000000; call() {{ {eats}; }}"));
+        let mut settings = ground.settings("s");
+        let entry = settings.entries.get_mut("s").expect("the server");
+        (entry.memory_mb, entry.timeout_seconds) = (64, 60);
+        ground.servers.replace(settings);
+        let Err(Fault::Ended { why, .. }) = ground.call(&tools[0]) else { panic!("{eats}") };
+        assert!(why.contains("more than 64 MB of memory"), "{eats}: {why}");
+        assert!(ground.servers.running().is_empty());
+        let own = ground.servers.place().join("s");
+        let is_there = || {
+            let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+            let mut folders =
+                processes.filter_map(|it| std::fs::read_link(it.path().join("cwd")).ok());
+            folders.any(|folder| folder == own)
+        };
+        let begun = Instant::now();
+        while is_there() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{eats}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
 #[test]
 fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
     let ground = Ground::new("call() { :; }");

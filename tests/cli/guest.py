@@ -5,6 +5,7 @@
 
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -46,8 +47,9 @@ class Mcp:
             text=True,
         )
         self.number = 0
-        self.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
-                                 "clientInfo": {"name": "guest", "version": "1"}})
+        introduced = self.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                              "clientInfo": {"name": "guest", "version": "1"}})
+        self.serves = introduced["result"]["capabilities"]
         self.names = [tool["name"] for tool in self.call("tools/list", {})["result"]["tools"]]
 
     def call(self, method, params):
@@ -65,9 +67,9 @@ class Mcp:
         return ("error " if answer["result"]["isError"] else "") + "\n".join(texts)
 
 
-def say(text, kind="agent_message_chunk", session="s1"):
+def say(text, kind="agent_message_chunk", session="s1", **more):
     content = {"type": "text", "text": text}
-    update = {"sessionUpdate": kind, "content": content}
+    update = {"sessionUpdate": kind, "content": content, **more}
     send({"method": "session/update", "params": {"sessionId": session, "update": update}})
 
 
@@ -84,10 +86,12 @@ def write_file(path):
     return "written"
 
 
-def permission(title, kind):
+def permission(title, kind, number="t1"):
     options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"},
                {"optionId": "n", "name": "No", "kind": "reject_once"}]
-    call = {"toolCallId": "t1", "title": title, "kind": kind, "rawInput": {"command": title}}
+    call = {"toolCallId": number, "title": title, "kind": kind}
+    if title:
+        call["rawInput"] = {"command": title}
     return ask("session/request_permission", {"sessionId": "s1", "toolCall": call, "options": options})
 
 
@@ -120,6 +124,7 @@ def hostile():
         "config": attempt(lambda: write_file(os.environ["HOME"] + "/.guest/remembered")),
         "session_http": attempt(lambda: http(json_body, "/v1/sessions", b"{}")),
         "mcp_header": attempt(lambda: http(json_body, "/mcp", b"{}")),
+        "prompts": mcp.call("prompts/list", {}),
         "resource": mcp.call("resources/read", {"uri": "vault:///Recipes/Bread.md"}),
         "unknown_tool": mcp.tool("send_message", text="x"),
         "environment": sorted(name for name in os.environ if "SECRET" in name),
@@ -150,7 +155,13 @@ def work(text):
     elif word == "ask":
         ours = permission("mcp__vault__read_file", "other")
         other = permission("rm -rf mcp__vault__read_file", "execute")
-        say(json.dumps([ours["result"]["outcome"], other["result"]["outcome"]]))
+        # As Codex does: the question names only what was not said before.
+        announced = {"sessionUpdate": "tool_call", "toolCallId": "t2", "kind": "execute",
+                     "title": "mcp.vault.read_file", "_meta": {"is_mcp_tool_call": True},
+                     "rawInput": {"server": "vault", "tool": "read_file", "arguments": {}}}
+        send({"method": "session/update", "params": {"sessionId": "s1", "update": announced}})
+        later = permission(None, "execute", "t2")
+        say(json.dumps([one["result"]["outcome"] for one in (ours, other, later)]))
     elif word == "hostile":
         say(json.dumps(hostile()))
     elif word == "flood":
@@ -160,6 +171,16 @@ def work(text):
         with write:
             for _ in range(20):
                 sys.stdout.write("x" * (1 << 20))
+    elif word == "eat":
+        # Not the whole machine's, should nobody end it.
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        held = []
+        while True:
+            held.append(b"x" * (8 << 20))
+    elif word == "remark":
+        say("Do", messageId="m1")
+        say("ne.", messageId="m1")
+        say("A remark.")
     elif word == "garbage":
         for number in range(50):
             with write:
@@ -173,7 +194,8 @@ def work(text):
     elif word == "history":
         say(text)
     elif word == "names":
-        say(json.dumps({"tools": mcp.names, "cwd": os.listdir(cwd), "arguments": sys.argv[1:]}))
+        say(json.dumps({"tools": mcp.names, "cwd": os.listdir(cwd), "arguments": sys.argv[1:],
+                        "serves": mcp.serves}))
     else:
         say("Hello ")
         say("from the guest.")
@@ -204,7 +226,11 @@ for line in sys.stdin:
         mcp = Mcp(message["params"]["mcpServers"][0])
         with open("sessions", "a") as begun:
             begun.write("begun\n")
-        send({"id": number, "result": {"sessionId": "s1"}})
+        modes = {"availableModes": [{"id": "swift"}, {"id": "careful"}], "currentModeId": "swift"}
+        send({"id": number, "result": {"sessionId": "s1", "modes": modes}})
+    elif method == "session/set_mode":
+        write_file_text("mode", message["params"]["modeId"])
+        send({"id": number, "result": {}})
     elif method == "session/load":
         assert message["params"]["sessionId"] == "s1" and os.path.exists("loads")
         if os.path.exists("forgets"):

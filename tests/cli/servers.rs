@@ -16,7 +16,7 @@ use crate::support::{Daemon, Home, Run};
 
 /// A server with one tool whose description is in a file beside it; what the tool does is its argument.
 const SERVER: &str = r#"
-import json, os, pathlib, signal, socket, sys, time
+import json, os, pathlib, resource, signal, socket, sys, time
 
 def send(message):
     sys.stdout.write(json.dumps(message) + "\n")
@@ -68,6 +68,12 @@ def do(what, where):
                     time.sleep(0.01)
                 os._exit(0)
         return text("forked")
+    if what == "eat":
+        # Not the whole machine's, should nobody end it.
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        held = []
+        while True:
+            held.append(b"x" * (8 << 20))
     if what == "hang":
         time.sleep(100)
     os._exit(3)
@@ -212,6 +218,7 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
     assert!(reasons.contains("in other words than a person has allowed"), "{reasons}");
     let gone = steward(&greet).expect(1);
     assert!(gone.stderr.contains("no tool"), "{gone:?}");
+    assert!(gone.stderr.contains("`steward servers show mine` says why"), "{gone:?}");
     steward(&["servers", "allow", "mine", "--yes"]).expect(0);
     assert_eq!(steward(&greet).expect(0).stdout, "hello you\n");
 
@@ -224,10 +231,15 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
     drop(daemon);
 }
 
+/// What ends a server that uses more memory than it may.
+const EATEN: &str = "more than 128 MB of memory";
+
 #[test]
 fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
     let test = "a_hostile_server_is_contained_and_named_and_nobody_else_notices";
-    let Some(ground) = Ground::new(test, "timeout_seconds = 2") else { return };
+    let Some(ground) = Ground::new(test, "timeout_seconds = 2\nmemory_mb = 128") else {
+        return;
+    };
     ground.allow();
     let mut person = client(&ground.home, &ground.vault, &ground.daemon);
     let mut other = client(&ground.home, &ground.vault, &ground.daemon);
@@ -236,6 +248,7 @@ fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
         ("flood", "nobody asked for"),
         ("line", "a line of more than"),
         ("endless", "a line of more than"),
+        ("eat", EATEN),
         ("exit", "closed its output"),
         ("hang", "did not answer within 2 s"),
     ] {
@@ -257,7 +270,7 @@ fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
         assert!(begun.elapsed() < Duration::from_secs(1), "{what}: {:?}", begun.elapsed());
     }
     let audit = ground.steward(&["--json", "audit", "--limit", "500"]).expect(0).stdout;
-    for why in ["nobody asked for", "a line of more than", "did not answer within 2 s"] {
+    for why in ["nobody asked for", "a line of more than", EATEN, "did not answer within 2 s"] {
         assert!(audit.contains(why), "{why}: {audit}");
     }
 }
@@ -530,6 +543,9 @@ fn servers_of_other_programs_are_imported() {
     let list = steward(&["--json", "servers", "list"]).expect(0).json();
     assert_eq!(list["servers"].as_array().unwrap().len(), 7, "{list}");
     steward(&["servers", "remove", "plain"]).expect(0);
+    let npx = ["servers", "add", "web", "--", "/opt/npx", "-y", "thing"];
+    let added = steward(&npx).expect(0).stdout;
+    assert!(added.contains("`network = true` in `[servers.web]`"), "{added}");
     let again = steward(&["servers", "remove", "plain"]).expect(1);
     assert!(again.stderr.contains("there is no server `plain`"), "{again:?}");
     for (arguments, message) in [

@@ -58,7 +58,7 @@ pub(super) fn run(
     let stored = secrets::store(session, &keys)?;
     add(session, &entries)?;
     let mut lines = vec![format!("added {} servers to {}", entries.len(), settings(session))];
-    lines.extend(entries.keys().map(|name| next(name)));
+    lines.extend(entries.iter().map(|(name, entry)| next(name, entry)));
     lines.extend(stored);
     lines.extend(left_out.iter().map(|why| format!("left out: {why}")));
     let names: Vec<&String> = entries.keys().collect();

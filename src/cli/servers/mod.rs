@@ -6,6 +6,7 @@ mod import;
 mod secrets;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -384,7 +385,7 @@ fn added(
     let mut lines = secrets::store(session, keys)?;
     add(session, &added)?;
     lines.insert(0, format!("added `{name}` to {}", settings(session)));
-    lines.push(next(name));
+    lines.extend(added.iter().map(|(name, entry)| next(name, entry)));
     let keys: Vec<&String> = keys.iter().map(|(key, _)| key).collect();
     Ok(output.answer(&json!({ "added": [name], "keys": keys }), lines.join("\n"))?)
 }
@@ -481,8 +482,21 @@ fn settings(session: &Session) -> String {
     session.settings.file.display().to_string()
 }
 
-fn next(name: &str) -> String {
-    format!("`steward servers allow {name}` shows its tools and offers them to the agent")
+/// Programs that download what they run.
+const DOWNLOADERS: [&str; 4] = ["npx", "uvx", "pipx", "bunx"];
+
+fn next(name: &str, entry: &ServerEntry) -> String {
+    let program = Path::new(&entry.command).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let downloads = match DOWNLOADERS.contains(&program) && !entry.network {
+        true => format!(
+            "`{program}` downloads what it runs: set `network = true` in `[servers.{name}]`, or install the program; \
+             then "
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{downloads}`steward servers allow {name}` shows its tools and offers them to the agent"
+    )
 }
 
 impl From<Fault> for Failure {

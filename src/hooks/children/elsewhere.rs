@@ -1,6 +1,10 @@
 //! Kills a command with all processes that it started, by `taskkill` (Windows).
 
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How often a command's memory is looked at: never.
+pub const LOOK: Option<Duration> = None;
 
 /// Nothing to do here.
 pub fn prepare(_: &mut Command) {}
@@ -12,6 +16,22 @@ pub fn wait(_: u32) -> bool {
 
 pub fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
+}
+
+/// What a command and all that it started use of memory: not measured here.
+#[derive(Debug)]
+pub struct Memory;
+
+impl Memory {
+    /// Of the command with this process id.
+    pub fn of(_: u32, _: String) -> Self {
+        Self
+    }
+
+    /// Always 0.
+    pub fn bytes(&mut self, _: u64) -> u64 {
+        0
+    }
 }
 
 /// Ends it with its children; `mark` says that it still runs.

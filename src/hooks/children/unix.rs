@@ -3,8 +3,13 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+/// How often a command's memory is looked at.
+pub const LOOK: Option<Duration> =
+    Some(Duration::from_millis(if cfg!(target_os = "linux") { 250 } else { 2_000 }));
 
 /// Starts it in a new process group.
 pub fn prepare(command: &mut Command) {
@@ -48,10 +53,110 @@ fn pid(id: u32) -> Option<Pid> {
 }
 
 #[cfg(target_os = "linux")]
+pub use marked::Memory;
+
+/// What a command and all that it started use of memory: the processes of its group.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub struct Memory(u32);
+
+#[cfg(not(target_os = "linux"))]
+impl Memory {
+    /// Of the command with this process id.
+    pub fn of(id: u32, _: String) -> Self {
+        Self(id)
+    }
+
+    /// The bytes.
+    pub fn bytes(&mut self, _: u64) -> u64 {
+        let listed = Command::new("/bin/ps").args(["-axo", "pgid=,rss="]).output();
+        let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
+        let kilobytes = String::from_utf8_lossy(&listed).lines().filter_map(|line| {
+            let (group, resident) = line.trim().split_once(' ')?;
+            (group.parse() == Ok(self.0)).then(|| resident.trim().parse::<u64>().ok())?
+        });
+        kilobytes.sum::<u64>() << 10
+    }
+}
+
+#[cfg(target_os = "linux")]
 mod marked {
     #![expect(clippy::disallowed_methods, reason = "the kernel's list of processes")]
 
+    use std::collections::HashSet;
+    use std::path::Path;
+
     use rustix::process::{Pid, PidfdFlags, Signal};
+
+    /// What a command and all that it started use of memory: the processes of its group, and those with its mark.
+    #[derive(Debug)]
+    pub struct Memory {
+        group: u32,
+        mark: String,
+        /// The processes that belong to others, by the last look.
+        others: HashSet<u32>,
+    }
+
+    impl Memory {
+        /// Of the command with this process id and mark.
+        pub fn of(id: u32, mark: String) -> Self {
+            Self { group: id, mark, others: HashSet::new() }
+        }
+
+        /// The bytes, in swap or not; exactly only if they may be more than `most`, since that takes longer.
+        pub fn bytes(&mut self, most: u64) -> u64 {
+            let (mut others, mut own) = (HashSet::new(), Vec::new());
+            for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+                let name = process.file_name();
+                let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+                let is_own = || {
+                    group(&process.path()) == Some(self.group)
+                        || is_marked(&process.path(), self.mark.as_bytes())
+                };
+                match !self.others.contains(&id) && is_own() {
+                    true => own.push(process.path()),
+                    false => {
+                        others.insert(id);
+                    }
+                }
+            }
+            self.others = others;
+            let rough: u64 = own.iter().map(|path| sum(&path.join("status"), &ROUGH)).sum();
+            if rough <= most {
+                return rough;
+            }
+            // What forked processes share is counted once.
+            let exact: u64 = own.iter().map(|path| sum(&path.join("smaps_rollup"), &EXACT)).sum();
+            if exact == 0 { rough } else { exact }
+        }
+    }
+
+    /// The lines of `status` that add up to what a process uses, and those of `smaps_rollup`.
+    const ROUGH: [&str; 3] = ["RssAnon:", "RssShmem:", "VmSwap:"];
+    const EXACT: [&str; 3] = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"];
+
+    /// Adds up lines such as `RssAnon:  12 kB`; in bytes.
+    fn sum(file: &Path, names: &[&str]) -> u64 {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let kilobytes = text.lines().filter_map(|line| {
+            let mut words = line.split_whitespace();
+            words.next().filter(|name| names.contains(name))?;
+            words.next()?.parse::<u64>().ok()
+        });
+        kilobytes.sum::<u64>() << 10
+    }
+
+    /// The group of a process; that of the kernel's own is 0.
+    fn group(process: &Path) -> Option<u32> {
+        let text = std::fs::read_to_string(process.join("stat")).ok()?;
+        // Its name, which comes before, can hold anything.
+        text.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+    }
+
+    fn is_marked(process: &Path, mark: &[u8]) -> bool {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark)
+    }
 
     /// Repetitions, since a process may start another one before it is killed.
     const ROUNDS: usize = 20;
@@ -77,8 +182,7 @@ mod marked {
             };
             // Opened before its environment is read, so that the same process is killed.
             let Ok(held) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { continue };
-            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-            if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+            if is_marked(&process.path(), mark) {
                 any |= rustix::process::pidfd_send_signal(&held, Signal::KILL).is_ok();
             }
         }
