@@ -130,7 +130,7 @@ impl Better {
         drop(table);
         let catalogue = self.vectors.synced.vault.catalogue();
         let all = catalogue.files().filter(|it| BetterVectors::wants(*it)).count();
-        let is_on_battery = state == State::Ready && read < all && self.vectors.has_to_wait();
+        let is_on_battery = state == ModelState::Ready && read < all && self.vectors.has_to_wait();
         Some(BetterSummary { model: minilm::MODEL, state, read, all, is_on_battery, bytes })
     }
 }
