@@ -91,6 +91,8 @@ mod links;
 mod live;
 #[path = "cli/llm.rs"]
 mod llm;
+#[path = "cli/logins.rs"]
+mod logins;
 #[cfg(target_os = "linux")]
 #[path = "cli/looks.rs"]
 mod looks;

@@ -55,6 +55,7 @@ mod reach;
 mod recording;
 mod relay;
 mod serve;
+mod server_questions;
 mod servers;
 mod service;
 mod session;

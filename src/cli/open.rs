@@ -49,7 +49,7 @@ pub fn run(session: &Session, arguments: &OpenArguments, output: &Output) -> Res
 }
 
 /// Opens an address with the system's opener, without a shell; the address has only URL characters.
-fn browse(url: &str) -> Result<(), String> {
+pub(super) fn browse(url: &str) -> Result<(), String> {
     let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {

@@ -45,10 +45,12 @@ pub enum ApprovalsAction {
         /// Its number
         id: Option<i64>,
     },
-    /// Allow one, once
+    /// Allow one, once, or answer what a server asks
     Allow {
         /// Its number
         id: i64,
+        /// A message to the caller, such as the answer to a server's question
+        words: Vec<String>,
     },
     /// Refuse one
     Deny {
@@ -108,8 +110,8 @@ pub fn approvals(
     let root = session.vault(output)?;
     let revoke = match action {
         ApprovalsAction::Pending { id } => return pending(session, &root, *id, output),
-        ApprovalsAction::Allow { id } => {
-            return decide(session, &root, *id, "allow_once", String::new(), output);
+        ApprovalsAction::Allow { id, words } => {
+            return decide(session, &root, *id, "allow_once", words.join(" "), output);
         }
         ApprovalsAction::Deny { id, words } => {
             return decide(session, &root, *id, "reject_once", words.join(" "), output);

@@ -2,6 +2,7 @@
 //! same.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use super::client::{self, Client, ClientError};
 use super::consent;
 use super::failure::Failure;
 use super::progress::Progress;
+use super::server_questions::OnTerminal;
 use super::session::Session;
 use crate::calls::{Outcome, Request};
 use crate::config::folders;
@@ -215,7 +217,9 @@ fn directly(
         let state = session.folders.prepare(root)?;
         let calls = daemon::calls(context.clone(), &state, session.config()?);
         if Registry::built_in().get(name).is_none() {
-            tool_servers::offer(&servers(session, root)?, &calls);
+            let servers = servers(session, root)?;
+            servers.set_ask(Arc::new(OnTerminal { is_agreed: way.confirmed }));
+            tool_servers::offer(&servers, &calls);
         }
         let request = Request {
             tool: name.to_owned(),

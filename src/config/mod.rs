@@ -29,6 +29,7 @@ pub mod keys;
 pub mod layers;
 pub mod live;
 pub mod log;
+pub mod logins;
 pub mod models;
 pub mod obsidian;
 pub mod outside;

@@ -181,13 +181,19 @@ pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, Ke
     let folder = folders.config.join("keys");
     fs::create_dir_all(&folders.config).map_err(failed("make the folder of", &path))?;
     private::folder(&folder).map_err(|reason| KeyError::Unsafe { path: folder.clone(), reason })?;
-    let beside = folder.join(format!(".{provider}.{}.new", std::process::id()));
-    let written = write_new(&beside, key).and_then(|()| fs::rename(&beside, &path));
+    replace(&path, key.reveal()).map_err(failed("write", &path))?;
+    Ok(path)
+}
+
+/// Writes a line into a file that only this user can read, in place of what was in it.
+pub(super) fn replace(path: &Path, line: &str) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+    let written = write_new(&beside, line).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
-    written.map_err(failed("write", &path))?;
-    Ok(path)
+    written
 }
 
 /// Removes the file with a provider's key; `false` if there was none.
@@ -216,7 +222,7 @@ fn read(path: &Path) -> Result<Option<Key>, KeyError> {
     key(&String::from_utf8_lossy(&bytes), &path.to_string_lossy()).map(Some)
 }
 
-fn write_new(path: &Path, key: &Key) -> io::Result<()> {
+fn write_new(path: &Path, line: &str) -> io::Result<()> {
     // Left behind by an earlier process with the same number.
     let _ = fs::remove_file(path);
     let mut options = fs::OpenOptions::new();
@@ -224,7 +230,7 @@ fn write_new(path: &Path, key: &Key) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
-    file.write_all(key.reveal().as_bytes())?;
+    file.write_all(line.as_bytes())?;
     file.write_all(b"\n")?;
     file.sync_all()
 }

@@ -15,6 +15,7 @@ mod opening;
 pub mod organizer;
 pub mod overwritten;
 mod sandbox;
+mod server_questions;
 mod signals;
 mod spoken;
 pub mod surroundings;
@@ -38,6 +39,7 @@ use organizer::Organizer;
 use overwritten::NewNotes;
 pub use sandbox::prepare_places;
 use sandbox::{held_in, settled_port};
+use server_questions::ServerQuestions;
 use surroundings::Surroundings;
 use voice::Voice;
 
@@ -196,6 +198,8 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let guests = guest_questions::guests(root, &state, folders);
     let asks = GuestQuestions::new(calls.clone(), Arc::clone(&agent.doors));
     guests.set_ask(Arc::new(asks));
+    let asks = ServerQuestions::new(calls.clone(), Arc::clone(&agent.doors));
+    servers.set_ask(Arc::new(asks));
     agent.models.set_guests(guests.clone());
     let services = services(&calls, &agent, Arc::clone(&live), confinement, &recovered);
     tracing::debug!(since = ?begun.elapsed(), "the store is ready");

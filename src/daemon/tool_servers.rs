@@ -8,6 +8,7 @@ use super::confine;
 use crate::calls::Calls;
 use crate::config::folders::{self, Folders};
 use crate::config::keyring::Keyring;
+use crate::config::logins::LoginFiles;
 use crate::config::{Config, Environment, vendor_keys};
 use crate::protocol::status::ConfinementState;
 use crate::servers::{Places, Reference, Servers};
@@ -29,6 +30,7 @@ pub fn servers(
         hidden: vec![folders.state.clone(), folders.config.clone()],
         confines: is_possible().then(own_program).flatten(),
     };
+    let logins = Arc::new(LoginFiles::new(folders));
     let (environment, folders) = (environment.clone(), folders.clone());
     let keyring = config.models.keyring.then(|| Keyring::new(&environment, Some(root)));
     let values = move |reference: Reference<'_>| match reference {
@@ -40,7 +42,7 @@ pub fn servers(
         }
     };
     let clock = crate::policy::clock();
-    Servers::new(config.servers.clone(), places, Box::new(values), clock)
+    Servers::new(config.servers.clone(), places, Box::new(values), logins, clock)
 }
 
 /// Offers the tools of the servers through `calls`.

@@ -1,4 +1,4 @@
-//! MCP with one server, as its client, over pipes or HTTP. It declares no capability: a server can ask it for nothing.
+//! MCP with one server, as its client, over pipes or HTTP. Of capabilities it declares questions to the user alone.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::asking::Asking;
 use super::fault::Fault;
 use super::offer::Described;
 use super::param_headers;
 use super::process::{Heard, MAX_LINE, Process};
 use super::remote::{Remote, Target};
-use super::replies::{Failure, Reply, Shared};
+use super::replies::{Failure, Incoming, Reply, Shared};
 
 /// How often a withdrawal is noticed while an answer is awaited.
 const POLL: Duration = Duration::from_millis(20);
@@ -32,6 +33,12 @@ const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05
 
 /// The version in which each request has its version.
 const MODERN: &str = "2026-07-28";
+
+/// Times that a call is repeated with answers to the server's questions.
+const MAX_ROUNDS: usize = 8;
+
+/// What a modern server answers that asks something first.
+const INPUT_REQUIRED: &str = "input_required";
 
 /// The error of a server that does not know the version of a request.
 const UNKNOWN_VERSION: i64 = -32_022;
@@ -108,7 +115,7 @@ impl Connection {
             move |heard| {
                 let Some(process) = ends.upgrade() else { return false };
                 let ended = match heard {
-                    Heard::Line(line) => hears.hear(line, |answer| process.send(&answer)),
+                    Heard::Line(line) => hears.hear(line, None, |answer| process.send(&answer)),
                     Heard::TooLong => Err(format!("it wrote a line of more than {MAX_LINE} bytes")),
                     Heard::Closed => Err("it closed its output".to_owned()),
                 };
@@ -201,7 +208,7 @@ impl Connection {
     fn initialize(&self, patience: &Patience<'_>) -> Result<Value, Fault> {
         let hello = json!({
             "protocolVersion": LEGACY[0],
-            "capabilities": {},
+            "capabilities": capabilities(),
             "clientInfo": { "name": "vault-steward", "version": env!("CARGO_PKG_VERSION") },
         });
         let answer = self.request("initialize", hello, patience)?;
@@ -220,7 +227,7 @@ impl Connection {
 
     /// What a modern server says of itself; `None` if it knows other versions only.
     fn discover(&self, patience: &Patience<'_>) -> Result<Option<Value>, Fault> {
-        let ask = || self.request_with("server/discover", json!({}), Vec::new(), patience);
+        let ask = || self.request_with("server/discover", json!({}), Vec::new(), patience, None);
         let answer = match ask() {
             // Some refuse the first version that they see, and name this one.
             Ok(Err(Failure::Refused { code: UNKNOWN_VERSION, supported, .. }))
@@ -260,7 +267,7 @@ impl Connection {
         Err(self.protocol(format!("its list of tools has more than {MAX_PAGES} pages")))
     }
 
-    /// Calls a tool.
+    /// Calls a tool. The server may put questions to the user before it answers.
     ///
     /// # Errors
     /// As [`Self::request`].
@@ -269,14 +276,40 @@ impl Connection {
         tool: &Described,
         arguments: &Value,
         patience: &Patience<'_>,
+        asking: &Asking<'_>,
     ) -> Result<Value, Fault> {
         let headers = match &self.way {
             Way::Remote(_) => param_headers::headers(&tool.tool["inputSchema"], arguments),
             Way::Process(_) => Vec::new(),
         };
-        let params = json!({ "name": tool.name, "arguments": arguments });
-        let answer = self.request_with("tools/call", params, headers, patience)?;
-        self.whole("tools/call", answer)
+        let first = json!({ "name": tool.name, "arguments": arguments });
+        let mut params = first.clone();
+        for _ in 0..MAX_ROUNDS {
+            let headers = headers.clone();
+            let answer =
+                self.request_with("tools/call", params, headers, patience, Some(asking))?;
+            let mut result = self.result("tools/call", answer)?;
+            if result["resultType"] != INPUT_REQUIRED {
+                asking.note_in(&mut result);
+                return self.complete(result);
+            }
+            params = first.clone();
+            params["inputResponses"] = self.responses(&result["inputRequests"], asking)?;
+            if let Some(state) = result.get_mut("requestState") {
+                params["requestState"] = state.take();
+            }
+        }
+        Err(self.protocol("it asks again and again".to_owned()))
+    }
+
+    /// The answers to what a modern server asks before it answers.
+    fn responses(&self, requests: &Value, asking: &Asking<'_>) -> Result<Value, Fault> {
+        let requests = requests.as_object().into_iter().flatten();
+        let responses = requests.map(|(name, request)| match request["method"].as_str() {
+            Some("elicitation/create") => Ok((name.clone(), asking.answer(&request["params"]))),
+            _ => Err(self.protocol("it asks for something that was not offered".to_owned())),
+        });
+        responses.collect()
     }
 
     /// Whether it said that its tools have changed since they were listed.
@@ -320,17 +353,18 @@ impl Connection {
         params: Value,
         patience: &Patience<'_>,
     ) -> Result<Value, Fault> {
-        let answer = self.request_with(method, params, Vec::new(), patience)?;
+        let answer = self.request_with(method, params, Vec::new(), patience, None)?;
         self.whole(method, answer)
     }
 
-    /// The same, with these headers over HTTP; its answer as it is.
+    /// The same, with these headers over HTTP, and questions before its answer; its answer as it is.
     fn request_with(
         &self,
         method: &str,
         mut params: Value,
         headers: Vec<(String, String)>,
         patience: &Patience<'_>,
+        asking: Option<&Asking<'_>>,
     ) -> Result<Reply, Fault> {
         let ended = |why| Fault::Ended { server: self.server.clone(), why };
         let late = || Fault::Late { server: self.server.clone(), seconds: patience.seconds };
@@ -340,8 +374,8 @@ impl Connection {
             params.insert("_meta".to_owned(), meta());
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let receiver = self.shared.expect(id).map_err(ended)?;
-        let until = Instant::now() + Duration::from_secs(patience.seconds);
+        let receiver = self.shared.expect(id, asking.is_some()).map_err(ended)?;
+        let mut until = Instant::now() + Duration::from_secs(patience.seconds);
         if !self.way.send(&request(id, method, &params), headers) {
             self.shared.forget(id);
             return Err(self.ended().map_or_else(late, ended));
@@ -349,7 +383,16 @@ impl Connection {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match receiver.recv_timeout(POLL.min(left)) {
-                Ok(reply) => return Ok(reply),
+                Ok(Incoming::Reply(reply)) => return Ok(reply),
+                Ok(Incoming::Asked { id, params }) => {
+                    let begun = Instant::now();
+                    let cancelled = || json!({ "action": "cancel" });
+                    let result = asking.map_or_else(cancelled, |asking| asking.answer(&params));
+                    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+                    self.way.send(&answer, Vec::new());
+                    // The person's time is not the server's.
+                    until += begun.elapsed();
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     let why = self.ended().unwrap_or_else(|| "it ended".to_owned());
                     return Err(ended(why));
@@ -390,23 +433,31 @@ impl Connection {
         self.way.send(&cancelled, Vec::new());
     }
 
-    /// The result of a reply. One that is none yet asks for something that was not offered.
+    /// The result of a reply, where nothing can be asked before it.
     fn whole(&self, method: &str, reply: Reply) -> Result<Value, Fault> {
+        self.result(method, reply).and_then(|result| self.complete(result))
+    }
+
+    fn result(&self, method: &str, reply: Reply) -> Result<Value, Fault> {
         let server = || self.server.clone();
-        let result = match reply {
-            Ok(result) => result,
+        match reply {
+            Ok(result) => Ok(result),
             Err(Failure::Refused { code, message, .. }) => {
                 let (server, method) = (server(), method.to_owned());
-                return Err(Fault::Refused { server, method, code, message });
+                Err(Fault::Refused { server, method, code, message })
             }
             Err(Failure::Http { status, why }) => {
-                return Err(Fault::Http { server: server(), status, why });
+                Err(Fault::Http { server: server(), status, why })
             }
-            Err(Failure::Unreachable(why)) => {
-                return Err(Fault::Unreachable { server: server(), why });
+            Err(Failure::SignIn { status, why, challenge }) => {
+                Err(Fault::SignIn { server: server(), status, why, challenge })
             }
-            Err(Failure::Forgotten) => return Err(Fault::Forgotten(server())),
-        };
+            Err(Failure::Unreachable(why)) => Err(Fault::Unreachable { server: server(), why }),
+            Err(Failure::Forgotten) => Err(Fault::Forgotten(server())),
+        }
+    }
+
+    fn complete(&self, result: Value) -> Result<Value, Fault> {
         match result["resultType"].as_str() {
             None | Some("complete") => Ok(result),
             Some(_) => Err(self.protocol("it asks for something before it answers".to_owned())),
@@ -439,11 +490,16 @@ fn is_no_answer_to_newer(status: u16) -> bool {
     !matches!(status, 300..=399 | 401 | 403 | 407 | 429)
 }
 
+/// What a server may ask for.
+fn capabilities() -> Value {
+    json!({ "elicitation": { "form": {}, "url": {} } })
+}
+
 /// The `_meta` of a modern request.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": capabilities(),
         "io.modelcontextprotocol/clientInfo":
             { "name": "vault-steward", "version": env!("CARGO_PKG_VERSION") },
     })

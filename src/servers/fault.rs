@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::oauth::challenge::Challenge;
+use super::oauth::error::LoginError;
 use crate::note::code::ErrorCode;
 use crate::tools::ToolError;
 
@@ -32,6 +34,12 @@ pub enum Fault {
     /// It answered with a status of HTTP that is no answer.
     #[error("the server `{server}` answered with HTTP status {status}: {why}")]
     Http { server: String, status: u16, why: String },
+    /// It wants a sign-in, or one with more scopes.
+    #[error("the server `{server}` answered with HTTP status {status}: {why}")]
+    SignIn { server: String, status: u16, why: String, challenge: Box<Challenge> },
+    /// A sign-in did not come about.
+    #[error("no sign-in at the server `{server}`: {error}")]
+    Login { server: String, error: LoginError },
     /// It knows the session no more, and did nothing.
     #[error("the server `{0}` has ended the session")]
     Forgotten(String),
@@ -85,9 +93,13 @@ impl Fault {
             Self::Unreachable { server, .. } => format!(
                 "is the `url` of `[servers.{server}]` right? A port other than 443 takes a restart of the daemon"
             ),
-            Self::Http { server, status: 401 | 403 | 407, .. } => format!(
-                "give it a key by `headers` under `[servers.{server}]`; a sign-in in the browser (OAuth) is not supported"
+            Self::Http { server, status: 401 | 403 | 407, .. } => {
+                format!("give it a key by `headers` under `[servers.{server}]`")
+            }
+            Self::SignIn { server, .. } => format!(
+                "a person signs in by `steward servers login {server}`, or gives it a key by `headers` under `[servers.{server}]`"
             ),
+            Self::Login { server, error } => error.hint(server),
             Self::Http { server, status: 300..=399 | 404 | 405, .. } => {
                 format!(
                     "is the `url` of `[servers.{server}]` that of an MCP server (streamable HTTP)?"
@@ -114,7 +126,11 @@ impl Fault {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown(_) => ErrorCode::NotFound,
-            Self::Disabled(_) | Self::InVault(_) | Self::Withheld { .. } => ErrorCode::Denied,
+            Self::Disabled(_)
+            | Self::InVault(_)
+            | Self::Withheld { .. }
+            | Self::SignIn { .. }
+            | Self::Login { .. } => ErrorCode::Denied,
             Self::Late { .. } => ErrorCode::Timeout,
             Self::Resting { .. } | Self::Busy(_) => ErrorCode::RateLimited,
             Self::Refused { .. } => ErrorCode::InvalidInput,
@@ -126,7 +142,11 @@ impl Fault {
 
 impl From<Fault> for ToolError {
     fn from(fault: Fault) -> Self {
-        let data = Some(json!({ "fault": "server" }));
+        let mut data = json!({ "fault": "server" });
+        if matches!(fault, Fault::SignIn { .. }) {
+            data["wants"] = "sign_in".into();
+        }
+        let data = Some(data);
         Self { data, ..Self::new(fault.code(), fault.to_string(), fault.hint()) }
     }
 }

@@ -43,7 +43,9 @@ impl Servers {
         let (tool, sha256) = (tool.to_owned(), sha256.to_owned());
         let run = move |context: &Context, arguments: &Value| {
             let withdrawn = || context.cancel.is_cancelled();
-            let answer = servers.call(&server, &tool, &sha256, arguments, &withdrawn)?;
+            let conversation = context.origin.conversation.clone();
+            let answer =
+                servers.call(&server, &tool, &sha256, arguments, conversation, &withdrawn)?;
             let (text, is_error) = answers::text(&answer);
             if is_error {
                 let text: String = text.chars().take(2_000).collect();

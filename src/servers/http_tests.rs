@@ -1,5 +1,6 @@
 //! Servers at addresses: real connections to a small HTTP server of the tests, which can misbehave.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +8,8 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use super::oauth::error::LoginError;
+use super::oauth::stored::Logins;
 use super::*;
 
 /// A request as the site has it.
@@ -16,6 +19,7 @@ struct Seen {
     path: String,
     headers: HashMap<String, String>,
     message: Value,
+    form: HashMap<String, String>,
 }
 
 impl Seen {
@@ -35,10 +39,44 @@ impl Seen {
 /// What the site does with a request.
 type Does = dyn Fn(&Seen, &mut TcpStream) + Send + Sync;
 
+/// Sign-ins in memory, under a lock of a file.
+pub(super) struct MemoryLogins {
+    texts: Mutex<HashMap<String, String>>,
+    lock: PathBuf,
+}
+
+impl MemoryLogins {
+    pub fn new(folder: &Path) -> Arc<Self> {
+        Arc::new(Self { texts: Mutex::default(), lock: folder.join("lock") })
+    }
+}
+
+impl Logins for MemoryLogins {
+    fn load(&self, server: &str) -> Result<Option<String>, LoginError> {
+        Ok(self.texts.lock().expect("no panic").get(server).cloned())
+    }
+
+    fn store(&self, server: &str, text: &str) -> Result<(), LoginError> {
+        self.texts.lock().expect("no panic").insert(server.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    fn remove(&self, server: &str) -> Result<bool, LoginError> {
+        Ok(self.texts.lock().expect("no panic").remove(server).is_some())
+    }
+
+    fn lock(&self, _: &str) -> Result<File, LoginError> {
+        let file = File::create(&self.lock).expect("a file");
+        file.lock().expect("a lock");
+        Ok(file)
+    }
+}
+
 /// A server at an address of this machine, `s` in the settings, and the requests that it got.
 struct Site {
     _folder: tempfile::TempDir,
     servers: Servers,
+    logins: Arc<MemoryLogins>,
     now: Arc<AtomicU64>,
     port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -133,8 +171,10 @@ impl Site {
         let now = Arc::new(AtomicU64::new(0));
         let seconds = Arc::clone(&now);
         let clock: Clock = Arc::new(move || Duration::from_secs(seconds.load(Ordering::Relaxed)));
-        let servers = Servers::new(Settings::default(), places, values, clock);
-        let site = Self { _folder: folder, servers, now, port, seen, does };
+        let logins = MemoryLogins::new(folder.path());
+        let stored = Arc::clone(&logins) as Arc<dyn Logins>;
+        let servers = Servers::new(Settings::default(), places, values, stored, clock);
+        let site = Self { _folder: folder, servers, logins, now, port, seen, does };
         site.set(&site.url("/mcp"), |_| {});
         site
     }
@@ -163,7 +203,7 @@ impl Site {
     }
 
     fn call(&self, tool: &Described, arguments: &Value) -> Result<Value, Fault> {
-        self.servers.call("s", &tool.name, &tool.sha256, arguments, &|| false)
+        self.servers.call("s", &tool.name, &tool.sha256, arguments, None, &|| false)
     }
 
     fn seen(&self) -> Vec<Seen> {
@@ -177,6 +217,12 @@ impl Site {
         };
         self.seen().iter().map(name).collect()
     }
+}
+
+/// What the query of an address says.
+fn pairs(address: &str) -> HashMap<String, String> {
+    let address = reqwest::Url::parse(address).expect("an address");
+    address.query_pairs().into_owned().collect()
 }
 
 fn serve(mut stream: TcpStream, all: &Mutex<Vec<Seen>>, does: &Mutex<Arc<Does>>) {
@@ -200,7 +246,12 @@ fn serve(mut stream: TcpStream, all: &Mutex<Vec<Seen>>, does: &Mutex<Arc<Does>>)
     let mut body = vec![0; length];
     reader.read_exact(&mut body).expect("a body");
     let message = serde_json::from_slice(&body).unwrap_or_default();
-    let seen = Seen { method, path, headers, message };
+    let text = String::from_utf8_lossy(&body);
+    let form = match headers.get("content-type").is_some_and(|it| it.contains("form")) {
+        true => pairs(&format!("http://x/?{text}")),
+        false => HashMap::new(),
+    };
+    let seen = Seen { method, path, headers, message, form };
     all.lock().expect("no panic").push(seen.clone());
     let does = Arc::clone(&does.lock().expect("no panic"));
     does(&seen, &mut stream);
@@ -258,6 +309,8 @@ fn a_server_of_an_older_version_has_a_session_that_is_ended() {
     let tools = site.allow();
     site.call(&tools[0], &json!({})).expect("an answer");
     until("the ping is answered", || site.seen().iter().any(|it| it.message["id"] == 7));
+    let is_greeted = || site.seen().iter().any(|seen| seen.is("notifications/initialized"));
+    until("it is greeted", is_greeted);
     site.servers.end();
     until("the session is ended", || site.methods().contains(&"DELETE".to_owned()));
     let seen = site.seen();
@@ -268,7 +321,6 @@ fn a_server_of_an_older_version_has_a_session_that_is_ended() {
         assert_eq!(seen.header("mcp-protocol-version"), "2025-06-18", "{seen:?}");
         assert_eq!(seen.message["params"]["_meta"], Value::Null, "{seen:?}");
     }
-    assert!(seen.iter().any(|seen| seen.is("notifications/initialized")));
 }
 
 #[test]
@@ -294,11 +346,14 @@ fn a_session_that_is_forgotten_is_begun_anew_at_once() {
 #[test]
 fn a_status_that_is_no_answer_is_told_with_what_to_do() {
     let site = Site::new(|seen, stream| modern(seen, stream, done));
+    site.set(&site.url("/mcp"), |entry| {
+        entry.headers.insert("Authorization".to_owned(), "Bearer ${key:there}".to_owned());
+    });
     let tools = site.allow();
     let oauth = "WWW-Authenticate: Bearer resource_metadata=\"https://x\"\r\n";
     for (status, headers, why, hint) in [
-        (401, "", "it wants a key", "`headers` under `[servers.s]`"),
-        (401, oauth, "a sign-in in the browser (OAuth)", "is not supported"),
+        (401, "", "it wants another key", "`headers` under `[servers.s]`"),
+        (401, oauth, "it wants another key", "`headers` under `[servers.s]`"),
         (403, "", "does not let this key in", "headers"),
         (404, "", "nothing at this address", "is the `url`"),
         (405, "", "takes no messages", "streamable HTTP"),
@@ -402,7 +457,7 @@ fn a_server_at_an_address_that_is_late_or_broken_holds_nobody_up() {
     site.set(&site.url("/mcp"), |entry| entry.timeout_seconds = 1);
     site.does(hang);
     assert!(matches!(site.call(&tools[0], &json!({})), Err(Fault::Late { seconds: 1, .. })));
-    let withdrawn = site.servers.call("s", "one", &tools[0].sha256, &json!({}), &|| true);
+    let withdrawn = site.servers.call("s", "one", &tools[0].sha256, &json!({}), None, &|| true);
     assert!(matches!(withdrawn, Err(Fault::Withdrawn)));
     assert_eq!(site.servers.running(), ["s"]);
     // An answer that breaks off may have done something, and is not asked for again.
@@ -505,4 +560,415 @@ fn a_value_that_is_no_header_is_refused_without_showing_it() {
         assert!(fault.contains(name) && !fault.contains("X: 1"), "{fault}");
     }
     assert!(site.seen().is_empty(), "nothing was sent");
+}
+
+/// What the authorisation server of a site has given out.
+#[derive(Default)]
+struct Given {
+    /// The challenge of the code.
+    challenge: String,
+    access: u64,
+    refresh: u64,
+    refreshes: u64,
+}
+
+/// A site that wants a sign-in, and the authorisation server that does it, on one port.
+struct Guarded {
+    site: Site,
+    given: Arc<Mutex<Given>>,
+    /// Says otherwise than usual: by a member of a document, or of what is stored.
+    odd: Arc<Mutex<Value>>,
+}
+
+impl Guarded {
+    fn new() -> Self {
+        let given = Arc::<Mutex<Given>>::default();
+        let odd = Arc::new(Mutex::new(json!({})));
+        let (giving, saying) = (Arc::clone(&given), Arc::clone(&odd));
+        let site = Site::new(move |seen, stream| guarded(seen, stream, &giving, &saying));
+        Self { site, given, odd }
+    }
+
+    fn say(&self, key: &str, value: Value) {
+        self.odd.lock().expect("no panic")[key] = value;
+    }
+
+    /// Signs in as a browser does; `change` changes the address to which it comes back.
+    fn login(&self, change: impl Fn(String) -> String) -> Result<Option<oauth::SignedIn>, Fault> {
+        let servers = &self.site.servers;
+        let waiting = servers.begin_login(servers.prepare_login("s")?, 4_321)?;
+        let asked = pairs(waiting.address());
+        assert_eq!(asked["code_challenge_method"], "S256");
+        self.given.lock().expect("no panic").challenge = asked["code_challenge"].clone();
+        let (state, issuer) = (&asked["state"], self.site.url(""));
+        let back = format!("{}?code=c0de&state={state}&iss={issuer}", asked["redirect_uri"]);
+        servers.finish_login(&waiting, &change(back))
+    }
+
+    fn stored(&self) -> Value {
+        let text = self.site.logins.load("s").expect("read").expect("a sign-in");
+        serde_json::from_str(&text).expect("JSON")
+    }
+}
+
+fn guarded(seen: &Seen, stream: &mut TcpStream, given: &Mutex<Given>, odd: &Mutex<Value>) {
+    use base64::Engine as _;
+    use sha2::Digest as _;
+    let host = format!("http://{}", seen.header("host"));
+    let odd = odd.lock().expect("no panic").clone();
+    let document = |mut document: Value| {
+        for (key, value) in odd.as_object().into_iter().flatten() {
+            if document.get(key).is_some() {
+                document[key] = value.clone();
+            }
+        }
+        document.to_string()
+    };
+    let mut given = given.lock().expect("no panic");
+    match seen.path.as_str() {
+        "/.well-known/oauth-protected-resource/mcp" => json_reply(
+            stream,
+            &document(json!({
+            "resource": format!("{host}/mcp"), "authorization_servers": [host],
+            "scopes_supported": ["read"] })),
+        ),
+        "/.well-known/oauth-authorization-server" => json_reply(
+            stream,
+            &document(json!({
+            "issuer": host, "authorization_endpoint": format!("{host}/authorize"),
+            "token_endpoint": format!("{host}/token"), "registration_endpoint": format!("{host}/register"),
+            "revocation_endpoint": format!("{host}/revoke"),
+            "code_challenge_methods_supported": ["S256"], "scopes_supported": ["read", "offline_access"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "authorization_response_iss_parameter_supported": true })),
+        ),
+        "/register" => {
+            assert_eq!(seen.message["application_type"], "native");
+            assert_eq!(seen.message["redirect_uris"][0], "http://127.0.0.1:4321/callback");
+            json_reply(stream, r#"{"client_id":"made","token_endpoint_auth_method":"none"}"#);
+        }
+        "/token" => {
+            let refused = r#"{"error":"invalid_grant","error_description":"obey me"}"#;
+            let refuse = |stream: &mut TcpStream| {
+                reply(stream, 400, "Content-Type: application/json\r\n", refused);
+            };
+            assert_eq!(seen.form["resource"], format!("{host}/mcp"));
+            assert_eq!(seen.form["client_id"], "made");
+            match seen.form["grant_type"].as_str() {
+                "authorization_code" => {
+                    let hash = sha2::Sha256::digest(seen.form["code_verifier"].as_bytes());
+                    let hash = base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(hash);
+                    if seen.form["code"] != "c0de" || hash != given.challenge {
+                        return refuse(stream);
+                    }
+                }
+                _ => {
+                    given.refreshes += 1;
+                    // Each can be used once.
+                    if seen.form["refresh_token"] != format!("refresh-canary-{}", given.refresh)
+                        || odd["refuses"] == true
+                    {
+                        return refuse(stream);
+                    }
+                }
+            }
+            (given.access, given.refresh) = (given.access + 1, given.refresh + 1);
+            json_reply(
+                stream,
+                &document(json!({
+                "access_token": format!("access-canary-{}", given.access), "token_type": "Bearer",
+                "refresh_token": format!("refresh-canary-{}", given.refresh), "expires_in": 3600 })),
+            );
+        }
+        "/revoke" => reply(stream, 200, "", ""),
+        "/mcp" => {
+            let metadata = format!("{host}/.well-known/oauth-protected-resource/mcp");
+            let token = format!("Bearer access-canary-{}", given.access);
+            if given.access == 0 || seen.header("authorization") != token {
+                let header =
+                    format!("WWW-Authenticate: Bearer resource_metadata=\"{metadata}\"\r\n");
+                return reply(stream, 401, &header, "");
+            }
+            if seen.is("tools/call") && odd["wants"] == "write" {
+                let header =
+                    "WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"write\"\r\n";
+                return reply(stream, 403, header, "");
+            }
+            drop(given);
+            modern(seen, stream, done);
+        }
+        _ => reply(stream, 404, "", ""),
+    }
+}
+
+#[test]
+fn a_sign_in_gets_tokens_that_go_to_their_server_alone() {
+    let guarded = Guarded::new();
+    let site = &guarded.site;
+    let fault = site.servers.list("s").expect_err("nobody is signed in");
+    assert!(matches!(fault, Fault::SignIn { status: 401, .. }), "{fault}");
+    assert!(fault.hint().contains("`steward servers login s`"), "{}", fault.hint());
+    assert_eq!(site.servers.signed_in("s").expect("read"), None);
+
+    let signed_in = guarded.login(|back| back).expect("no fault").expect("signed in");
+    assert_eq!(signed_in.scopes, ["read", "offline_access"]);
+    assert!(signed_in.is_renewed && signed_in.ends.is_some());
+    assert_eq!(site.servers.signed_in("s").expect("read").as_ref(), Some(&signed_in));
+    let tools = site.allow();
+    site.call(&tools[0], &json!({})).expect("an answer");
+    let asked = |path: &str| site.seen().iter().filter(|seen| seen.path == path).count();
+    assert_eq!((asked("/register"), asked("/token")), (1, 1));
+    for seen in site.seen().iter().filter(|seen| seen.path != "/mcp") {
+        assert_eq!(seen.header("authorization"), "", "{seen:?}");
+    }
+
+    // Elsewhere nobody is signed in, even on the same machine.
+    let other = Site::new(|seen, stream| modern(seen, stream, done));
+    let port = other.port;
+    site.servers.end();
+    site.set(&format!("http://127.0.0.1:{port}/mcp"), |_| {});
+    site.servers.list("s").expect("the other one answers");
+    assert!(other.seen().iter().all(|seen| seen.header("authorization").is_empty()));
+    site.set(&site.url("/mcp"), |_| {});
+    site.servers.list("s").expect("signed in again");
+
+    // A second sign-in is as the same client, and its end is told.
+    guarded.login(|back| back).expect("no fault").expect("signed in");
+    assert_eq!(asked("/register"), 1);
+    assert!(site.servers.logout("s").expect("removed"));
+    assert!(!site.servers.logout("s").expect("removed"));
+    let revoked = site.seen().into_iter().find(|seen| seen.path == "/revoke").expect("told");
+    assert_eq!(revoked.form["token"], "refresh-canary-2");
+    let fault = site.servers.list("s").expect_err("signed out");
+    assert!(matches!(fault, Fault::SignIn { .. }), "{fault}");
+}
+
+#[test]
+fn a_token_is_renewed_once_for_all_that_need_it() {
+    let guarded = Guarded::new();
+    let site = &guarded.site;
+    guarded.say("expires_in", json!(1));
+    guarded.login(|back| back).expect("no fault").expect("signed in");
+    guarded.say("expires_in", json!(3600));
+    // It ends within the minute, so each request would renew it.
+    let tools = site.allow();
+    assert_eq!(guarded.given.lock().expect("no panic").refreshes, 1);
+    // One that the server takes no more is renewed, too.
+    guarded.given.lock().expect("no panic").access += 1;
+    std::thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| site.call(&tools[0], &json!({})))).collect();
+        for call in calls {
+            call.join().expect("no panic").expect("an answer");
+        }
+    });
+    assert_eq!(guarded.given.lock().expect("no panic").refreshes, 2);
+
+    // Without a successor the sign-in is over, and said to be.
+    guarded.say("refuses", json!(true));
+    guarded.given.lock().expect("no panic").access += 1;
+    let fault = site.call(&tools[0], &json!({})).expect_err("it has ended");
+    assert!(matches!(fault, Fault::SignIn { status: 401, .. }), "{fault}");
+    assert_eq!(guarded.stored()["refresh_token"], Value::Null);
+    assert_eq!(guarded.stored()["client"]["id"], "made", "the registration stays");
+    assert_eq!(site.servers.signed_in("s").expect("read"), None);
+    guarded.say("refuses", json!(false));
+    guarded.login(|back| back).expect("no fault").expect("signed in");
+    site.call(&tools[0], &json!({})).expect("an answer");
+}
+
+#[test]
+fn scopes_that_a_call_lacks_are_asked_for_by_the_next_sign_in() {
+    let guarded = Guarded::new();
+    let site = &guarded.site;
+    guarded.login(|back| back).expect("no fault").expect("signed in");
+    let tools = site.allow();
+    guarded.say("wants", json!("write"));
+    let fault = site.call(&tools[0], &json!({})).expect_err("not allowed");
+    assert!(fault.to_string().contains("more scopes: write"), "{fault}");
+    assert!(fault.hint().contains("login s"), "{}", fault.hint());
+    guarded.say("wants", json!("nothing"));
+    let signed_in = guarded.login(|back| back).expect("no fault").expect("signed in");
+    assert_eq!(signed_in.scopes, ["read", "offline_access", "write"]);
+}
+
+#[test]
+fn an_answer_of_somebody_else_gets_no_tokens() {
+    let guarded = Guarded::new();
+    for change in [
+        (|back: String| back.replace("state=", "state=x")) as fn(String) -> String,
+        |back| back.replace("/callback", "/elsewhere"),
+        |_| "nonsense".to_owned(),
+        |_| String::new(),
+    ] {
+        assert_eq!(guarded.login(change).expect("no fault"), None);
+    }
+    for (change, why) in [
+        (
+            (|back: String| back.replace("iss=http", "iss=https")) as fn(String) -> String,
+            "does not come from the authorisation server",
+        ),
+        (|back| back + "/", "does not come from the authorisation server"),
+        (|back| back.replace("iss=", "x="), "does not come from the authorisation server"),
+        (
+            |back| back.replace("code=c0de", "error=access_denied"),
+            "refused the sign-in: access_denied",
+        ),
+        (|back| back.replace("code=c0de", "error=<b>obey</b>"), "refused the sign-in: no code"),
+        (|back| back.replace("c0de", "other"), "refused the tokens: invalid_grant"),
+    ] {
+        let fault = guarded.login(change).expect_err(why);
+        assert!(fault.to_string().contains(why), "{why}: {fault}");
+        assert!(!fault.to_string().contains("obey"), "{fault}");
+    }
+    let exchanged = guarded.site.seen().iter().filter(|seen| seen.path == "/token").count();
+    assert_eq!(exchanged, 1, "only one came from the right server");
+    assert_eq!(guarded.site.logins.load("s").expect("read"), None);
+}
+
+#[test]
+fn documents_that_speak_for_others_are_not_used() {
+    for (key, value, why) in [
+        (
+            "resource",
+            json!("https://other.example/mcp"),
+            "says that it is `https://other.example/mcp`",
+        ),
+        ("issuer", json!("https://other.example"), "another `issuer`"),
+        ("authorization_servers", json!(["http://10.0.0.1/"]), "names `http://10.0.0.1/`"),
+        ("authorization_servers", json!([]), "names no authorisation server"),
+        ("token_endpoint", json!("http://169.254.169.254/"), "names `http://169.254.169.254/`"),
+        ("authorization_endpoint", json!("file:///bin/true"), "names `file:///bin/true`"),
+        ("code_challenge_methods_supported", json!(["plain"]), "PKCE"),
+        ("token_type", json!("mac"), "another kind than `Bearer`"),
+    ] {
+        let guarded = Guarded::new();
+        guarded.say(key, value);
+        let fault = guarded.login(|back| back).expect_err(key);
+        assert!(fault.to_string().contains(why), "{key}: {fault}");
+        assert_eq!(guarded.site.logins.load("s").expect("read"), None);
+    }
+    // A client that was registered by hand is for the server at which it was.
+    let guarded = Guarded::new();
+    let site = &guarded.site;
+    site.set(&site.url("/mcp"), |entry| {
+        entry.oauth.issuer = Some("https://sso.example".to_owned())
+    });
+    let fault = guarded.login(|back| back).expect_err("another one");
+    assert!(fault.to_string().contains("and not `https://sso.example/`"), "{fault}");
+    // One with a key needs none.
+    site.set(&site.url("/mcp"), |entry| {
+        entry.headers.insert("Authorization".to_owned(), "Bearer ${key:there}".to_owned());
+    });
+    let fault = guarded.login(|back| back).expect_err("it has a key");
+    assert!(matches!(fault, Fault::Login { error: LoginError::HasKey, .. }), "{fault}");
+}
+
+#[test]
+fn nothing_that_is_shown_has_a_token() {
+    let guarded = Guarded::new();
+    let site = &guarded.site;
+    let signed_in = guarded.login(|back| back).expect("no fault").expect("signed in");
+    let mut shown = format!("{signed_in:?} {:?}", site.servers);
+    assert!(guarded.stored().to_string().contains("canary"), "they are stored");
+    let tools = site.allow();
+    guarded.say("refuses", json!(true));
+    guarded.given.lock().expect("no panic").access += 1;
+    let fault = site.call(&tools[0], &json!({})).expect_err("it has ended");
+    shown.push_str(&format!("{fault} {fault:?} {}", fault.hint()));
+    guarded.say("token_endpoint", json!("http://127.0.0.1:1/token"));
+    let fault = guarded.login(|back| back).expect_err("nobody is there");
+    shown.push_str(&format!("{fault} {fault:?} {}", fault.hint()));
+    for secret in ["canary", "c0de"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+/// A person who says these things, one after the other, and what they were asked.
+struct Says(Mutex<Vec<asking::Said>>, Mutex<Vec<asking::Asked>>);
+
+impl asking::Ask for Says {
+    fn ask(&self, asked: &asking::Asked, _: &dyn Fn() -> bool) -> asking::Said {
+        self.1.lock().expect("no panic").push(asked.clone());
+        self.0.lock().expect("no panic").remove(0)
+    }
+}
+
+fn question() -> Value {
+    json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {
+        "name": { "type": "string" } }, "required": ["name"] } })
+}
+
+#[test]
+fn a_server_of_an_older_version_asks_the_user_in_the_middle_of_a_call() {
+    let answered = Arc::new(Mutex::new(Value::Null));
+    let (tells, told) = std::sync::mpsc::channel::<()>();
+    let (hears, told) = (Arc::clone(&answered), Mutex::new(told));
+    let site = Site::new(move |seen, stream| {
+        if seen.message["id"] == "q" {
+            *hears.lock().expect("no panic") = seen.message["result"].clone();
+            let _ = tells.send(());
+        }
+        legacy(seen, stream, |seen, stream| {
+            let ask = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+                "params": question() });
+            stream_reply(stream, &format!("data: {ask}\n\n"));
+            told.lock().expect("no panic").recv().expect("an answer");
+            let answer = seen.answer(&json!({ "content": [{ "type": "text", "text": "done" }] }));
+            let _ = stream.write_all(format!("data: {answer}\n\n").as_bytes());
+        });
+    });
+    let tools = site.allow();
+    // Nobody can be asked yet.
+    let answer = site.call(&tools[0], &json!({})).expect("an answer");
+    assert_eq!(*answered.lock().expect("no panic"), json!({ "action": "cancel" }));
+    let note = answer["content"][1]["text"].as_str().expect("a note");
+    assert!(note.contains("nobody can be asked"), "{note}");
+
+    let says = vec![asking::Said::Yes("Ada".to_owned()), asking::Said::No];
+    let person = Arc::new(Says(Mutex::new(says), Mutex::default()));
+    site.servers.set_ask(Arc::clone(&person) as Arc<dyn asking::Ask>);
+    let answer = site.call(&tools[0], &json!({})).expect("an answer");
+    assert_eq!(answer["content"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        *answered.lock().expect("no panic"),
+        json!({ "action": "accept", "content": { "name": "Ada" } })
+    );
+    site.call(&tools[0], &json!({})).expect("an answer");
+    assert_eq!(*answered.lock().expect("no panic"), json!({ "action": "decline" }));
+    let asked = person.1.lock().expect("no panic").clone();
+    assert_eq!(asked[0].title, "the server `s` asks you: Who?");
+    let hello = site.seen().into_iter().find(|seen| seen.is("initialize")).expect("a greeting");
+    assert!(hello.message["params"]["capabilities"]["elicitation"].is_object());
+}
+
+#[test]
+fn a_server_of_the_newer_version_asks_before_it_answers() {
+    let site = Site::new(|seen, stream| {
+        modern(seen, stream, |seen, stream| {
+            let params = &seen.message["params"];
+            let asks = |requests: Value| json!({ "resultType": "input_required", "inputRequests": requests, "requestState": "{ \"a\": 1 }" });
+            let elicitation = json!({ "method": "elicitation/create", "params": question() });
+            let result = match (params["name"].as_str(), params.get("inputResponses")) {
+                (Some("one"), None) => asks(json!({ "who": elicitation })),
+                (Some("one"), Some(answers)) => {
+                    assert_eq!(params["requestState"], "{ \"a\": 1 }");
+                    let text = answers["who"].to_string();
+                    json!({ "resultType": "complete", "content": [{ "type": "text", "text": text }] })
+                }
+                _ => asks(json!({ "it": { "method": "sampling/createMessage", "params": {} } })),
+            };
+            json_reply(stream, &seen.answer(&result));
+        });
+    });
+    let tools = site.allow();
+    let says = vec![asking::Said::Yes("Ada".to_owned())];
+    site.servers.set_ask(Arc::new(Says(Mutex::new(says), Mutex::default())));
+    let answer = site.call(&tools[0], &json!({})).expect("an answer");
+    let expected = json!({ "action": "accept", "content": { "name": "Ada" } }).to_string();
+    assert_eq!(answer["content"][0]["text"], expected);
+    let calls: Vec<_> = site.seen().into_iter().filter(|seen| seen.is("tools/call")).collect();
+    assert_ne!(calls[0].message["id"], calls[1].message["id"]);
+    let fault = site.call(&tools[1], &json!({})).expect_err("sampling was not offered");
+    assert!(fault.to_string().contains("was not offered"), "{fault}");
 }

@@ -9,21 +9,26 @@
 //! the server is ended with all that it started. A tool is offered in the words in which a person has allowed it
 //! ([`pin`]); other words are withheld.
 //!
-//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `replies`,
-//! `param_headers` and `remote` (HTTP), `connection`, `slot` (one server over time), `answers`, this file, `foreign_tools`, [`fault`].
+//! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `replies`, [`oauth`] (tokens),
+//! `runtime`, `param_headers` and `remote` (HTTP), [`asking`] (questions to the user), `connection`, `slot` (one server
+//! over time), `answers`, this file, `login`, `foreign_tools`, [`fault`].
 
 mod answers;
+pub mod asking;
 mod connection;
 pub mod fault;
 mod foreign_tools;
 #[cfg(test)]
 mod http_tests;
+mod login;
+pub mod oauth;
 pub mod offer;
 mod param_headers;
 pub mod pin;
 mod process;
 mod remote;
 mod replies;
+mod runtime;
 pub mod settings;
 mod slot;
 #[cfg(all(test, unix))]
@@ -32,15 +37,17 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use answers::Answers;
+use asking::{Ask, Asking};
 use connection::Patience;
 pub use fault::Fault;
+use oauth::stored::Logins;
 use offer::Described;
 use pin::Pin;
 pub use settings::{ServerEntry, Settings};
@@ -111,6 +118,9 @@ struct Inner {
     settings: ArcSwap<Settings>,
     places: Places,
     values: Values,
+    logins: Arc<dyn Logins>,
+    /// Puts questions of servers to the user.
+    ask: OnceLock<Arc<dyn Ask>>,
     clock: Clock,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
     calls: Arc<AtomicUsize>,
@@ -144,11 +154,19 @@ pub struct Listing {
 
 impl Servers {
     /// The servers of these settings. Starts none.
-    pub fn new(settings: Settings, places: Places, values: Values, clock: Clock) -> Self {
+    pub fn new(
+        settings: Settings,
+        places: Places,
+        values: Values,
+        logins: Arc<dyn Logins>,
+        clock: Clock,
+    ) -> Self {
         Self(Arc::new(Inner {
             settings: ArcSwap::from_pointee(settings),
             places,
             values,
+            logins,
+            ask: OnceLock::new(),
             clock,
             slots: Mutex::default(),
             calls: Arc::default(),
@@ -156,6 +174,11 @@ impl Servers {
             news: AtomicU64::new(0),
             seen: Mutex::new(None),
         }))
+    }
+
+    /// Sets who puts questions of servers to the user; until then they are refused.
+    pub fn set_ask(&self, ask: Arc<dyn Ask>) {
+        let _ = self.0.ask.set(ask);
     }
 
     /// Replaces the settings; a server whose entry is another one is ended.
@@ -208,7 +231,7 @@ impl Servers {
         Ok(Listing { tools: connection.tools, left_out })
     }
 
-    /// Calls a tool that a person has allowed in the words of `sha256`. Blocks.
+    /// Calls a tool that a person has allowed in the words of `sha256`, for a conversation. Blocks.
     ///
     /// # Errors
     /// The server cannot be used, or describes the tool in other words by now.
@@ -218,6 +241,7 @@ impl Servers {
         tool: &str,
         sha256: &str,
         arguments: &Value,
+        conversation: Option<String>,
         withdrawn: &dyn Fn() -> bool,
     ) -> Result<Value, Fault> {
         let entry = self.entry(server)?;
@@ -229,7 +253,9 @@ impl Servers {
         let once = || {
             let known = slot.connected(&self.0, server, &entry, pin.as_ref(), withdrawn)?;
             let tool = self.allowed_now(&slot, server, &known.tools, tool, sha256)?;
-            let answer = known.connection.call(tool, arguments, &patience);
+            let ask = self.0.ask.get().map(|ask| &**ask);
+            let asking = Asking::new(server, conversation.clone(), ask, withdrawn);
+            let answer = known.connection.call(tool, arguments, &patience, &asking);
             slot.used(&self.0, answer.as_ref().err());
             answer
         };
@@ -281,11 +307,17 @@ impl Servers {
     }
 
     fn entry(&self, server: &str) -> Result<ServerEntry, Fault> {
-        match self.settings().entries.get(server) {
-            None => Err(Fault::Unknown(server.to_owned())),
-            Some(entry) if !entry.enabled => Err(Fault::Disabled(server.to_owned())),
-            Some(entry) => Ok(entry.clone()),
+        let entry = self.entry_of(server)?;
+        match entry.enabled {
+            true => Ok(entry),
+            false => Err(Fault::Disabled(server.to_owned())),
         }
+    }
+
+    /// The entry of a server, even of one that is switched off.
+    fn entry_of(&self, server: &str) -> Result<ServerEntry, Fault> {
+        let entry = self.settings().entries.get(server).cloned();
+        entry.ok_or_else(|| Fault::Unknown(server.to_owned()))
     }
 
     fn slot(&self, server: &str) -> Arc<Slot> {

@@ -5,20 +5,25 @@
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
+};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, RequestBuilder, Response, Url};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
-use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
 use super::START_SECONDS;
+use super::oauth::Tokens;
+use super::oauth::challenge::Challenge;
+use super::oauth::error::LoginError;
 use super::param_headers::encoded;
 use super::process::MAX_LINE;
 use super::replies::{Failure, MAX_UNASKED_BYTES, Shared, refused};
+use super::runtime::runtime;
 use crate::llm::endpoint::{Address, connection_words, http_client};
 use crate::llm::sse::SseDecoder;
 
@@ -56,6 +61,7 @@ pub(super) struct Target {
     url: Url,
     is_encrypted: bool,
     headers: HeaderMap,
+    tokens: Option<Tokens>,
 }
 
 impl Target {
@@ -73,7 +79,22 @@ impl Target {
             value.set_sensitive(true);
             all.insert(key, value);
         }
-        Ok(Self { url, is_encrypted: address.is_encrypted(), headers: all })
+        Ok(Self { url, is_encrypted: address.is_encrypted(), headers: all, tokens: None })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Whether the settings give it a key.
+    pub fn has_key(&self) -> bool {
+        self.headers.contains_key(AUTHORIZATION)
+    }
+
+    /// The same with the tokens of a sign-in, unless it has a key.
+    pub fn with_tokens(self, tokens: Tokens) -> Self {
+        Self { tokens: (!self.has_key()).then_some(tokens), ..self }
     }
 }
 
@@ -82,6 +103,7 @@ pub(super) struct Remote {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    tokens: Option<Tokens>,
     shared: Arc<Shared>,
     state: Mutex<State>,
 }
@@ -127,7 +149,7 @@ impl Remote {
     /// # Errors
     /// Why there can be no connection.
     pub fn new(target: Target, shared: Arc<Shared>) -> Result<Arc<Self>, String> {
-        let Target { url, is_encrypted, headers } = target;
+        let Target { url, is_encrypted, headers, tokens } = target;
         runtime()?;
         let origin = url.origin();
         let policy = Policy::custom(move |attempt| {
@@ -142,7 +164,7 @@ impl Remote {
         let client = http_client(is_encrypted, Duration::from_secs(START_SECONDS)).redirect(policy);
         let client = client.build().map_err(connection_words)?;
         let state = Mutex::default();
-        Ok(Arc::new(Self { client, url, headers, shared, state }))
+        Ok(Arc::new(Self { client, url, headers, tokens, shared, state }))
     }
 
     /// Sets the version that messages name.
@@ -188,7 +210,7 @@ impl Remote {
                     Some(request) => remote.post(&remote.state(), request, Vec::new()),
                     None => remote.resume(&place),
                 };
-                match listening.send().await {
+                match sent(remote.tokens.as_ref(), listening).await {
                     Ok(response) if is_stream(&response) => {
                         let _ = remote.stream(response, None, &mut place).await;
                     }
@@ -229,8 +251,9 @@ impl Remote {
         let (tells, told): (Sender<()>, _) = channel();
         state.told = Some(told);
         if let Ok(runtime) = runtime() {
+            let tokens = self.tokens.clone();
             runtime.spawn(async move {
-                let _ = request.send().await;
+                let _ = sent(tokens.as_ref(), request).await;
                 let _ = tells.send(());
             });
         }
@@ -312,7 +335,7 @@ impl Remote {
 
     async fn exchange(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), Failure> {
         let Outgoing { request, id, begins, has_session } = outgoing;
-        let response = request.send().await.map_err(unreachable)?;
+        let response = sent(self.tokens.as_ref(), request).await?;
         let status = response.status().as_u16();
         if has_session && status == 404 {
             return Err(Failure::Forgotten);
@@ -333,7 +356,7 @@ impl Remote {
             return Err(wrong("its answer is neither JSON nor a stream of events"));
         }
         let body = self.body(response).await?;
-        self.hear(&body);
+        self.hear(&body, Some(id));
         match self.shared.awaits(id) {
             true => Err(wrong("its body is no answer to the request")),
             false => Ok(()),
@@ -357,7 +380,7 @@ impl Remote {
                 break;
             }
             tokio::time::sleep(place.pause.unwrap_or(PAUSE).clamp(PAUSES[0], PAUSES[1])).await;
-            let resumed = self.resume(&place).send().await.map_err(unreachable)?;
+            let resumed = sent(self.tokens.as_ref(), self.resume(&place)).await?;
             if !is_stream(&resumed) {
                 return Err(self.refusal(resumed).await);
             }
@@ -394,7 +417,7 @@ impl Remote {
                 Err(_) => {}
             }
             for event in events.drain(..).filter(|event| !event.data.is_empty()) {
-                self.hear(event.data.as_bytes());
+                self.hear(event.data.as_bytes(), id);
             }
             if !decoder.last_id().is_empty() {
                 place.last_id = decoder.last_id().to_owned();
@@ -426,6 +449,14 @@ impl Remote {
     /// The failure for a response that is no answer. Its text is shown to nobody: it may be a page, and holds anything.
     async fn refusal(&self, response: Response) -> Failure {
         let status = response.status().as_u16();
+        if let Some((why, challenge)) = self.wants_sign_in(&response) {
+            if let (Some(tokens), true) = (&self.tokens, challenge.wants_more())
+                && let Err(error) = tokens.want(challenge.scopes.clone()).await
+            {
+                tracing::warn!(%error, "the wanted scopes are not noted");
+            }
+            return Failure::SignIn { status, why, challenge };
+        }
         let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
         let why = match status {
             300..=399 => {
@@ -435,12 +466,7 @@ impl Remote {
                     "it points to `{host}`; redirects are followed within the same address alone"
                 )
             }
-            401 if header("www-authenticate")
-                .is_some_and(|it| it.contains("resource_metadata")) =>
-            {
-                "it wants a sign-in in the browser (OAuth), or a key".to_owned()
-            }
-            401 => "it wants a key, or another one".to_owned(),
+            401 => "it wants another key".to_owned(),
             403 => "it does not let this key in".to_owned(),
             404 => "there is nothing at this address".to_owned(),
             405 => "it takes no messages at this address".to_owned(),
@@ -458,8 +484,30 @@ impl Remote {
         Failure::Http { status, why }
     }
 
-    fn hear(self: &Arc<Self>, message: &[u8]) {
-        if let Err(why) = self.shared.hear(message, |answer| self.send(&answer, Vec::new())) {
+    /// Whether a response asks for a sign-in, or for one with more scopes. A key of the settings is in its place.
+    fn wants_sign_in(&self, response: &Response) -> Option<(String, Box<Challenge>)> {
+        let status = response.status();
+        let headers = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let challenge = Challenge::read(headers.filter_map(|header| header.to_str().ok()));
+        let challenge = Box::new(challenge.unwrap_or_default());
+        let wants_more = status == StatusCode::FORBIDDEN && challenge.wants_more();
+        if self.headers.contains_key(AUTHORIZATION)
+            || !(wants_more || status == StatusCode::UNAUTHORIZED)
+        {
+            return None;
+        }
+        let why = match self.tokens.as_ref().map(Tokens::signed_in) {
+            _ if wants_more => {
+                format!("it wants a sign-in with more scopes: {}", challenge.scopes.join(" "))
+            }
+            Some(Ok(Some(_))) => "it takes the sign-in no more".to_owned(),
+            _ => "it wants a sign-in in the browser, or a key".to_owned(),
+        };
+        Some((why, challenge))
+    }
+
+    fn hear(self: &Arc<Self>, message: &[u8], of: Option<u64>) {
+        if let Err(why) = self.shared.hear(message, of, |answer| self.send(&answer, Vec::new())) {
             self.leave(&why);
         }
     }
@@ -472,7 +520,7 @@ impl Remote {
                 self.state().session = None;
                 Some("it has ended the session".to_owned())
             }
-            Failure::Refused { .. } | Failure::Http { .. } => None,
+            Failure::Refused { .. } | Failure::Http { .. } | Failure::SignIn { .. } => None,
         };
         self.shared.fail(id, failure, ends.as_deref());
     }
@@ -482,6 +530,26 @@ impl Remote {
         self.shared.end(why);
         self.end();
     }
+}
+
+/// Sends a request with the token of a sign-in, if there is one; once more with its successor if that is refused.
+async fn sent(tokens: Option<&Tokens>, request: RequestBuilder) -> Result<Response, Failure> {
+    let Some(tokens) = tokens else { return request.send().await.map_err(unreachable) };
+    let unusable =
+        |error: LoginError| Failure::Unreachable(format!("its sign-in cannot be used: {error}"));
+    let with = |request: RequestBuilder, token: Option<&HeaderValue>| {
+        token.into_iter().fold(request, |request, token| request.header(AUTHORIZATION, token))
+    };
+    let again = request.try_clone();
+    let token = tokens.header().await.map_err(unusable)?;
+    let response = with(request, token.as_ref()).send().await.map_err(unreachable)?;
+    if let (StatusCode::UNAUTHORIZED, Some(used), Some(again)) = (response.status(), &token, again)
+        && let Some(other) = tokens.renewed(Some(used)).await.map_err(unusable)?
+        && other != *used
+    {
+        return with(again, Some(&other)).send().await.map_err(unreachable);
+    }
+    Ok(response)
 }
 
 fn unreachable(error: reqwest::Error) -> Failure {
@@ -496,15 +564,4 @@ fn is_stream(response: &Response) -> bool {
 fn media_type(response: &Response) -> String {
     let whole = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     whole.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-/// One thread for all servers at addresses, from the first use of one on.
-fn runtime() -> Result<&'static Runtime, String> {
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
-    let runtime = RUNTIME.get_or_init(|| {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let built = builder.worker_threads(1).thread_name("servers-http").enable_all().build();
-        built.map_err(|error| error.to_string())
-    });
-    runtime.as_ref().map_err(Clone::clone)
 }

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use super::oauth::challenge::Challenge;
+
 /// The most unsolicited messages between two answers; a server that sends more is ended.
 const MAX_UNASKED: usize = 1_000;
 
@@ -15,6 +17,16 @@ pub(super) const MAX_UNASKED_BYTES: usize = 16 << 20;
 
 /// The answer to a request.
 pub(super) type Reply = Result<Value, Failure>;
+
+/// What a server sends for a request.
+pub(super) enum Incoming {
+    Reply(Reply),
+    /// A question to the user before the answer, by the id of its own.
+    Asked {
+        id: Value,
+        params: Value,
+    },
+}
 
 /// Why a request has no result.
 #[derive(Debug)]
@@ -29,6 +41,12 @@ pub(super) enum Failure {
     Http {
         status: u16,
         why: String,
+    },
+    /// It wants a sign-in, or one with more scopes.
+    SignIn {
+        status: u16,
+        why: String,
+        challenge: Box<Challenge>,
     },
     Unreachable(String),
     /// The session is gone, and nothing was done.
@@ -45,7 +63,7 @@ pub(super) struct Shared {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    replies: HashMap<u64, Sender<Reply>>,
+    requests: HashMap<u64, Waiter>,
     /// Why it ended.
     ended: Option<String>,
     unasked: usize,
@@ -54,22 +72,41 @@ struct Waiting {
     late: usize,
 }
 
+/// Whoever waits for an answer.
+#[derive(Debug)]
+struct Waiter {
+    sender: Sender<Incoming>,
+    /// Questions can be put to its user.
+    may_be_asked: bool,
+}
+
+impl Waiting {
+    /// The call that a question belongs to. Over pipes nothing says so; then it is the last one.
+    fn whom_to_ask(&self, of: Option<u64>) -> Option<&Sender<Incoming>> {
+        let calls = self.requests.iter().filter(|(_, waiter)| waiter.may_be_asked);
+        let mut calls = calls.filter(|(id, _)| of.is_none_or(|of| of == **id));
+        let first = calls.next()?;
+        let last = calls.fold(first, |last, one| if one.0 > last.0 { one } else { last });
+        Some(&last.1.sender)
+    }
+}
+
 impl Shared {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Expects the answer to a request.
+    /// Expects the answer to a request, and questions before it.
     ///
     /// # Errors
     /// Why the server has ended.
-    pub fn expect(&self, id: u64) -> Result<Receiver<Reply>, String> {
+    pub fn expect(&self, id: u64, may_be_asked: bool) -> Result<Receiver<Incoming>, String> {
         let (sender, receiver) = mpsc::channel();
         let mut waiting = self.waiting();
         match &waiting.ended {
             Some(why) => Err(why.clone()),
             None => {
-                waiting.replies.insert(id, sender);
+                waiting.requests.insert(id, Waiter { sender, may_be_asked });
                 Ok(receiver)
             }
         }
@@ -77,7 +114,7 @@ impl Shared {
 
     /// Expects the answer no more.
     pub fn forget(&self, id: u64) {
-        self.waiting().replies.remove(&id);
+        self.waiting().requests.remove(&id);
     }
 
     /// Why it ended, if it did.
@@ -102,20 +139,20 @@ impl Shared {
 
     /// Whether somebody waits for the answer to this request.
     pub fn awaits(&self, id: u64) -> bool {
-        self.waiting().replies.contains_key(&id)
+        self.waiting().requests.contains_key(&id)
     }
 
     /// Gives a request its failure, and ends the server for all if `ends` says why.
     pub fn fail(&self, id: Option<u64>, failure: Failure, ends: Option<&str>) {
         let mut waiting = self.waiting();
-        let sender = id.and_then(|id| waiting.replies.remove(&id));
+        let waiter = id.and_then(|id| waiting.requests.remove(&id));
         if let Some(why) = ends {
             waiting.ended.get_or_insert_with(|| why.to_owned());
-            waiting.replies.clear();
+            waiting.requests.clear();
         }
         drop(waiting);
-        if let Some(sender) = sender {
-            let _ = sender.send(Err(failure));
+        if let Some(waiter) = waiter {
+            let _ = waiter.sender.send(Incoming::Reply(Err(failure)));
         }
     }
 
@@ -124,7 +161,7 @@ impl Shared {
         let mut waiting = self.waiting();
         waiting.ended.get_or_insert_with(|| why.to_owned());
         // Whoever waits is told by the end of their channel.
-        waiting.replies.clear();
+        waiting.requests.clear();
     }
 
     /// Counts a request without an answer in time.
@@ -134,19 +171,24 @@ impl Shared {
         waiting.late
     }
 
-    /// Takes one message, and answers it by `answer`.
+    /// Takes one message, and answers it by `answer`; `of` is the request that it belongs to, if that is known.
     ///
     /// # Errors
     /// Why the server has to be ended.
-    pub fn hear(&self, line: &[u8], answer: impl Fn(Value) -> bool) -> Result<(), String> {
+    pub fn hear(
+        &self,
+        line: &[u8],
+        of: Option<u64>,
+        answer: impl Fn(Value) -> bool,
+    ) -> Result<(), String> {
         let message = serde_json::from_slice::<Map<String, Value>>(line).unwrap_or_default();
         let id = message.get("id");
         let mut waiting = self.waiting();
         if let (Some(id), false) = (id.and_then(Value::as_u64), message.contains_key("method"))
-            && let Some(sender) = waiting.replies.remove(&id)
+            && let Some(waiter) = waiting.requests.remove(&id)
         {
             (waiting.unasked, waiting.unasked_bytes, waiting.late) = (0, 0, 0);
-            let _ = sender.send(reply(message));
+            let _ = waiter.sender.send(Incoming::Reply(reply(message)));
             return Ok(());
         }
         waiting.unasked += 1;
@@ -154,12 +196,20 @@ impl Shared {
         if waiting.unasked > MAX_UNASKED || waiting.unasked_bytes > MAX_UNASKED_BYTES {
             return Err("it sent too much that nobody asked for".to_owned());
         }
+        let method = message.get("method").and_then(Value::as_str);
+        if let (Some("elicitation/create"), Some(id)) = (method, id)
+            && let Some(sender) = waiting.whom_to_ask(of)
+        {
+            let (id, params) = (id.clone(), message.get("params").cloned().unwrap_or_default());
+            let _ = sender.send(Incoming::Asked { id, params });
+            return Ok(());
+        }
         drop(waiting);
-        match (message.get("method").and_then(Value::as_str), id) {
+        match (method, id) {
             (Some("ping"), Some(id)) => {
                 answer(json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
             }
-            // Sampling, roots and elicitation were not offered.
+            // Sampling and roots were not offered, nor questions without a call.
             (Some(_), Some(id)) => {
                 let error = json!({ "code": -32601, "message": "not offered" });
                 answer(json!({ "jsonrpc": "2.0", "id": id, "error": error }));

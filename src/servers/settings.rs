@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use reqwest::Url;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::Reference;
@@ -53,6 +54,9 @@ pub struct ServerEntry {
     /// Headers of each request to it; `${env:X}` and `${key:X}` stand for values kept elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// What has to be said of a sign-in there; most servers say all of it themselves.
+    #[serde(default, skip_serializing_if = "OAuth::is_usual")]
+    pub oauth: OAuth,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
@@ -76,6 +80,53 @@ pub struct ServerEntry {
     pub enabled: bool,
 }
 
+/// What a person says of a sign-in at a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OAuth {
+    /// As what the steward was registered there, or the address of a document that describes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Its secret there, kept elsewhere: `${key:X}` or `${env:X}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// The only authorisation server that may sign in for it; it may be within the user's network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// The port to which the browser comes back, where it was registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirect_port: Option<u16>,
+}
+
+impl OAuth {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The address of the authorisation server.
+    pub(super) fn issuer(&self) -> Option<Url> {
+        Url::parse(self.issuer.as_deref()?.trim()).ok()
+    }
+
+    fn fault(&self) -> Option<String> {
+        if let Some(Err(why)) = self.issuer.as_deref().map(Address::new) {
+            return Some(format!("`oauth.issuer` {why}"));
+        }
+        let is_reference =
+            |value: &str| value.starts_with("${") && value.find('}') == Some(value.len() - 1);
+        match &self.client_secret {
+            Some(_) if self.client_id.is_none() => {
+                Some("`oauth.client_secret` takes an `oauth.client_id`".to_owned())
+            }
+            Some(value) if !is_reference(value) => Some(
+                "`oauth.client_secret` holds a secret: write `${key:X}` or `${env:X}` in its place"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
 fn usual_seconds() -> u32 {
     60
 }
@@ -95,6 +146,7 @@ impl ServerEntry {
             command: command.into(),
             url: None,
             headers: BTreeMap::new(),
+            oauth: OAuth::default(),
             args,
             env: BTreeMap::new(),
             network: false,
@@ -126,6 +178,7 @@ impl ServerEntry {
     /// The values of `env` and `headers` that are kept elsewhere.
     pub fn references(&self) -> Vec<Reference<'_>> {
         let values = self.env.values().chain(self.headers.values());
+        let values = values.chain(&self.oauth.client_secret);
         let parts = values.flat_map(|value| value.split("${").skip(1));
         let names = parts.filter_map(|part| Some(part.split_once('}')?.0));
         names.filter_map(Reference::read).collect()
@@ -154,8 +207,8 @@ impl ServerEntry {
         if self.command.is_empty() {
             return Some("it needs a `command` or a `url`".to_owned());
         }
-        if !self.headers.is_empty() {
-            return Some("`headers` are for a server at a `url`".to_owned());
+        if !self.headers.is_empty() || !self.oauth.is_usual() {
+            return Some("`headers` and `oauth` are for a server at a `url`".to_owned());
         }
         if !Path::new(&self.command).is_absolute() && !self.command.starts_with("~/") {
             let said = "must be an absolute path, or begin with `~/`: it is looked for nowhere";
@@ -179,6 +232,9 @@ impl ServerEntry {
         }
         if let Err(why) = Address::new(url) {
             return Some(format!("`url` {why}"));
+        }
+        if let Some(fault) = self.oauth.fault() {
+            return Some(fault);
         }
         for (name, value) in &self.headers {
             let lower = name.to_ascii_lowercase();
@@ -298,6 +354,23 @@ mod tests {
             ),
             ("url = \"https://example.com\"\nheaders = { X-Api-Key = \"sk-1\" }", "holds a secret"),
             ("command = \"/bin/cat\"\nheaders = { X = \"1\" }", "for a server at a `url`"),
+            ("command = \"/bin/cat\"\noauth = { client_id = \"a\" }", "for a server at a `url`"),
+            (
+                "url = \"https://example.com\"\noauth = { issuer = \"http://a.example\" }",
+                "not encrypted",
+            ),
+            (
+                "url = \"https://example.com\"\noauth = { client_secret = \"${key:a}\" }",
+                "takes an `oauth.client_id`",
+            ),
+            (
+                "url = \"https://example.com\"\noauth = { client_id = \"a\", client_secret = \"sk-1\" }",
+                "holds a secret",
+            ),
+            (
+                "url = \"https://example.com\"\noauth = { client_id = \"a\", client_secret = \"${key:a}sk-1\" }",
+                "holds a secret",
+            ),
         ] {
             let error = entry(lines).expect_err(lines);
             assert!(error.contains(why), "{lines}: {error}");

@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use reqwest::Url;
+
 use super::connection::{Connection, Patience};
 use super::fault::Fault;
+use super::oauth::Tokens;
 use super::offer::Described;
 use super::pin::Pin;
 use super::remote::Target;
@@ -135,7 +138,11 @@ impl Slot {
     ) -> Result<Known, Fault> {
         let patience = Patience { seconds: START_SECONDS, withdrawn };
         let opened = match &entry.url {
-            Some(url) => Connection::reach(server, target(all, server, url, entry)?, &patience),
+            Some(url) => {
+                let target = target(all, server, url, entry)?;
+                let tokens = tokens(all, server, target.url(), entry);
+                Connection::reach(server, target.with_tokens(tokens), &patience)
+            }
             None => {
                 let command = command(all, server, entry)?;
                 let now = chrono::Utc::now().timestamp_micros();
@@ -155,7 +162,8 @@ impl Slot {
                 Ok(known)
             }
             Err(fault) => {
-                if !matches!(fault, Fault::Withdrawn) {
+                // Nothing is wrong with one that waits for a person.
+                if !matches!(fault, Fault::Withdrawn | Fault::SignIn { .. }) {
                     rest(state, (all.clock)(), &fault.to_string());
                 }
                 // The caller hears of it.
@@ -276,13 +284,23 @@ fn listed(connection: &Connection, patience: &Patience<'_>) -> Result<Vec<Descri
 }
 
 /// The address of a server, with the values that its headers refer to.
-fn target(all: &Inner, server: &str, url: &str, entry: &ServerEntry) -> Result<Target, Fault> {
+pub(super) fn target(
+    all: &Inner,
+    server: &str,
+    url: &str,
+    entry: &ServerEntry,
+) -> Result<Target, Fault> {
     let value = |(name, value): (&String, &String)| match resolved(value, all) {
         Ok(value) => Ok((name.clone(), value)),
         Err(missing) => Err(Fault::NoValue { server: server.to_owned(), name: missing }),
     };
     let headers = entry.headers.iter().map(value).collect::<Result<Vec<_>, _>>()?;
     Target::new(url, &headers).map_err(|name| Fault::NoHeader { server: server.to_owned(), name })
+}
+
+/// The tokens of a sign-in at a server at this address.
+pub(super) fn tokens(all: &Inner, server: &str, url: &Url, entry: &ServerEntry) -> Tokens {
+    Tokens::new(server, url, entry.oauth.issuer(), Arc::clone(&all.logins))
 }
 
 /// The command, prepared: confined where the system can do it, in a folder of its own.
@@ -359,7 +377,7 @@ fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsStr
 ///
 /// # Errors
 /// The reference that leads nowhere.
-fn resolved(value: &str, all: &Inner) -> Result<String, String> {
+pub(super) fn resolved(value: &str, all: &Inner) -> Result<String, String> {
     let (mut text, mut rest) = (String::new(), value);
     while let Some((before, after)) = rest.split_once("${") {
         let Some((name, behind)) = after.split_once('}') else { break };

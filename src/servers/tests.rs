@@ -47,8 +47,9 @@ impl Ground {
             Reference::Key("there") => Some("secret".to_owned()),
             _ => None,
         });
-        let ground =
-            Self { servers: Servers::new(Settings::default(), places, values, clock), folder, now };
+        let logins = http_tests::MemoryLogins::new(folder.path());
+        let servers = Servers::new(Settings::default(), places, values, logins, clock);
+        let ground = Self { servers, folder, now };
         ground.script(extra);
         ground.servers.replace(ground.settings("s"));
         ground
@@ -75,7 +76,7 @@ impl Ground {
     }
 
     fn call(&self, tool: &Described) -> Result<Value, Fault> {
-        self.servers.call("s", &tool.name, &tool.sha256, &json!({}), &|| false)
+        self.servers.call("s", &tool.name, &tool.sha256, &json!({}), None, &|| false)
     }
 
     fn starts(&self) -> usize {
@@ -256,7 +257,7 @@ fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
     settings.entries.get_mut("s").expect("the server").timeout_seconds = 1;
     ground.servers.replace(settings);
     assert!(matches!(ground.call(&tools[0]), Err(Fault::Late { seconds: 1, .. })));
-    let withdrawn = ground.servers.call("s", "one", &tools[0].sha256, &json!({}), &|| true);
+    let withdrawn = ground.servers.call("s", "one", &tools[0].sha256, &json!({}), None, &|| true);
     assert!(matches!(withdrawn, Err(Fault::Withdrawn)));
     assert_eq!(ground.servers.running(), ["s"], "it may answer the next one");
     // One call more than may be in flight.

@@ -74,6 +74,11 @@ def do(what, where):
         held = []
         while True:
             held.append(b"x" * (8 << 20))
+    if what == "ask":
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        send({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+              "params": {"message": "Who are you?", "requestedSchema": schema}})
+        return text(json.dumps(json.loads(sys.stdin.readline())["result"]))
     if what == "hang":
         time.sleep(100)
     os._exit(3)
@@ -233,6 +238,38 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
 
 /// What ends a server that uses more memory than it may.
 const EATEN: &str = "more than 128 MB of memory";
+
+#[test]
+fn a_server_asks_the_user_and_gets_what_they_typed() {
+    let test = "a_server_asks_the_user_and_gets_what_they_typed";
+    let Some(ground) = Ground::new(test, "") else { return };
+    ground.allow();
+    let call = ["call", "mine__do", r#"{"what": "ask"}"#, "--yes"];
+    // Nobody is there to answer: the server and the caller learn so, and the question waits.
+    let first = ground.steward(&call).expect(0).stdout;
+    assert!(first.contains(r#"{"action": "cancel"}"#), "{first}");
+    assert!(first.contains("no program in which a person could answer is open"), "{first}");
+    let pending = ground.steward(&["--json", "approvals", "pending"]).expect(0).json();
+    let question = &pending["pending"][0];
+    assert_eq!(question["title"], "the server `mine` asks you: Who are you?", "{pending}");
+    assert_eq!(
+        (&question["tool"], &question["caller"]),
+        (&json!("server_question"), &json!("mine"))
+    );
+    let number = question["id"].to_string();
+    assert!(first.contains(&format!("question {number} waits")), "{first}");
+    ground.steward(&["approvals", "allow", &number, "Ada", "Lovelace"]).expect(0);
+    let second = ground.steward(&call).expect(0).stdout;
+    assert!(
+        second.contains(r#"{"action": "accept", "content": {"name": "Ada Lovelace"}}"#),
+        "{second}"
+    );
+    let audit = ground.steward(&["--json", "audit"]).expect(0).stdout;
+    assert!(audit.contains("server_question"), "{audit}");
+    // A yes in advance does not make up a name.
+    let direct = ground.steward(&[&call[..], &["--direct"]].concat()).expect(0).stdout;
+    assert!(direct.contains("nobody is at the terminal"), "{direct}");
+}
 
 #[test]
 fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {

@@ -15,7 +15,7 @@ const MUTANTS: u64 = 200;
 type Target = fn(&[u8]);
 
 /// Every target with its corpus, `fuzz/corpus/<name>/`.
-const TARGETS: [(&str, Target); 17] = [
+const TARGETS: [(&str, Target); 18] = [
     ("paths", fuzzing::fuzz_paths),
     ("glob", fuzzing::fuzz_glob),
     ("edit", fuzzing::fuzz_edit),
@@ -33,6 +33,7 @@ const TARGETS: [(&str, Target); 17] = [
     ("rules_file", fuzzing::fuzz_rules_file),
     ("search_query", fuzzing::fuzz_search_query),
     ("pdf", fuzzing::fuzz_pdf),
+    ("challenge", fuzzing::fuzz_challenge),
 ];
 
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {

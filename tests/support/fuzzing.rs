@@ -28,6 +28,7 @@ use vault_steward::note::{base, canvas, diff, fold, merge, names};
 use vault_steward::organize::rules_file;
 use vault_steward::organize::sentence::sentence;
 use vault_steward::protocol::{self, ClientNotification, envelope};
+use vault_steward::servers::oauth::challenge::Challenge;
 use vault_steward::smarthole::frames::{self, Incoming};
 use vault_steward::smarthole::{Notification, Priority, name};
 use vault_steward::tools::Registry;
@@ -336,6 +337,30 @@ pub fn fuzz_search_query(data: &[u8]) {
         if read.filter.holds(&file) {
             assert!(read.filter.without_words().holds(&file), "less is asked for");
         }
+    }
+}
+
+/// What a server wants of newcomers: its words are read in the same way when they are written again, whatever stands
+/// before them.
+pub fn fuzz_challenge(data: &[u8]) {
+    let header = String::from_utf8_lossy(data);
+    let Some(read) = Challenge::read([&*header]) else { return };
+    let plain = |scope: &String| scope.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"');
+    assert!(read.scopes.iter().all(plain), "a scope can be sent on: {read:?}");
+    let quoted = |name: &str, value: &Option<String>| {
+        let value = value.as_ref().map(|value| value.replace('\\', "\\\\").replace('"', "\\\""));
+        value.map(|value| format!("{name}=\"{value}\""))
+    };
+    let scope = Some(read.scopes.join(" ")).filter(|scope| !scope.is_empty());
+    let parameters = [
+        quoted("resource_metadata", &read.resource_metadata),
+        quoted("scope", &scope),
+        quoted("error", &read.error),
+    ];
+    let parameters: Vec<String> = parameters.into_iter().flatten().collect();
+    let again = format!("Basic realm=\"Bearer\", Bearer {}", parameters.join(", "));
+    if again.len() < 8 << 10 {
+        assert_eq!(Challenge::read([&*again]), Some(read), "{again}");
     }
 }
 

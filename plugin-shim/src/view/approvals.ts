@@ -191,17 +191,19 @@ async function allOf(parts: Parts, question: number): Promise<DiffChange[]> {
 function answers(parts: Parts, approval: Approval): HTMLElement {
   const { options, _meta: { vault: { tool, folder } } } = approval.params;
   const row = box(parts.root, "vs-answers");
-  const label = "Why not (optional)";
+  // A server's question is answered by the same words that say why not.
+  const asks = tool === "server_question";
+  const label = asks ? "Your answer (optional)" : "Why not (optional)";
   const words = element(row, "input", {
     class: "vs-why-not",
     attributes: { type: "text", placeholder: label, "aria-label": label, maxlength: 1_000, dir: "auto" },
   });
   words.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) buttons.at(-1)?.click();
+    if (event.key === "Enter" && !event.isComposing) buttons.at(asks ? 0 : -1)?.click();
   });
   const buttons = options.map((option) => {
     const lasts = option.kind === "allow_always" ? folder : null;
-    const text = lasts ? "Always for this folder" : option.name;
+    const text = lasts ? "Always for this folder" : asks && option.kind === "allow_once" ? "Answer" : option.name;
     const class_ = option.kind === "allow_once" ? "mod-cta" : option.kind.startsWith("reject") ? "vs-reject" : "";
     const button = textButton(row, text, class_);
     if (lasts) {
@@ -211,7 +213,7 @@ function answers(parts: Parts, approval: Approval): HTMLElement {
     button.addEventListener("click", () => {
       buttons.forEach((one) => (one.disabled = true));
       words.disabled = true;
-      approval.answer(option.optionId, class_ === "vs-reject" ? words.value.trim() : "");
+      approval.answer(option.optionId, asks || class_ === "vs-reject" ? words.value.trim() : "");
     });
     row.appendChild(button);
     return button;

@@ -4,9 +4,11 @@ use super::calls::changed;
 use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
+use crate::cli::server_questions;
 use crate::note::path::{visible, visible_lines};
 use crate::protocol::diff::DiffChange;
 use crate::protocol::permission::{PermissionChange, RequestPermissionParams};
+use crate::servers::asking;
 
 /// The most diff lines shown in total.
 const MAX_LINES: usize = 200;
@@ -87,6 +89,9 @@ pub fn prompt(asked: &RequestPermissionParams) -> String {
         Some(name) => {
             format!("Allow it? [y]es, [a]lways ({}), [N]o or why not ", safe::line(name))
         }
+        None if asked.meta.vault.tool == asking::TOOL => {
+            "Answer it? [y, or y and the answer; N] ".to_owned()
+        }
         None => "Allow it? [y/N, or why not] ".to_owned(),
     }
 }
@@ -94,6 +99,11 @@ pub fn prompt(asked: &RequestPermissionParams) -> String {
 /// The option that the typed words choose, and the comment; anything that is not a yes is a refusal.
 pub fn answer<'a>(asked: &RequestPermissionParams, typed: &'a str) -> (&'static str, &'a str) {
     let typed = typed.trim();
+    if asked.meta.vault.tool == asking::TOOL
+        && let Some(words) = server_questions::yes(typed)
+    {
+        return ("allow_once", words);
+    }
     match typed.to_lowercase().as_str() {
         "y" | "yes" => ("allow_once", ""),
         "a" | "always" if always(asked).is_some() => ("allow_always", ""),
@@ -157,6 +167,11 @@ mod tests {
         ] {
             assert_eq!(answer(&asked(folder), typed), option, "{typed:?}");
         }
+        let mut question = asked(false);
+        question.meta.vault.tool = asking::TOOL.to_owned();
+        assert_eq!(answer(&question, "y octocat\n"), ("allow_once", "octocat"));
+        assert_eq!(answer(&question, "octocat"), ("reject_once", "octocat"));
+        assert_eq!(prompt(&question), "Answer it? [y, or y and the answer; N] ");
         assert_eq!(prompt(&asked(false)), "Allow it? [y/N, or why not] ");
         assert!(prompt(&asked(true)).contains("[a]lways (Always allow delete in Garden)"));
     }

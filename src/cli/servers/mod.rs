@@ -3,10 +3,12 @@
 #![expect(clippy::disallowed_methods, reason = "logs of servers, in the state folder")]
 
 mod import;
+mod login;
 mod secrets;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,6 +28,7 @@ use crate::config::foreign::{ForeignFile, Language};
 use crate::daemon::tool_servers;
 use crate::llm::key::Key;
 use crate::note::path::visible_lines;
+use crate::servers::oauth::SignedIn;
 use crate::servers::offer::{Described, Offer, offers, shown};
 use crate::servers::pin::{Differences, Pin};
 use crate::servers::settings::{ServerEntry, is_name};
@@ -81,6 +84,12 @@ pub enum ServersAction {
         /// Read a key from a prompt or from stdin, to be sent as `Authorization: Bearer`
         #[arg(long, requires = "url")]
         key: bool,
+        /// As what the steward was registered at its authorisation server, or the address of a document about it
+        #[arg(long, value_name = "ID", requires = "url")]
+        client_id: Option<String>,
+        /// Read the secret of that registration from a prompt or from stdin
+        #[arg(long, requires = "client_id", conflicts_with = "key")]
+        client_secret: bool,
         /// The program and its arguments
         #[arg(
             last = true,
@@ -89,6 +98,22 @@ pub enum ServersAction {
             value_name = "COMMAND"
         )]
         command: Vec<String>,
+    },
+    /// Sign in at a server in the browser
+    Login {
+        /// The server
+        name: String,
+        /// Print the address and open no browser
+        #[arg(long)]
+        no_browser: bool,
+        /// Wait this long for the browser to come back
+        #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+        timeout: u32,
+    },
+    /// Sign out of a server, and forget its tokens
+    Logout {
+        /// The server
+        name: String,
     },
     /// Add the servers of another program's settings file
     Import {
@@ -126,14 +151,38 @@ pub fn run(
             entry.env = env.iter().map(|one| variable(one)).collect::<Result<_, _>>()?;
             added(session, name, entry, &[], output)?;
         }
-        ServersAction::Add { name, url: Some(url), header, key, .. } => {
+        ServersAction::Add {
+            name, url: Some(url), header, key, client_id, client_secret, ..
+        } => {
             let mut entry = ServerEntry::remote(url);
+            entry.oauth.client_id = client_id.clone();
             entry.headers = header.iter().map(|one| header_of(one)).collect::<Result<_, _>>()?;
             let mut keys = secrets::taken(name, &mut entry);
             if *key {
                 keys.push(secrets::bearer(name, &mut entry, key::read(name)?));
             }
+            if *client_secret {
+                keys.push(secrets::of_client(name, &mut entry, key::read(name)?));
+            }
             added(session, name, entry, &keys, output)?;
+        }
+        ServersAction::Login { name, no_browser, timeout } => {
+            let servers = servers(session, output)?;
+            let opens = !no_browser && !output.json() && std::io::stderr().is_terminal();
+            let signed_in = login::run(&servers, name, opens, u64::from(*timeout), output)?;
+            let mut text = login::words(&signed_in);
+            if Pin::load(servers.place(), name).is_none() {
+                text.push_str(&format!("\n{}", next(name)));
+            }
+            output.answer(&login::value(Some(&signed_in)), text)?;
+        }
+        ServersAction::Logout { name } => {
+            let was_signed_in = servers(session, output)?.logout(name)?;
+            let text = match was_signed_in {
+                true => format!("signed out of `{name}`; its tokens are gone"),
+                false => format!("nobody was signed in at `{name}`"),
+            };
+            output.answer(&json!({ "server": name, "wasSignedIn": was_signed_in }), text)?;
         }
         ServersAction::Import { file, network } => import::run(session, file, *network, output)?,
         ServersAction::Remove { name } => remove(session, name, output)?,
@@ -198,6 +247,7 @@ fn list(session: &Session, output: &Output) -> Result<(), Failure> {
 /// A server as it is now, and how it differs from what was allowed.
 struct Looked {
     entry: ServerEntry,
+    signed_in: Option<SignedIn>,
     tools: Vec<Described>,
     offers: Vec<(Described, Offer)>,
     left_out: Vec<String>,
@@ -208,10 +258,11 @@ struct Looked {
 fn look(servers: &Servers, name: &str) -> Result<Looked, Failure> {
     let entry = known(servers, name)?;
     let tools = servers.list(name)?.tools;
+    let signed_in = servers.signed_in(name)?;
     let (offers, left_out) = offers(name, &tools);
     let pin = Pin::load(servers.place(), name);
     let differences = pin.as_ref().map(|pin| pin.differences(&entry, &tools));
-    Ok(Looked { entry, tools, offers, left_out, pin, differences })
+    Ok(Looked { entry, signed_in, tools, offers, left_out, pin, differences })
 }
 
 fn show(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
@@ -275,6 +326,7 @@ impl Looked {
             "command": self.entry.line(), "url": self.entry.url, "network": self.entry.network,
             "confined": tool_servers::is_possible() && self.entry.url.is_none(), "tools": tools.collect::<Vec<_>>(),
             "leftOut": self.left_out, "allowed": self.pin.is_some(), "differences": differences,
+            "signedIn": login::value(self.signed_in.as_ref()),
         })
     }
 
@@ -297,6 +349,7 @@ impl Looked {
                     .to_owned()
             }
         });
+        lines.extend(self.signed_in.as_ref().map(login::words));
         for (tool, offer) in &self.offers {
             lines.push(format!("\n{}  {}", offer.name, offer.title));
             let text = visible_lines(&offer.description);
@@ -352,6 +405,7 @@ impl Looked {
 fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
     let servers = servers(session, output)?;
     known(&servers, name)?;
+    let was_signed_in = servers.logout(name)?;
     let path = &session.settings.file;
     let removed = change::set(path, &format!("{SECTION}.{name}"), &Value::Null);
     if removed.is_err() {
@@ -369,7 +423,8 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
         true => format!("removed `{name}`; what it wrote stays in {}", own.display()),
         false => format!("removed `{name}`"),
     };
-    Ok(output.answer(&json!({ "removed": name, "wasAllowed": was_allowed }), text)?)
+    let value = json!({ "removed": name, "wasAllowed": was_allowed, "wasSignedIn": was_signed_in });
+    Ok(output.answer(&value, text)?)
 }
 
 /// Adds one server, its keys first: an entry without its key would not work.
@@ -501,6 +556,10 @@ fn next(name: &str, entry: &ServerEntry) -> String {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self::other("server_failed", fault.to_string(), fault.hint())
+        let code = match fault {
+            Fault::SignIn { .. } => "sign_in_needed",
+            _ => "server_failed",
+        };
+        Self::other(code, fault.to_string(), fault.hint())
     }
 }

@@ -30,6 +30,13 @@ pub(super) fn bearer(server: &str, entry: &mut ServerEntry, key: Key) -> (String
     (file, key)
 }
 
+/// Takes `key` for the secret of the steward's registration; returns it with the name of its key file.
+pub(super) fn of_client(server: &str, entry: &mut ServerEntry, key: Key) -> (String, Key) {
+    let file = format!("{server}.client_secret");
+    entry.oauth.client_secret = Some(format!("${{key:{file}}}"));
+    (file, key)
+}
+
 /// Stores keys in their files; says where.
 pub(super) fn store(session: &Session, keys: &[(String, Key)]) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();

@@ -14,7 +14,7 @@ mod platform;
 
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
+use crate::config::{Config, logins};
 use crate::llm::setup;
 use crate::protocol::status::{Confinement, ConfinementState};
 use crate::servers::ServerEntry;
@@ -37,6 +37,8 @@ impl Bounds {
     pub fn new(root: &Path, state: &Path, settings: &Path, own: &Path, config: &Config) -> Self {
         let mut writable = vec![root.to_path_buf(), state.to_path_buf()];
         writable.extend(settings_folder(settings, own));
+        // Where tokens are renewed, even if the settings lie elsewhere.
+        writable.extend(logins::existing_folder(own));
         writable.extend(system_trash(root));
         // Started programs write their output to it.
         writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
@@ -48,6 +50,7 @@ impl Bounds {
         // The daemon's own, for hooks that call it; one that the system gives is not known yet.
         connect.extend(Some(config.server.port).filter(|port| *port > 0));
         connect.extend(guests().flat_map(|guest| guest.ports));
+        connect.extend(logins::ports(own));
         Self { writable, connect, listen: config.server.port }
     }
 }

@@ -1,0 +1,70 @@
+//! Questions of servers to whoever made the call on this terminal.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use crate::servers::asking::{Ask, Asked, Said};
+
+/// Asks on the terminal.
+pub(super) struct OnTerminal {
+    /// Every question was answered with a yes in advance.
+    pub is_agreed: bool,
+}
+
+impl Ask for OnTerminal {
+    fn ask(&self, asked: &Asked, _: &dyn Fn() -> bool) -> Said {
+        if self.is_agreed && asked.is_yes_enough {
+            return Said::Yes(String::new());
+        }
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return Said::Nothing("nobody is at the terminal of this call".to_owned());
+        }
+        ask(asked).unwrap_or_else(|error| Said::Nothing(format!("the terminal failed: {error}")))
+    }
+}
+
+fn ask(asked: &Asked) -> std::io::Result<Said> {
+    let mut terminal = std::io::stderr().lock();
+    writeln!(terminal, "{}", asked.title)?;
+    for reason in &asked.reasons {
+        writeln!(terminal, "  {reason}")?;
+    }
+    write!(terminal, "Answer it? [y, or y and the answer; N] ")?;
+    terminal.flush()?;
+    let mut typed = String::new();
+    std::io::stdin().read_line(&mut typed)?;
+    Ok(match yes(&typed) {
+        Some(words) => Said::Yes(words.to_owned()),
+        None => Said::No,
+    })
+}
+
+/// The words after a yes; `None` if it is none.
+pub(super) fn yes(typed: &str) -> Option<&str> {
+    let typed = typed.trim();
+    let end = typed.find([' ', ':', ',']).unwrap_or(typed.len());
+    let (word, rest) = typed.split_at(end);
+    let is_yes = ["y", "yes"].iter().any(|yes| word.eq_ignore_ascii_case(yes));
+    is_yes.then(|| rest.trim_start_matches([':', ',']).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_yes_may_have_words_and_nothing_else_is_one() {
+        for (typed, words) in [
+            ("y\n", Some("")),
+            ("Yes", Some("")),
+            ("y octocat", Some("octocat")),
+            ("yes: name: Ada; age: 36", Some("name: Ada; age: 36")),
+            ("y, {\"a\": 1}", Some("{\"a\": 1}")),
+            ("", None),
+            ("no", None),
+            ("yellow", None),
+            ("octocat", None),
+        ] {
+            assert_eq!(yes(typed), words, "{typed:?}");
+        }
+    }
+}

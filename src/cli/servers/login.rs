@@ -1,0 +1,193 @@
+//! `steward servers login`: the browser signs in and comes back, to a port of this machine or by hand.
+
+use std::io::BufRead as _;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, REFERRER_POLICY};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::cli::failure::Failure;
+use crate::cli::open;
+use crate::cli::output::Output;
+use crate::note::path::visible;
+use crate::servers::Servers;
+use crate::servers::oauth::SignedIn;
+use crate::servers::oauth::login::{CALLBACK, Prepared};
+
+/// The time that a browser has to take the last page.
+const LAST_PAGE: Duration = Duration::from_secs(2);
+
+/// An address to which the browser has come back, and the channel of its page; without one it was pasted.
+type Came = (String, Option<oneshot::Sender<String>>);
+
+/// Signs in at the server; `seconds` is the user's time.
+pub(super) fn run(
+    servers: &Servers,
+    name: &str,
+    opens: bool,
+    seconds: u64,
+    output: &Output,
+) -> Result<SignedIn, Failure> {
+    let prepared = servers.prepare_login(name)?;
+    let listener = listen(&prepared)?;
+    let port = listener.local_addr()?.port();
+    let waiting = servers.begin_login(prepared, port)?;
+    let (sender, came) = channel::<Came>();
+    let page = Page::serve(listener, sender.clone())?;
+    read_pasted(sender);
+    let (host, address) = (waiting.host(), waiting.address());
+    let browsed = opens && open::browse(address).is_ok();
+    let how = match browsed {
+        true => "the browser is open at this address",
+        false => "open this address in a browser",
+    };
+    output.notice(&format!(
+        "`{}` asks you what the steward may do at `{name}`; {how}:\n{address}\nIf the browser is on another machine, paste \
+         here the address at which it ends",
+        visible(&host)
+    ));
+    let until = Instant::now() + Duration::from_secs(seconds);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let (address, page_of) = match came.recv_timeout(left) {
+            Ok(came) => came,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                return Err(Failure::other(
+                    "timeout",
+                    format!("nobody signed in at `{name}` within {seconds} s"),
+                    format!("try again: `steward servers login {name}`"),
+                ));
+            }
+        };
+        match servers.finish_login(&waiting, &address) {
+            Ok(Some(signed_in)) => {
+                page.end(page_of, format!("You are signed in at {name}. You can close this page."));
+                return Ok(signed_in);
+            }
+            Err(fault) => {
+                page.end(page_of, format!("No sign-in at {name}. The terminal says why."));
+                return Err(fault.into());
+            }
+            // Any page can make the browser come here; the right one alone knows the state.
+            Ok(None) => match page_of {
+                Some(page_of) => {
+                    let _ = page_of.send("This is not the sign-in that was begun.".to_owned());
+                }
+                None => {
+                    output.notice("this is no address of this sign-in; it has to be the whole one")
+                }
+            },
+        }
+    }
+}
+
+/// What can be told of a sign-in.
+pub(super) fn value(signed_in: Option<&SignedIn>) -> Value {
+    signed_in.map_or(Value::Null, |it| {
+        json!({ "issuer": it.issuer, "scopes": it.scopes, "ends": it.ends, "renewed": it.is_renewed })
+    })
+}
+
+/// The same in words.
+pub(super) fn words(signed_in: &SignedIn) -> String {
+    let SignedIn { issuer, scopes, ends, is_renewed } = signed_in;
+    let ends = ends.and_then(|ends| chrono::DateTime::from_timestamp(i64::try_from(ends).ok()?, 0));
+    let until = match (ends, is_renewed) {
+        (_, true) => ", renewed by itself".to_owned(),
+        (Some(ends), false) => {
+            format!(" until {}", ends.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M"))
+        }
+        (None, false) => String::new(),
+    };
+    let scopes = match scopes.is_empty() {
+        true => String::new(),
+        false => format!("; scopes: {}", scopes.join(" ")),
+    };
+    visible(&format!("signed in at {issuer}{until}{scopes}"))
+}
+
+/// Listens on the port that was registered, or on a free one.
+fn listen(prepared: &Prepared) -> Result<TcpListener, Failure> {
+    let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let Some((port, is_only)) = prepared.port() else { return Ok(bound(0)?) };
+    match bound(port) {
+        Ok(listener) => Ok(listener),
+        Err(_) if !is_only => Ok(bound(0)?),
+        Err(error) => Err(Failure::other(
+            "port_taken",
+            format!("could not listen on the port {port} of `oauth.redirect_port`: {error}"),
+            "end the program that has it",
+        )),
+    }
+}
+
+/// Reads addresses from stdin, a line each, until it ends.
+fn read_pasted(sender: Sender<Came>) {
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if !line.trim().is_empty() && sender.send((line, None)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// The page to which the browser comes back.
+struct Page {
+    runtime: tokio::runtime::Runtime,
+    ends: oneshot::Sender<()>,
+    served: tokio::task::JoinHandle<()>,
+}
+
+impl Page {
+    fn serve(listener: TcpListener, sender: Sender<Came>) -> Result<Self, Failure> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        listener.set_nonblocking(true)?;
+        let listener = {
+            let _entered = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let router = Router::new().route(CALLBACK, get(came_back)).with_state(sender);
+        let (ends, ended) = oneshot::channel::<()>();
+        let served = runtime.spawn(async move {
+            let ended = async { drop(ended.await) };
+            let served = axum::serve(listener, router).with_graceful_shutdown(ended).await;
+            drop(served);
+        });
+        Ok(Self { runtime, ends, served })
+    }
+
+    /// Shows a last page, if the browser waits for one.
+    fn end(self, page_of: Option<oneshot::Sender<String>>, text: String) {
+        if let Some(page_of) = page_of {
+            let _ = page_of.send(text);
+        }
+        let _ = self.ends.send(());
+        let _ = self.runtime.block_on(async { tokio::time::timeout(LAST_PAGE, self.served).await });
+        self.runtime.shutdown_background();
+    }
+}
+
+async fn came_back(State(sender): State<Sender<Came>>, address: Uri) -> impl IntoResponse {
+    let (page, text) = oneshot::channel();
+    let text = match sender.send((address.to_string(), Some(page))) {
+        Ok(()) => text.await.unwrap_or_default(),
+        Err(_) => String::new(),
+    };
+    // The address holds the code.
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, text)
+}

@@ -1,0 +1,77 @@
+//! Questions of servers to a person, in the same way as those about calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::runtime::Handle;
+
+use super::doors::Doors;
+use crate::agent::toolbox::Person as _;
+use crate::calls::{Answerer, Calls, Decision, Request};
+use crate::policy::{Caller, Scope};
+use crate::servers::asking::{Ask, Asked, Said, TOOL};
+
+/// How often a withdrawal is noticed.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Asks a person for servers.
+pub(super) struct ServerQuestions {
+    calls: Calls,
+    doors: Arc<Doors>,
+}
+
+impl ServerQuestions {
+    /// Asks through `doors`; `calls` records the answers.
+    pub fn new(calls: Calls, doors: Arc<Doors>) -> Self {
+        Self { calls, doors }
+    }
+}
+
+impl Ask for ServerQuestions {
+    fn ask(&self, asked: &Asked, withdrawn: &dyn Fn() -> bool) -> Said {
+        // Calls run on threads of the daemon's runtime.
+        let Ok(runtime) = Handle::try_current() else {
+            return Said::Nothing("nobody can be asked here".to_owned());
+        };
+        let Asked { server, conversation, title, reasons, .. } = asked.clone();
+        let request = Request {
+            tool: TOOL.to_owned(),
+            arguments: json!({ "title": title, "reasons": reasons }),
+            caller: Caller { scope: Scope::Client, name: server },
+            conversation,
+            ..Request::default()
+        };
+        let question = match self.calls.question(request, title, reasons) {
+            Ok(question) => question,
+            Err(error) => {
+                tracing::error!(%error, "a question could not be written down");
+                return Said::Nothing("the question could not be written down".to_owned());
+            }
+        };
+        let gone = async {
+            while !withdrawn() {
+                tokio::time::sleep(POLL).await;
+            }
+        };
+        let (decision, by) = runtime.block_on(async {
+            let call = format!("server-{}", question.number());
+            tokio::select! {
+                answer = self.doors.ask(&question, call) => answer,
+                () = gone => (Decision::Withdrawn, Answerer::default()),
+            }
+        });
+        let words = by.words.clone();
+        question.settle(decision, &by);
+        match decision {
+            Decision::Once | Decision::Always => Said::Yes(words),
+            Decision::Reject => Said::No,
+            Decision::Pending { question, .. } => Said::Nothing(format!(
+                "no program in which a person could answer is open; question {question} waits in Obsidian and in \
+                 `steward approvals pending`, and the same call gets the answer once it is there"
+            )),
+            Decision::Crowded => Said::Nothing("too many questions wait already".to_owned()),
+            _ => Said::Nothing("nobody answered".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,606 @@
+//! Questions of a server to the user while it works on a call: elicitation, by a form or by an address to open.
+//!
+//! What a server asks is a stranger's text. It is put to a person with the server's name before it, and sent on only once
+//! they have agreed; an address is shown and never opened.
+
+use std::cell::{Cell, RefCell};
+
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+use super::settings::is_secret;
+use crate::llm::endpoint::Address;
+use crate::note::invisible::cleared;
+use crate::note::path::visible;
+
+/// The name of such questions where a tool's name is expected.
+pub const TOOL: &str = "server_question";
+
+/// Questions that a call may put.
+const MAX_QUESTIONS: usize = 5;
+
+/// Times that a person is asked again whose answer does not fit.
+const MAX_TRIES: usize = 3;
+
+const MAX_FIELDS: usize = 16;
+const MAX_CHOICES: usize = 50;
+
+/// The longest texts that are shown, in characters.
+const MAX_MESSAGE: usize = 1_000;
+const MAX_LABEL: usize = 200;
+
+/// The longest address that is shown whole, in bytes; a longer one is refused.
+const MAX_ADDRESS: usize = 2_000;
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub server: String,
+    /// The conversation that made the call.
+    pub conversation: Option<String>,
+    pub title: String,
+    /// What the person has to know, a sentence each.
+    pub reasons: Vec<String>,
+    /// Whether a yes without a word answers it.
+    pub is_yes_enough: bool,
+}
+
+/// What a person says to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// Yes, with these words.
+    Yes(String),
+    No,
+    /// Nobody answered; the text says why.
+    Nothing(String),
+}
+
+/// Asks a person.
+pub trait Ask: Send + Sync {
+    /// Puts a question and waits for the answer, until it is `withdrawn`. Blocks.
+    fn ask(&self, asked: &Asked, withdrawn: &dyn Fn() -> bool) -> Said;
+}
+
+/// The user of one call, as far as its server may ask them.
+pub(super) struct Asking<'a> {
+    server: &'a str,
+    conversation: Option<String>,
+    /// `None` if nobody can be asked.
+    ask: Option<&'a dyn Ask>,
+    withdrawn: &'a dyn Fn() -> bool,
+    put: Cell<usize>,
+    unanswered: RefCell<Vec<String>>,
+}
+
+impl<'a> Asking<'a> {
+    /// The user of a call of this server, made by this conversation.
+    pub fn new(
+        server: &'a str,
+        conversation: Option<String>,
+        ask: Option<&'a dyn Ask>,
+        withdrawn: &'a dyn Fn() -> bool,
+    ) -> Self {
+        let (put, unanswered) = (Cell::new(0), RefCell::default());
+        Self { server, conversation, ask, withdrawn, put, unanswered }
+    }
+
+    /// Puts the question with these parameters to the user, and returns the answer for the server. Blocks.
+    pub fn answer(&self, params: &Value) -> Value {
+        self.put.set(self.put.get() + 1);
+        let answer = match self.put.get() <= MAX_QUESTIONS {
+            true => self.answered(params),
+            false => Err(format!("a call may ask {MAX_QUESTIONS} questions")),
+        };
+        answer.unwrap_or_else(|why| {
+            let note = format!("[The server asked the user something, and got no answer: {why}.]");
+            self.unanswered.borrow_mut().push(note);
+            json!({ "action": "cancel" })
+        })
+    }
+
+    /// Tells whoever reads the result of the call which questions nobody has answered.
+    pub fn note_in(&self, result: &mut Value) {
+        let notes = self.unanswered.take();
+        let Some(members) = result.as_object_mut().filter(|_| !notes.is_empty()) else { return };
+        let content = members.entry("content").or_insert_with(|| json!([]));
+        if let Some(content) = content.as_array_mut() {
+            content.extend(notes.into_iter().map(|note| json!({ "type": "text", "text": note })));
+        }
+    }
+
+    /// The answer of a person.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn answered(&self, params: &Value) -> Result<Value, String> {
+        let ask = self.ask.ok_or("nobody can be asked here")?;
+        let question = Question::read(params);
+        let question = question.map_err(|why| format!("it cannot be put to a person, {why}"))?;
+        let mut wrong = None;
+        for _ in 0..MAX_TRIES {
+            let mut asked = question.asked(self.server, self.conversation.clone());
+            asked.reasons.extend(wrong.take());
+            match ask.ask(&asked, self.withdrawn) {
+                Said::No => return Ok(json!({ "action": "decline" })),
+                Said::Nothing(why) => return Err(why),
+                Said::Yes(words) => match question.response(&words) {
+                    Ok(response) => return Ok(response),
+                    Err(why) => wrong = Some(format!("the answer before did not fit: {why}")),
+                },
+            }
+        }
+        Err("no answer fitted".to_owned())
+    }
+}
+
+/// What a server asks.
+#[derive(Debug)]
+enum Question {
+    Form { message: String, fields: Vec<Field> },
+    Address { message: String, url: Url },
+}
+
+/// A value that a form asks for.
+#[derive(Debug)]
+struct Field {
+    name: String,
+    label: String,
+    kind: Kind,
+    default: Option<Value>,
+    is_required: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text {
+        least: u64,
+        most: u64,
+    },
+    Number {
+        is_whole: bool,
+        least: f64,
+        most: f64,
+    },
+    Flag,
+    /// One value, or several where `most` says how many; each with its title.
+    Choice {
+        values: Vec<(String, String)>,
+        several: Option<(u64, u64)>,
+    },
+}
+
+impl Question {
+    fn read(params: &Value) -> Result<Self, String> {
+        let message = label(&params["message"], MAX_MESSAGE);
+        match params["mode"].as_str().unwrap_or("form") {
+            "form" => {
+                let fields = fields(&params["requestedSchema"])?;
+                Ok(Self::Form { message, fields })
+            }
+            "url" => {
+                let text = params["url"].as_str().unwrap_or_default();
+                let url = Url::parse(text).map_err(|_| "it names no address".to_owned())?;
+                let is_local = || {
+                    let origin = url.origin().ascii_serialization();
+                    Address::new(&origin).is_ok_and(|address| address.is_local())
+                };
+                let is_plain = url.username().is_empty() && url.password().is_none();
+                if url.as_str().len() > MAX_ADDRESS || !is_plain {
+                    return Err("its address is too long, or holds a name".to_owned());
+                }
+                match url.scheme() == "https" || is_local() {
+                    true => Ok(Self::Address { message, url }),
+                    false => Err("its address is not `https`".to_owned()),
+                }
+            }
+            _ => Err("it is of a kind that is not known here".to_owned()),
+        }
+    }
+
+    fn asked(&self, server: &str, conversation: Option<String>) -> Asked {
+        let whose = format!("the server `{server}` asks you");
+        let (title, mut reasons, is_yes_enough) = match self {
+            Self::Form { message, fields } => {
+                let mut reasons: Vec<String> = fields.iter().map(Field::words).collect();
+                reasons.push(match &fields[..] {
+                    [] => "it wants a yes or a no".to_owned(),
+                    [one] => format!("a yes sends its default, or your message as `{}`", one.name),
+                    [first, ..] => format!(
+                        "a yes sends the defaults, or what your message says: `{}: …; …: …`",
+                        first.name
+                    ),
+                });
+                let is_missing = |field: &Field| field.is_required && field.default.is_none();
+                (format!("{whose}: {message}"), reasons, !fields.iter().any(is_missing))
+            }
+            Self::Address { message, url } => {
+                let host = url.host_str().unwrap_or_default();
+                let mut reasons = vec![format!(
+                    "it wants you to open {url}, which is at `{host}`; nobody here opens it"
+                )];
+                if host.split('.').any(|part| part.starts_with("xn--")) {
+                    reasons
+                        .push("the address has letters of another script: look twice".to_owned());
+                }
+                reasons.push("a yes says that you will".to_owned());
+                (format!("{whose} to open a page: {message}"), reasons, true)
+            }
+        };
+        reasons.push(format!("what you answer goes to `{server}`"));
+        Asked { server: server.to_owned(), conversation, title, reasons, is_yes_enough }
+    }
+
+    /// The answer for the server.
+    fn response(&self, words: &str) -> Result<Value, String> {
+        match self {
+            Self::Address { .. } => Ok(json!({ "action": "accept" })),
+            Self::Form { fields, .. } => {
+                Ok(json!({ "action": "accept", "content": content(fields, words.trim())? }))
+            }
+        }
+    }
+}
+
+/// A stranger's text on one line, without invisible characters.
+fn label(text: &Value, most: usize) -> String {
+    let text = cleared(text.as_str().unwrap_or_default()).0;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    visible(&line).chars().take(most).collect()
+}
+
+fn fields(schema: &Value) -> Result<Vec<Field>, String> {
+    let properties = schema["properties"].as_object();
+    let required = schema["required"].as_array();
+    let is_required =
+        |name: &str| required.is_some_and(|all| all.iter().any(|required| required == name));
+    let fields = properties.into_iter().flatten().map(|(name, schema)| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        if name.is_empty() || name.len() > MAX_LABEL || !name.chars().all(plain) {
+            return Err("a field has no plain name".to_owned());
+        }
+        let kind = Kind::read(schema).ok_or_else(|| format!("`{name}` is no plain value"))?;
+        let words = ["title", "description"].map(|key| label(&schema[key], MAX_LABEL));
+        let words: Vec<_> = words.into_iter().filter(|words| !words.is_empty()).collect();
+        let default = schema.get("default").filter(|value| kind.fits(value)).cloned();
+        let (name, is_required) = (name.clone(), is_required(name));
+        Ok(Field { name, label: words.join(": "), kind, default, is_required })
+    });
+    let fields = fields.collect::<Result<Vec<_>, String>>()?;
+    match fields.len() <= MAX_FIELDS {
+        true => Ok(fields),
+        false => Err(format!("it has more than {MAX_FIELDS} fields")),
+    }
+}
+
+impl Field {
+    /// What a person has to know of it.
+    fn words(&self) -> String {
+        let mut words = format!("`{}`", self.name);
+        if !self.label.is_empty() {
+            words.push_str(&format!(" ({})", self.label));
+        }
+        words.push_str(&format!(": {}", self.kind.words()));
+        match &self.default {
+            Some(default) => {
+                let shown = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+                let shown: String = visible(&shown).chars().take(MAX_LABEL).collect();
+                words.push_str(&format!(", `{shown}` by default"));
+            }
+            None if self.is_required => words.push_str(", which has to be given"),
+            None => {}
+        }
+        if is_secret(&self.name) {
+            words.push_str("; by its name a secret, and no server may ask for one like this");
+        }
+        words
+    }
+
+    /// The value that the words say.
+    fn value(&self, words: &str) -> Result<Value, String> {
+        let wrong = || format!("`{}` has to be {}", self.name, self.kind.words());
+        self.kind.value(words).filter(|value| self.kind.fits(value)).ok_or_else(wrong)
+    }
+}
+
+impl Kind {
+    fn read(schema: &Value) -> Option<Self> {
+        let whole = |key: &str| schema[key].as_u64();
+        let number = |key: &str| schema[key].as_f64();
+        let choice = |of: &Value, several| {
+            let values = choices(of)?;
+            Some(Self::Choice { values, several })
+        };
+        match schema["type"].as_str()? {
+            "string" if schema.get("enum").or(schema.get("oneOf")).is_some() => {
+                choice(schema, None)
+            }
+            "string" => {
+                let (least, most) = (whole("minLength"), whole("maxLength"));
+                Some(Self::Text { least: least.unwrap_or(0), most: most.unwrap_or(u64::MAX) })
+            }
+            kind @ ("number" | "integer") => Some(Self::Number {
+                is_whole: kind == "integer",
+                least: number("minimum").unwrap_or(f64::MIN),
+                most: number("maximum").unwrap_or(f64::MAX),
+            }),
+            "boolean" => Some(Self::Flag),
+            "array" => {
+                let (least, most) = (whole("minItems"), whole("maxItems"));
+                choice(&schema["items"], Some((least.unwrap_or(0), most.unwrap_or(u64::MAX))))
+            }
+            _ => None,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Text { .. } => "a text".to_owned(),
+            Self::Number { is_whole: true, .. } => "a whole number".to_owned(),
+            Self::Number { .. } => "a number".to_owned(),
+            Self::Flag => "yes or no".to_owned(),
+            Self::Choice { values, several } => {
+                let names = values.iter().map(|(value, title)| match title == value {
+                    true => value.clone(),
+                    false => format!("{value} ({title})"),
+                });
+                let names = names.collect::<Vec<_>>().join(", ");
+                let how = if several.is_some() { "some" } else { "one" };
+                format!("{how} of {names}")
+            }
+        }
+    }
+
+    fn value(&self, words: &str) -> Option<Value> {
+        let words = words.trim();
+        match self {
+            Self::Text { .. } => Some(words.into()),
+            Self::Number { is_whole: true, .. } => words.parse::<i64>().ok().map(Value::from),
+            Self::Number { .. } => words.parse::<f64>().ok().map(Value::from),
+            Self::Flag => match words.to_lowercase().as_str() {
+                "yes" | "y" | "true" => Some(true.into()),
+                "no" | "n" | "false" => Some(false.into()),
+                _ => None,
+            },
+            Self::Choice { values, several } => {
+                let one = |words: &str| {
+                    let words = words.trim();
+                    let is_it = |name: &str| name.to_lowercase() == words.to_lowercase();
+                    let found =
+                        values.iter().find(|(value, title)| is_it(value) || is_it(title))?;
+                    Some(Value::from(found.0.as_str()))
+                };
+                match several {
+                    None => one(words),
+                    Some(_) => {
+                        words.split(',').map(one).collect::<Option<Vec<_>>>().map(Value::from)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a value is one of this kind.
+    fn fits(&self, value: &Value) -> bool {
+        let is_one = |values: &[(String, String)], value: &Value| {
+            values.iter().any(|(known, _)| value == known.as_str())
+        };
+        match self {
+            Self::Text { least, most } => value.as_str().is_some_and(|text| {
+                let length = text.chars().count() as u64;
+                (*least..=*most).contains(&length)
+            }),
+            Self::Number { is_whole, least, most } => {
+                let is_number = !*is_whole || value.is_i64() || value.is_u64();
+                is_number && value.as_f64().is_some_and(|number| (*least..=*most).contains(&number))
+            }
+            Self::Flag => value.is_boolean(),
+            Self::Choice { values, several: None } => is_one(values, value),
+            Self::Choice { values, several: Some((least, most)) } => {
+                value.as_array().is_some_and(|items| {
+                    (*least..=*most).contains(&(items.len() as u64))
+                        && items.iter().all(|item| is_one(values, item))
+                })
+            }
+        }
+    }
+}
+
+/// The values of an enumeration, each with its title.
+fn choices(schema: &Value) -> Option<Vec<(String, String)>> {
+    let titled = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
+    let all: Option<Vec<_>> = match (schema["enum"].as_array(), titled) {
+        (Some(plain), _) => {
+            let names = schema["enumNames"].as_array();
+            let one = |(at, value): (usize, &Value)| {
+                let title = names.and_then(|names| names.get(at)).unwrap_or(value);
+                Some((value.as_str()?.to_owned(), label(title, MAX_LABEL)))
+            };
+            plain.iter().enumerate().map(one).collect()
+        }
+        (None, Some(titled)) => {
+            let one = |one: &Value| {
+                Some((one["const"].as_str()?.to_owned(), label(&one["title"], MAX_LABEL)))
+            };
+            titled.iter().map(one).collect()
+        }
+        (None, None) => None,
+    };
+    all.filter(|all| (1..=MAX_CHOICES).contains(&all.len()))
+}
+
+/// The values of a form: what the words say, and the defaults for the rest.
+fn content(fields: &[Field], words: &str) -> Result<Map<String, Value>, String> {
+    let mut content = Map::new();
+    match (fields, words) {
+        (_, "") => {}
+        (_, json) if json.starts_with('{') => {
+            let given: Map<String, Value> =
+                serde_json::from_str(json).map_err(|_| "it is not JSON".to_owned())?;
+            for (name, value) in given {
+                let field = fields.iter().find(|field| field.name == name);
+                let field = field.ok_or_else(|| format!("there is no `{}`", visible(&name)))?;
+                if !field.kind.fits(&value) {
+                    return Err(format!("`{name}` has to be {}", field.kind.words()));
+                }
+                content.insert(name, value);
+            }
+        }
+        ([one], words) => {
+            content.insert(one.name.clone(), one.value(words)?);
+        }
+        (fields, words) => {
+            for part in words.split(';').filter(|part| !part.trim().is_empty()) {
+                let (name, value) = part.split_once(':').unwrap_or((part, ""));
+                let field = fields.iter().find(|field| field.name == name.trim());
+                let field =
+                    field.ok_or_else(|| format!("there is no `{}`", visible(name.trim())))?;
+                content.insert(field.name.clone(), field.value(value)?);
+            }
+        }
+    }
+    for field in
+        fields.iter().filter(|field| !content.contains_key(&field.name)).collect::<Vec<_>>()
+    {
+        match &field.default {
+            Some(default) => {
+                content.insert(field.name.clone(), default.clone());
+            }
+            None if field.is_required => return Err(format!("`{}` is missing", field.name)),
+            None => {}
+        }
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Says these things, one after the other, and notes what was asked.
+    struct Person(Mutex<(Vec<Said>, Vec<Asked>)>);
+
+    impl Ask for Person {
+        fn ask(&self, asked: &Asked, _: &dyn Fn() -> bool) -> Said {
+            let mut state = self.0.lock().expect("no panic");
+            state.1.push(asked.clone());
+            state.0.remove(0)
+        }
+    }
+
+    /// The answer for the server, the notes, and what a person was asked.
+    fn put(params: &Value, said: &[&str]) -> (Value, Vec<String>, Vec<Asked>) {
+        let said = said.iter().map(|words| match *words {
+            "no" => Said::No,
+            "nobody" => Said::Nothing("nobody is there".to_owned()),
+            words => Said::Yes(words.to_owned()),
+        });
+        let person = Person(Mutex::new((said.collect(), Vec::new())));
+        let asking = Asking::new("s", Some("7".to_owned()), Some(&person), &|| false);
+        let (answer, notes) = (asking.answer(params), asking.unanswered.take());
+        let asked = std::mem::take(&mut person.0.lock().expect("no panic").1);
+        (answer, notes, asked)
+    }
+
+    fn form(properties: Value, required: &[&str]) -> Value {
+        json!({ "message": "Who\u{200b} are\nyou?", "requestedSchema": {
+            "type": "object", "properties": properties, "required": required } })
+    }
+
+    #[test]
+    fn a_form_is_filled_with_words_and_defaults() {
+        let several = form(
+            json!({
+                "name": { "type": "string", "title": "Your name", "minLength": 2 },
+                "age": { "type": "integer", "minimum": 18, "default": 30 },
+                "score": { "type": "number" },
+                "sure": { "type": "boolean", "default": true },
+                "color": { "type": "string", "oneOf": [
+                    { "const": "#f00", "title": "Red" }, { "const": "#0f0", "title": "Green" }] },
+                "tags": { "type": "array", "items": { "type": "string", "enum": ["a", "b"] }, "maxItems": 2 },
+            }),
+            &["name"],
+        );
+        let accepted = |params: &Value, words: &str| {
+            let (answer, _, asked) = put(params, &[words]);
+            assert_eq!((asked.len(), answer["action"].as_str()), (1, Some("accept")));
+            answer["content"].clone()
+        };
+        assert_eq!(
+            accepted(
+                &several,
+                "name: Ada; age: 36; score: 1.5; sure: no; color: green; tags: a, b"
+            ),
+            json!({ "name": "Ada", "age": 36, "score": 1.5, "sure": false, "color": "#0f0", "tags": ["a", "b"] })
+        );
+        assert_eq!(
+            accepted(&several, r##"{"name": "A; b: c", "color": "#f00"}"##),
+            json!({ "name": "A; b: c", "age": 30, "sure": true, "color": "#f00" })
+        );
+        let one = form(json!({ "name": { "type": "string" } }), &["name"]);
+        assert_eq!(accepted(&one, "it: is; mine"), json!({ "name": "it: is; mine" }));
+        let sure = form(json!({ "confirmed": { "type": "boolean" } }), &[]);
+        assert_eq!(accepted(&sure, ""), json!({}));
+        assert_eq!(accepted(&sure, "yes"), json!({ "confirmed": true }));
+
+        // An answer that does not fit is asked for again, with the reason, and not for ever.
+        let (answer, _, asked) = put(&several, &["", "name: Ada; age: 17", "name: Ada"]);
+        assert_eq!(answer["content"]["name"], "Ada");
+        assert!(asked[1].reasons.last().expect("one").contains("`name` is missing"));
+        assert!(asked[2].reasons.last().expect("one").contains("`age` has to be"));
+        let (answer, notes, _) = put(&several, &["x: 1", "color: blue", "name: A"]);
+        assert_eq!((answer, notes.len()), (json!({ "action": "cancel" }), 1));
+    }
+
+    #[test]
+    fn a_person_learns_who_asks_for_what_and_may_refuse() {
+        let (answer, notes, asked) =
+            put(&form(json!({ "api_key": { "type": "string" } }), &["api_key"]), &["no"]);
+        assert_eq!((answer, notes.len()), (json!({ "action": "decline" }), 0));
+        let Asked { title, reasons, conversation, is_yes_enough, .. } = &asked[0];
+        assert_eq!(title, "the server `s` asks you: Who are you?");
+        assert_eq!((conversation.as_deref(), *is_yes_enough), (Some("7"), false));
+        assert!(reasons[0].contains("no server may ask for one like this"), "{reasons:?}");
+        assert!(reasons.last().expect("one").contains("goes to `s`"));
+
+        let (answer, notes, _) = put(&form(json!({}), &[]), &["nobody"]);
+        assert_eq!(answer, json!({ "action": "cancel" }));
+        assert!(notes[0].contains("nobody is there"), "{notes:?}");
+        let asking = Asking::new("s", None, None, &|| false);
+        for _ in 0..=MAX_QUESTIONS {
+            assert_eq!(asking.answer(&form(json!({}), &[])), json!({ "action": "cancel" }));
+        }
+        let mut result = json!({ "content": [{ "type": "text", "text": "done" }] });
+        asking.note_in(&mut result);
+        assert!(
+            result["content"][1]["text"].as_str().expect("text").contains("nobody can be asked")
+        );
+        let last = &result["content"][MAX_QUESTIONS + 1]["text"];
+        assert!(last.as_str().expect("text").contains("5 questions"), "{last}");
+    }
+
+    #[test]
+    fn an_address_is_shown_whole_and_not_opened() {
+        let page = |url: &str| json!({ "mode": "url", "message": "Sign", "url": url });
+        let (answer, _, asked) = put(&page("https://b\u{fc}cher.example/x?y=1"), &[""]);
+        assert_eq!(answer, json!({ "action": "accept" }));
+        assert!(asked[0].reasons[0].contains("https://xn--bcher-kva.example/x?y=1"), "{asked:?}");
+        assert!(asked[0].reasons[1].contains("another script"), "{asked:?}");
+        assert!(put(&page("http://127.0.0.1:1/"), &[""]).2.len() == 1);
+        let long = format!("https://a.example/{}", "x".repeat(MAX_ADDRESS));
+        for bad in ["http://a.example/", "javascript:alert(1)", "https://a:b@c.example/", "", &long]
+        {
+            let (_, notes, asked) = put(&page(bad), &[]);
+            assert!(asked.is_empty() && notes.len() == 1, "{bad}");
+        }
+        for bad in [
+            json!({ "mode": "song", "message": "la" }),
+            form(json!({ "a": { "type": "object" } }), &[]),
+            form(json!({ "a b": { "type": "string" } }), &[]),
+            form(json!({ "a": { "type": "string", "enum": [] } }), &[]),
+        ] {
+            assert!(put(&bad, &[]).2.is_empty(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Signing in at a server at an address, and out again.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use super::connection::{Connection, Patience};
+use super::fault::Fault;
+use super::oauth::SignedIn;
+use super::oauth::challenge::Challenge;
+use super::oauth::error::LoginError;
+use super::oauth::login::{Given, Prepared, Waiting};
+use super::runtime::wait;
+use super::settings::ServerEntry;
+use super::{START_SECONDS, Servers, slot};
+
+impl Servers {
+    /// Asks a server how to sign in. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be reached, or wants no sign-in that can be made.
+    pub fn prepare_login(&self, server: &str) -> Result<Prepared, Fault> {
+        let (entry, url) = self.at_address(server)?;
+        let target = slot::target(&self.0, server, url.as_str(), &entry)?;
+        if target.has_key() {
+            return Err(failed(server, LoginError::HasKey));
+        }
+        // Without a token, so that it says what it wants of newcomers.
+        let patience = Patience { seconds: START_SECONDS, withdrawn: &|| false };
+        let asked = Connection::reach(server, target, &patience)
+            .and_then(|connection| connection.tools(&patience));
+        let challenge = match asked {
+            Err(Fault::SignIn { challenge, .. }) => *challenge,
+            Err(fault @ Fault::Unreachable { .. }) => return Err(fault),
+            // It may want one for its calls only.
+            _ => Challenge::default(),
+        };
+        let secret = entry.oauth.client_secret.as_deref();
+        let secret = secret.map(|value| slot::resolved(value, &self.0)).transpose();
+        let missing = |name| Fault::NoValue { server: server.to_owned(), name };
+        let given = Given {
+            client_id: entry.oauth.client_id.clone(),
+            client_secret: secret.map_err(missing)?,
+            issuer: entry.oauth.issuer(),
+            redirect_port: entry.oauth.redirect_port,
+        };
+        let (name, logins) = (server.to_owned(), Arc::clone(&self.0.logins));
+        let work = async move { Prepared::new(&name, &url, &challenge, given, logins).await };
+        done(server, wait(work))
+    }
+
+    /// Begins a sign-in; the browser will come back to this port. Blocks.
+    ///
+    /// # Errors
+    /// The authorisation server does not take the steward.
+    pub fn begin_login(&self, prepared: Prepared, port: u16) -> Result<Arc<Waiting>, Fault> {
+        let server = prepared.server().to_owned();
+        done(&server, wait(async move { prepared.begin(port).await })).map(Arc::new)
+    }
+
+    /// Ends a sign-in with the address to which the browser has come back; `None` if that is no answer to it. Blocks.
+    ///
+    /// # Errors
+    /// It comes from somebody else, the user has refused, or there are no tokens.
+    pub fn finish_login(
+        &self,
+        waiting: &Arc<Waiting>,
+        address: &str,
+    ) -> Result<Option<SignedIn>, Fault> {
+        let server = waiting.server();
+        let Some(code) = waiting.code(address).map_err(|error| failed(server, error))? else {
+            return Ok(None);
+        };
+        let waiting = Arc::clone(waiting);
+        let work = async move { waiting.finish(&code).await };
+        done(server, wait(work)).map(Some)
+    }
+
+    /// What can be told of the sign-in at a server, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn signed_in(&self, server: &str) -> Result<Option<SignedIn>, Fault> {
+        let entry = self.entry_of(server)?;
+        let Some(url) = entry.url.as_deref().and_then(|url| Url::parse(url.trim()).ok()) else {
+            return Ok(None);
+        };
+        let signed_in = slot::tokens(&self.0, server, &url, &entry).signed_in();
+        signed_in.map_err(|error| failed(server, error))
+    }
+
+    /// Forgets the sign-in at a server, and tells its authorisation server; whether there was one. Blocks.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn logout(&self, server: &str) -> Result<bool, Fault> {
+        let entry = self.entry_of(server)?;
+        let Some(url) = entry.url.as_deref().and_then(|url| Url::parse(url.trim()).ok()) else {
+            return Ok(false);
+        };
+        let tokens = slot::tokens(&self.0, server, &url, &entry);
+        done(server, wait(async move { tokens.forget().await }))
+    }
+
+    fn at_address(&self, server: &str) -> Result<(ServerEntry, Url), Fault> {
+        let entry = self.entry(server)?;
+        let url = entry.url.as_deref().and_then(|url| Url::parse(url.trim()).ok());
+        let url = url.ok_or_else(|| failed(server, LoginError::IsProgram))?;
+        Ok((entry, url))
+    }
+}
+
+fn failed(server: &str, error: LoginError) -> Fault {
+    Fault::Login { server: server.to_owned(), error }
+}
+
+fn done<T>(server: &str, work: Result<Result<T, LoginError>, String>) -> Result<T, Fault> {
+    match work {
+        Ok(done) => done.map_err(|error| failed(server, error)),
+        Err(why) => Err(Fault::Unreachable { server: server.to_owned(), why }),
+    }
+}

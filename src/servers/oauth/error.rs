@@ -1,0 +1,74 @@
+//! Why a sign-in did not come about.
+
+use std::path::PathBuf;
+
+/// Why a sign-in did not come about. Nothing in it is a token.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    /// The server can be used as it is, and publishes nothing about a sign-in.
+    #[error("it publishes nothing about a sign-in")]
+    NotOffered,
+    /// The settings give it a key.
+    #[error("the settings give it a key in the header `Authorization`")]
+    HasKey,
+    /// A program of this machine.
+    #[error("it is a program, not a server at a `url`")]
+    IsProgram,
+    /// An address that a stranger may not make us ask.
+    #[error("it names `{0}`, which nobody is asked at")]
+    BadAddress(String),
+    #[error("`{host}` could not be reached: {why}")]
+    Unreachable { host: String, why: String },
+    /// A document is missing, too long or not what it has to be.
+    #[error("what `{host}` publishes about its sign-in cannot be used: {why}")]
+    BadDocument { host: String, why: String },
+    /// It speaks for another server.
+    #[error("it says that it is `{0}`, and tokens for that are not for it")]
+    WrongResource(String),
+    #[error("the authorisation server that signs in for it is `{now}`, and not `{before}`")]
+    AnotherIssuer { before: String, now: String },
+    /// Neither a client id in the settings, nor a way to get one.
+    #[error("`{0}` knows only programs that were registered there, and takes no registration")]
+    NoClient(String),
+    /// An error of the authorisation server, in its code.
+    #[error("`{host}` refused {what}: {code}")]
+    Refused { host: String, what: &'static str, code: String },
+    /// The redirect is not from the server that was asked.
+    #[error("the answer does not come from the authorisation server that was asked")]
+    WrongIssuer,
+    #[error("could not get random bytes for a sign-in: {0}")]
+    Random(getrandom::Error),
+    /// The place of sign-ins cannot be used.
+    #[error("could not {doing} the sign-in in `{}`: {why}", path.display())]
+    Store { doing: &'static str, path: PathBuf, why: String },
+}
+
+impl LoginError {
+    /// Advice for the user.
+    pub fn hint(&self, server: &str) -> String {
+        match self {
+            Self::NotOffered => format!(
+                "if it wants a key, give it one by `headers` under `[servers.{server}]`; else `steward servers allow {server}`"
+            ),
+            Self::HasKey => format!("take it out of `[servers.{server}]` to sign in"),
+            Self::IsProgram => format!("give it its secrets by `env` under `[servers.{server}]`"),
+            Self::BadAddress(_) => format!(
+                "a server elsewhere may name public `https` addresses alone; name one within your network as `oauth.issuer` under `[servers.{server}]`"
+            ),
+            Self::Unreachable { .. } | Self::Random(_) => "try again later".to_owned(),
+            Self::BadDocument { .. } | Self::WrongResource(_) | Self::WrongIssuer => {
+                "nothing was sent to it; this is between the server and its author".to_owned()
+            }
+            Self::AnotherIssuer { .. } => format!(
+                "if that is right, `steward servers logout {server}` forgets the former one, or change `oauth.issuer` under `[servers.{server}]`"
+            ),
+            Self::NoClient(_) => format!(
+                "register the steward there by hand, and put its `oauth.client_id` under `[servers.{server}]`"
+            ),
+            Self::Refused { .. } => format!(
+                "try again; `steward servers logout {server}` before also forgets how the steward is registered there"
+            ),
+            Self::Store { .. } => "is the folder yours, and the disk not full?".to_owned(),
+        }
+    }
+}

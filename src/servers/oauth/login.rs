@@ -1,0 +1,351 @@
+//! The way to tokens: discovery, registration, the user's browser, the code that it brings back.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use reqwest::Url;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::SignedIn;
+use super::addresses::{Addresses, host};
+use super::challenge::Challenge;
+use super::error::LoginError;
+use super::metadata::{
+    AuthorizationServer, Resource, authorization_server, issuer_places, resource, resource_places,
+};
+use super::stored::{Client, Login, Logins, locked};
+use super::token;
+
+/// The path to which the browser comes back.
+pub const CALLBACK: &str = "/callback";
+
+/// The scope of tokens that are renewed while nobody is there.
+const OFFLINE: &str = "offline_access";
+
+/// What the settings say of a sign-in.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// As what the steward was registered, or the address of a document that describes it.
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// The authorisation server.
+    pub issuer: Option<Url>,
+    /// The port to which the browser comes back.
+    pub redirect_port: Option<u16>,
+}
+
+/// A sign-in of which it is known where it takes place.
+pub struct Prepared {
+    server: String,
+    url: Url,
+    given: Given,
+    addresses: Addresses,
+    resource: Resource,
+    issuer: AuthorizationServer,
+    scopes: Vec<String>,
+    before: Option<Login>,
+    logins: Arc<dyn Logins>,
+}
+
+/// A sign-in that waits for the browser.
+pub struct Waiting {
+    prepared: Prepared,
+    client: Client,
+    redirect: String,
+    state: String,
+    verifier: String,
+    address: Url,
+}
+
+impl Prepared {
+    /// Finds out how to sign in at the server at `url`, which has said this of itself.
+    ///
+    /// # Errors
+    /// It cannot be done there, or not without letting a stranger decide too much.
+    pub async fn new(
+        server: &str,
+        url: &Url,
+        challenge: &Challenge,
+        given: Given,
+        logins: Arc<dyn Logins>,
+    ) -> Result<Self, LoginError> {
+        let addresses = Addresses::new(url, given.issuer.as_ref());
+        let resource = described(&addresses, url, challenge).await?;
+        let issuer = chosen(&addresses, &resource, given.issuer.as_ref()).await?;
+        let before = Login::load(&*logins, server, url.as_str())?;
+        let is_bound = |before: &&Login| before.client.is_given && !is_document(&before.client.id);
+        if let Some(before) = before.as_ref().filter(is_bound)
+            && before.issuer != issuer.issuer
+            && given.issuer.is_none()
+        {
+            // What was registered by hand was registered with one, and its secret is for that one.
+            let (before, now) = (before.issuer.clone(), issuer.issuer);
+            return Err(LoginError::AnotherIssuer { before, now });
+        }
+        let before = before.filter(|before| before.issuer == issuer.issuer);
+        let scopes = scopes(challenge, &resource, &issuer, before.as_ref());
+        let (server, url) = (server.to_owned(), url.clone());
+        Ok(Self { server, url, given, addresses, resource, issuer, scopes, before, logins })
+    }
+
+    /// The server at which the user signs in.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The port to which the browser should come back, and whether it can be no other.
+    pub fn port(&self) -> Option<(u16, bool)> {
+        let registered = || {
+            let redirect = self.before.as_ref()?.client.redirect.as_deref()?;
+            Some((Url::parse(redirect).ok()?.port()?, false))
+        };
+        self.given.redirect_port.map(|port| (port, true)).or_else(registered)
+    }
+
+    /// Registers the steward, if need be, and begins. The browser will come back to this port.
+    ///
+    /// # Errors
+    /// It is not registered.
+    pub async fn begin(self, port: u16) -> Result<Waiting, LoginError> {
+        let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
+        let client = self.client(&redirect).await?;
+        let (state, verifier) = (random()?, random()?);
+        let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        let mut address = self.issuer.authorization.clone();
+        address
+            .query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &client.id)
+            .append_pair("redirect_uri", &redirect)
+            .append_pair("state", &state)
+            .append_pair("code_challenge", &challenge)
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("resource", &self.resource.name);
+        if !self.scopes.is_empty() {
+            address.query_pairs_mut().append_pair("scope", &self.scopes.join(" "));
+        }
+        Ok(Waiting { prepared: self, client, redirect, state, verifier, address })
+    }
+
+    /// The client of the settings, the one that is registered there already, or a new one.
+    async fn client(&self, redirect: &str) -> Result<Client, LoginError> {
+        let method = |secret: bool| method(&self.issuer.methods, secret).to_owned();
+        let given = self.given.client_id.clone();
+        if let Some(id) = given.filter(|id| self.issuer.takes_documents || !is_document(id)) {
+            let secret = self.given.client_secret.clone();
+            let method = method(secret.is_some());
+            return Ok(Client { id, secret, method, redirect: None, is_given: true });
+        }
+        let known = self.before.as_ref().map(|before| &before.client);
+        if let Some(known) = known.filter(|known| known.redirect.as_deref() == Some(redirect)) {
+            return Ok(known.clone());
+        }
+        let Some(endpoint) = &self.issuer.registration else {
+            return Err(LoginError::NoClient(self.issuer.issuer.clone()));
+        };
+        let wanted = method(true);
+        let wanted = match self.issuer.methods.iter().any(|method| method == "none") {
+            true => "none",
+            false => wanted.as_str(),
+        };
+        let body = json!({
+            "client_name": "Vault Steward",
+            "redirect_uris": [redirect],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": wanted,
+            "application_type": "native",
+        });
+        let json = "application/json";
+        let (status, answer) = self.addresses.post(endpoint, json, body.to_string(), None).await?;
+        let answer = answer.unwrap_or_default();
+        let Some(id) = answer["client_id"].as_str().filter(|_| (200..300).contains(&status)) else {
+            let code =
+                token::error_code(&answer).unwrap_or_else(|| format!("HTTP status {status}"));
+            return Err(LoginError::Refused { host: host(endpoint), what: "to register", code });
+        };
+        let secret = answer["client_secret"].as_str().map(str::to_owned);
+        let method = match answer["token_endpoint_auth_method"].as_str() {
+            Some(method) => method.to_owned(),
+            None => method(secret.is_some()),
+        };
+        let redirect = Some(redirect.to_owned());
+        Ok(Client { id: id.to_owned(), secret, method, redirect, is_given: false })
+    }
+}
+
+impl Waiting {
+    /// The server at which the user signs in.
+    pub fn server(&self) -> &str {
+        &self.prepared.server
+    }
+
+    /// The address that the user opens.
+    pub fn address(&self) -> &str {
+        self.address.as_str()
+    }
+
+    /// The host that asks the user.
+    pub fn host(&self) -> String {
+        host(&self.address)
+    }
+
+    /// The code in the address to which the browser has come back; `None` if that is no answer to this sign-in.
+    ///
+    /// # Errors
+    /// It comes from somebody else, or the user has refused.
+    pub fn code(&self, address: &str) -> Result<Option<String>, LoginError> {
+        let Ok(base) = Url::parse(&self.redirect) else { return Ok(None) };
+        let Ok(address) = base.join(address.trim()) else { return Ok(None) };
+        let value = |name: &str| {
+            let mut pairs = address.query_pairs();
+            pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+        };
+        if address.path() != CALLBACK || value("state").as_deref() != Some(&*self.state) {
+            return Ok(None);
+        }
+        let issuer = &self.prepared.issuer;
+        match value("iss") {
+            // As it is: two spellings of one address are two names.
+            Some(from) if from != issuer.issuer => return Err(LoginError::WrongIssuer),
+            None if issuer.says_issuer => return Err(LoginError::WrongIssuer),
+            _ => {}
+        }
+        match value("code") {
+            Some(code) => Ok(Some(code)),
+            None => {
+                let code = token::error_code(&json!({ "error": value("error") }));
+                let (host, what) = (self.host(), "the sign-in");
+                Err(LoginError::Refused { host, what, code: code.unwrap_or("no code".to_owned()) })
+            }
+        }
+    }
+
+    /// Exchanges the code for tokens, and stores them.
+    ///
+    /// # Errors
+    /// There are none, or they cannot be stored.
+    pub async fn finish(&self, code: &str) -> Result<SignedIn, LoginError> {
+        let Self { prepared, client, redirect, verifier, .. } = self;
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", redirect.as_str()),
+            ("code_verifier", verifier.as_str()),
+            ("resource", prepared.resource.name.as_str()),
+        ];
+        let issuer = &prepared.issuer;
+        let issued = token::ask(&prepared.addresses, &issuer.token, client, &form).await?;
+        let mut login = Login {
+            url: prepared.url.as_str().to_owned(),
+            resource: prepared.resource.name.clone(),
+            issuer: issuer.issuer.clone(),
+            token_endpoint: issuer.token.as_str().to_owned(),
+            revocation_endpoint: issuer.revocation.as_ref().map(|it| it.as_str().to_owned()),
+            client: client.clone(),
+            scopes: prepared.scopes.clone(),
+            requested: prepared.scopes.clone(),
+            ..Login::default()
+        };
+        issued.put_into(&mut login);
+        let (server, logins) = (&prepared.server, &prepared.logins);
+        let _lock = locked(logins, server).await?;
+        login.store(&**logins, server)?;
+        Ok(SignedIn {
+            issuer: login.issuer,
+            scopes: login.scopes,
+            ends: login.ends,
+            is_renewed: login.refresh_token.is_some(),
+        })
+    }
+}
+
+/// What the server says of itself.
+async fn described(
+    addresses: &Addresses,
+    url: &Url,
+    challenge: &Challenge,
+) -> Result<Resource, LoginError> {
+    let places = match &challenge.resource_metadata {
+        Some(place) => vec![addresses.read(place)?],
+        None => resource_places(url),
+    };
+    for place in places {
+        if let Some(document) = addresses.document(&place).await? {
+            return resource(&document, url, &place);
+        }
+    }
+    Err(LoginError::NotOffered)
+}
+
+/// The first authorisation server that can be used, or the one that the settings name.
+async fn chosen(
+    addresses: &Addresses,
+    resource: &Resource,
+    named: Option<&Url>,
+) -> Result<AuthorizationServer, LoginError> {
+    let is_named = |issuer: &&String| {
+        named.is_none_or(|named| Url::parse(issuer).is_ok_and(|issuer| issuer == *named))
+    };
+    let Some(name) = resource.issuers.iter().find(is_named) else {
+        let before = named.map(Url::to_string).unwrap_or_default();
+        let now = resource.issuers.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        return Err(LoginError::AnotherIssuer { before, now });
+    };
+    let issuer = addresses.read(name)?;
+    for place in issuer_places(&issuer) {
+        if let Some(document) = addresses.document(&place).await? {
+            return authorization_server(&document, name, &place, addresses);
+        }
+    }
+    let why = "there is no such document".to_owned();
+    Err(LoginError::BadDocument { host: host(&issuer), why })
+}
+
+/// What the server wants now, else what it names; with what it was asked for before, so that nothing is lost.
+fn scopes(
+    challenge: &Challenge,
+    resource: &Resource,
+    issuer: &AuthorizationServer,
+    before: Option<&Login>,
+) -> Vec<String> {
+    let first = match challenge.scopes.is_empty() {
+        true => &resource.scopes,
+        false => &challenge.scopes,
+    };
+    let before = before.into_iter().flat_map(|login| login.requested.iter().chain(&login.wanted));
+    let mut scopes = Vec::<String>::new();
+    for scope in before.chain(first) {
+        if !scopes.contains(scope) {
+            scopes.push(scope.clone());
+        }
+    }
+    let is_offered = issuer.scopes.iter().any(|scope| scope == OFFLINE);
+    if is_offered && !scopes.is_empty() && !scopes.iter().any(|scope| scope == OFFLINE) {
+        scopes.push(OFFLINE.to_owned());
+    }
+    scopes
+}
+
+/// How a client proves who it is: the first way of ours that the server takes.
+fn method(taken: &[String], has_secret: bool) -> &'static str {
+    let ours: &[&'static str] = match has_secret {
+        true => &["client_secret_basic", "client_secret_post", "none"],
+        false => &["none"],
+    };
+    ours.iter().find(|ours| taken.iter().any(|taken| taken == *ours)).copied().unwrap_or(ours[0])
+}
+
+/// Whether a client id is the address of a document about the client.
+fn is_document(id: &str) -> bool {
+    id.starts_with("https://")
+}
+
+/// 256 random bits as text.
+fn random() -> Result<String, LoginError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(LoginError::Random)?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}

@@ -1,0 +1,164 @@
+//! Signing in at servers of other people by OAuth 2.1, as MCP wants it: documents that servers publish, a browser, tokens.
+//!
+//! `challenge` (what a server wants), `metadata` (what it publishes) and `addresses` (whom we ask) are about strangers'
+//! words; `login` is the way to tokens, `token` asks for them, `stored` is what stays; this file gives them to requests.
+//!
+//! Invariants: a token goes to the `url` of the settings for which it was issued, and to its authorisation server alone;
+//! no error, `Debug` or log has one; tokens are renewed under one lock of all processes, since each may be used once.
+
+mod addresses;
+pub mod challenge;
+pub mod error;
+pub mod login;
+mod metadata;
+pub mod stored;
+mod token;
+
+use std::fmt;
+use std::sync::Arc;
+
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+
+use addresses::Addresses;
+use error::LoginError;
+use stored::{Login, Logins, locked};
+
+/// The tokens for one server.
+#[derive(Clone)]
+pub(super) struct Tokens {
+    server: String,
+    /// The address of the settings.
+    url: Url,
+    named: Option<Url>,
+    logins: Arc<dyn Logins>,
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokens").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// What can be told of a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The authorisation server.
+    pub issuer: String,
+    pub scopes: Vec<String>,
+    /// When it ends, in seconds since the Unix epoch, if that was said.
+    pub ends: Option<u64>,
+    /// Whether it is renewed without the user.
+    pub is_renewed: bool,
+}
+
+impl Tokens {
+    /// The tokens for the server at `url`; `named` is the authorisation server of the settings.
+    pub fn new(server: &str, url: &Url, named: Option<Url>, logins: Arc<dyn Logins>) -> Self {
+        Self { server: server.to_owned(), url: url.clone(), named, logins }
+    }
+
+    fn load(&self) -> Result<Option<Login>, LoginError> {
+        Login::load(&*self.logins, &self.server, self.url.as_str())
+    }
+
+    fn addresses(&self) -> Addresses {
+        Addresses::new(&self.url, self.named.as_ref())
+    }
+
+    /// The header of a request; `None` without a sign-in. A token that ends soon is renewed before.
+    ///
+    /// # Errors
+    /// The sign-in cannot be read or renewed now.
+    pub async fn header(&self) -> Result<Option<HeaderValue>, LoginError> {
+        match self.load()? {
+            Some(login) if login.is_ending() => self.renewed(None).await,
+            login => Ok(login.as_ref().and_then(header)),
+        }
+    }
+
+    /// The header in place of one that was refused, or ends soon; `None` if there is no other.
+    ///
+    /// # Errors
+    /// As [`Self::header`].
+    pub async fn renewed(
+        &self,
+        refused: Option<&HeaderValue>,
+    ) -> Result<Option<HeaderValue>, LoginError> {
+        let _lock = locked(&self.logins, &self.server).await?;
+        // Another process may have renewed it meanwhile.
+        let Some(mut login) = self.load()? else { return Ok(None) };
+        let present = header(&login);
+        if !login.is_ending() && present.is_some() && present.as_ref() != refused {
+            return Ok(present);
+        }
+        let Some(refresh) = login.refresh_token.clone() else {
+            // Without another one it may still be good, unless it was refused.
+            return Ok(present.filter(|_| refused.is_none()));
+        };
+        let addresses = self.addresses();
+        let endpoint = addresses.read(&login.token_endpoint)?;
+        let form = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", &*refresh),
+            ("resource", &*login.resource),
+        ];
+        match token::ask(&addresses, &endpoint, &login.client, &form).await {
+            Ok(issued) => issued.put_into(&mut login),
+            Err(LoginError::Refused { code, .. }) if code == "invalid_grant" => {
+                tracing::info!(server = self.server, "a sign-in has ended");
+                (login.access_token, login.refresh_token, login.ends) = (None, None, None);
+            }
+            Err(error) => return Err(error),
+        }
+        login.store(&*self.logins, &self.server)?;
+        Ok(header(&login))
+    }
+
+    /// Notes scopes that the server has wanted, for the next sign-in.
+    ///
+    /// # Errors
+    /// They cannot be stored.
+    pub async fn want(&self, scopes: Vec<String>) -> Result<(), LoginError> {
+        let _lock = locked(&self.logins, &self.server).await?;
+        let Some(mut login) = self.load()? else { return Ok(()) };
+        login.wanted = scopes;
+        login.store(&*self.logins, &self.server)
+    }
+
+    /// What can be told of the sign-in, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn signed_in(&self) -> Result<Option<SignedIn>, LoginError> {
+        let login = self.load()?.filter(|login| login.access_token.is_some());
+        Ok(login.map(|login| SignedIn {
+            issuer: login.issuer,
+            scopes: login.scopes,
+            ends: login.ends,
+            is_renewed: login.refresh_token.is_some(),
+        }))
+    }
+
+    /// Forgets the sign-in, and tells its authorisation server; whether there was one.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub async fn forget(&self) -> Result<bool, LoginError> {
+        let login = self.load().ok().flatten();
+        let removed = self.logins.remove(&self.server)?;
+        let addresses = self.addresses();
+        if let Some(login) = login
+            && let Some(endpoint) = login.revocation_endpoint.as_deref()
+            && let Ok(endpoint) = addresses.read(endpoint)
+            && let Some(token) = login.refresh_token.as_deref().or(login.access_token.as_deref())
+        {
+            token::revoke(&addresses, &endpoint, &login.client, token).await;
+        }
+        Ok(removed)
+    }
+}
+
+fn header(login: &Login) -> Option<HeaderValue> {
+    token::sensitive(&format!("Bearer {}", login.access_token.as_deref()?))
+}
