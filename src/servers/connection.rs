@@ -181,7 +181,7 @@ impl Connection {
                     let id = self.next.fetch_add(1, Ordering::Relaxed);
                     let params =
                         json!({ "notifications": { "toolsListChanged": true }, "_meta": meta() });
-                    remote.listen(Some(request(id, "subscriptions/listen", &params)));
+                    remote.listen(Some(request(id, "subscriptions/listen", &params)), true);
                 }
                 return Ok(());
             }
@@ -192,8 +192,9 @@ impl Connection {
         }
         self.set_modern(false);
         let answer = self.initialize(patience)?;
-        if let (true, Way::Remote(remote)) = (has_news_of_tools(&answer), &self.way) {
-            remote.listen(None);
+        if let Way::Remote(remote) = &self.way {
+            // Questions to the user may come by it, too.
+            remote.listen(None, has_news_of_tools(&answer));
         }
         Ok(())
     }

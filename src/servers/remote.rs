@@ -201,7 +201,7 @@ impl Remote {
     }
 
     /// Follows what the server says by itself, if it says anything: by this request, or as older versions do.
-    pub fn listen(self: &Arc<Self>, request: Option<Value>) {
+    pub fn listen(self: &Arc<Self>, request: Option<Value>, has_news_of_tools: bool) {
         let remote = Arc::clone(self);
         self.spawn(None, async move {
             let (mut place, mut pause) = (Place::default(), PAUSE);
@@ -218,7 +218,9 @@ impl Remote {
                     Err(_) => {}
                 }
                 // Whatever was said meanwhile is missed.
-                remote.shared.suspect();
+                if has_news_of_tools {
+                    remote.shared.suspect();
+                }
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONG_PAUSE);
             }

@@ -26,13 +26,13 @@ beforeEach(() => {
   } as unknown as Parts, (sessionId) => opened.push(sessionId));
 });
 
-function asked(id: number, folder: string | null, always = `Always allow edit_file in ${folder ?? ""}`, outline?: string, changes: object[] = []): void {
+function asked(id: number, folder: string | null, always = `Always allow edit_file in ${folder ?? ""}`, outline?: string, changes: object[] = [], tool = "edit_file"): void {
   const options = [
     { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
     ...(folder === null && always.includes("edit_file") ? [] : [{ optionId: "allow_always", name: always, kind: "allow_always" }]),
     { optionId: "reject_once", name: "Reject", kind: "reject_once" },
   ];
-  const vault = { caller: "chat", tool: "edit_file", reasons: [], changes, folder, outline };
+  const vault = { caller: "chat", tool, reasons: [], changes, folder, outline };
   const params = { sessionId: "s", toolCall: { toolCallId: `call-${id}`, title: "Edit" }, options, _meta: { vault } };
   approvals.push({ id, params, answer: (option: string, words = "") => answers.push(`${option} ${words}`.trim()) } as unknown as Approval);
   view.update();
@@ -75,6 +75,15 @@ describe("a question", () => {
     words()!.value = "not yet";
     buttons()[0]?.click();
     expect(answers[1]).toBe("allow_once");
+  });
+
+  it("sends the words with a yes where a server asks", () => {
+    asked(1, null, undefined, undefined, [], "server_question");
+    expect(words()?.getAttribute("aria-label")).toBe("Your answer (optional)");
+    expect(buttons().map((one) => one.textContent)).toEqual(["Answer", "Reject"]);
+    words()!.value = " octocat ";
+    words()!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+    expect(answers).toEqual(["allow_once octocat"]);
   });
 
   it("shows the whole plan in its outline", () => {
