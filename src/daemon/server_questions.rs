@@ -42,7 +42,7 @@ impl Ask for ServerQuestions {
             conversation,
             ..Request::default()
         };
-        let question = match self.calls.question(request, title, reasons) {
+        let question = match self.calls.question(request, title, reasons, false) {
             Ok(question) => question,
             Err(error) => {
                 tracing::error!(%error, "a question could not be written down");

@@ -15,7 +15,7 @@ use crate::config::running::Running;
 use crate::config::{Config, Environment, vendor_keys};
 use crate::daemon::confine;
 use crate::index::knowledge::Model;
-use crate::index::knowledge::minilm::{self, State};
+use crate::index::knowledge::minilm::{self, ModelState};
 use crate::llm::endpoint::Address;
 use crate::llm::settings::KeyNeed;
 use crate::llm::setup;
@@ -203,7 +203,7 @@ pub(super) fn meaning(
     let name = minilm::MODEL;
     let instead = "so the built-in model is used";
     match minilm::load(&folders.models()) {
-        State::Ready => {
+        ModelState::Ready => {
             let knowledge = served.and_then(|status| status.knowledge.as_ref());
             let better = knowledge.and_then(|state| state.better.as_ref());
             let reads = match better {
@@ -212,10 +212,10 @@ pub(super) fn meaning(
             };
             checks.ok(what, format!("{reads}; its checksum is right"));
         }
-        State::Missing => {
+        ModelState::Missing => {
             checks.warn(what, format!("{name} is not installed, {instead}"), format!("{add} it"));
         }
-        State::Damaged => checks.warn(
+        ModelState::Damaged => checks.warn(
             what,
             format!("the checksum of {name} is wrong, {instead}"),
             format!("{add} it again"),

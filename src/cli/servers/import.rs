@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{ServerEntry, add, entry, next, secrets, settings};
+use super::{ServerEntry, add, entry, next_for, secrets, settings};
 use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::cli::session::Session;
@@ -58,7 +58,7 @@ pub(super) fn run(
     let stored = secrets::store(session, &keys)?;
     add(session, &entries)?;
     let mut lines = vec![format!("added {} servers to {}", entries.len(), settings(session))];
-    lines.extend(entries.iter().map(|(name, entry)| next(name, entry)));
+    lines.extend(entries.iter().map(|(name, entry)| next_for(name, entry)));
     lines.extend(stored);
     lines.extend(left_out.iter().map(|why| format!("left out: {why}")));
     let names: Vec<&String> = entries.keys().collect();

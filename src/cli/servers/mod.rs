@@ -440,7 +440,7 @@ fn added(
     let mut lines = secrets::store(session, keys)?;
     add(session, &added)?;
     lines.insert(0, format!("added `{name}` to {}", settings(session)));
-    lines.extend(added.iter().map(|(name, entry)| next(name, entry)));
+    lines.extend(added.iter().map(|(name, entry)| next_for(name, entry)));
     let keys: Vec<&String> = keys.iter().map(|(key, _)| key).collect();
     Ok(output.answer(&json!({ "added": [name], "keys": keys }), lines.join("\n"))?)
 }
@@ -540,18 +540,21 @@ fn settings(session: &Session) -> String {
 /// Programs that download what they run.
 const DOWNLOADERS: [&str; 4] = ["npx", "uvx", "pipx", "bunx"];
 
-fn next(name: &str, entry: &ServerEntry) -> String {
+fn next(name: &str) -> String {
+    format!("`steward servers allow {name}` shows its tools and offers them to the agent")
+}
+
+/// [`next`] for a server that was added, after what has to be done before it can start.
+fn next_for(name: &str, entry: &ServerEntry) -> String {
     let program = Path::new(&entry.command).file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    let downloads = match DOWNLOADERS.contains(&program) && !entry.network {
+    match DOWNLOADERS.contains(&program) && !entry.network {
         true => format!(
             "`{program}` downloads what it runs: set `network = true` in `[servers.{name}]`, or install the program; \
-             then "
+             then {}",
+            next(name)
         ),
-        false => String::new(),
-    };
-    format!(
-        "{downloads}`steward servers allow {name}` shows its tools and offers them to the agent"
-    )
+        false => next(name),
+    }
 }
 
 impl From<Fault> for Failure {
