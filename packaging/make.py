@@ -237,7 +237,7 @@ def npm(target, program, out, version, when):
     system, cpu = target.npm
     about = {
         "name": f"{NAME}-{system}-{cpu}", "version": version, "description": f"{NAME} for {system} {cpu}",
-        "license": package()["license"], "repository": repository(), "os": [system], "cpu": [cpu],
+        "license": package()["license"], "repository": npm_repository(), "os": [system], "cpu": [cpu],
         "files": [target.exe],
     }
     if system == "linux":
@@ -252,7 +252,7 @@ def npm_main(out, version, when):
     systems = sorted({target.npm for target in TARGETS.values()})
     about = {
         "name": NAME, "version": version, "description": package()["description"],
-        "license": package()["license"], "repository": repository(), "bin": {"steward": "steward.js"},
+        "license": package()["license"], "repository": npm_repository(), "bin": {"steward": "steward.js"},
         "engines": {"node": ">=18"}, "files": ["steward.js"],
         # The MCP registry looks for its own name of the server here.
         "mcpName": f"io.github.{owner()}/{NAME}",
@@ -291,6 +291,11 @@ def bundle(target, program, out, version, when):
 def repository():
     """The address of the sources, which the hosted release job knows; by hand a placeholder."""
     return "https://github.com/" + os.environ.get("GITHUB_REPOSITORY", f"OWNER/{NAME}")
+
+
+def npm_repository():
+    """The same as npm writes it, which compares it with where a package was built."""
+    return {"type": "git", "url": f"git+{repository()}.git"}
 
 
 def owner():

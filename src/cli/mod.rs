@@ -70,6 +70,8 @@ mod update;
 mod vaults;
 mod verbs;
 mod whole;
+#[cfg(windows)]
+mod windows_handles;
 mod words;
 mod workflow;
 
@@ -87,6 +89,8 @@ use session::Session;
 /// exit codes.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::tell_of_faults();
+    #[cfg(windows)]
+    windows_handles::keep();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if completions::complete_line(&arguments, Cli::command) {
         return ExitCode::SUCCESS;

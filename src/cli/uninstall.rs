@@ -70,7 +70,7 @@ pub fn run(
     let found = look(session);
     if !arguments.dry_run {
         if !output.json() {
-            output.text(&summary(&found, arguments.purge))?;
+            output.text(&summary(&found, arguments))?;
         }
         let question = || match arguments.purge {
             true => "Remove these, and delete what `--purge` names for good?".to_owned(),
@@ -95,7 +95,7 @@ pub fn run(
         "installed": found.installed,
     });
     let text = match arguments.dry_run {
-        true => summary(&found, arguments.purge),
+        true => summary(&found, arguments),
         false => format!("done; to remove the program itself: {}", found.installed.remove),
     };
     Ok(output.answer(&value, text)?)
@@ -144,11 +144,15 @@ fn scripts(environment: &Environment) -> Vec<PathBuf> {
     found
 }
 
-fn summary(found: &Installed, purge: bool) -> String {
+fn summary(found: &Installed, arguments: &UninstallArguments) -> String {
     let mut removed: Vec<String> = Vec::new();
     removed.extend(found.services.iter().map(|plan| format!("the service {}", plan.name)));
     removed.extend(found.scripts.iter().map(|path| path.display().to_string()));
     let plugins = found.plugins.iter().map(|root| format!("the plugin in {}", root.display()));
+    let mut asked: Vec<String> = plugins.collect();
+    if arguments.plugin {
+        removed.append(&mut asked);
+    }
     let mut own: Vec<String> = found
         .histories
         .iter()
@@ -161,7 +165,7 @@ fn summary(found: &Installed, purge: bool) -> String {
     own.extend(settings.map(|folder| format!("{}: settings and keys", folder.display())));
     let vaults = found.histories.iter().map(|one| format!("{}: your vault", one.vault));
     let mut stays: Vec<String> = vaults.collect();
-    if purge {
+    if arguments.purge {
         removed.append(&mut own);
     } else {
         stays.append(&mut own);
@@ -171,11 +175,11 @@ fn summary(found: &Installed, purge: bool) -> String {
         false => format!("{title}\n  {}\n", lines.join("\n  ")),
     };
     let mut text = list("Removed:", removed);
-    if !found.plugins.is_empty() {
-        text.push_str(&list("Asked about:", plugins.collect()));
+    if !asked.is_empty() {
+        text.push_str(&list("Asked about:", asked));
     }
     text.push_str(&list("Stays:", stays));
-    if !purge {
+    if !arguments.purge {
         text.push_str(
             "`--purge` also deletes history, conversations, settings and keys, never a vault\n",
         );

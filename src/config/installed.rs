@@ -60,13 +60,17 @@ pub fn stable_path(program: &Path) -> PathBuf {
     let is = |at: usize, name: &str| {
         folders.get(at).and_then(|folder| folder.file_name()).is_some_and(|it| it == name)
     };
-    // PREFIX/Cellar/vault-steward/VERSION/bin/steward, and …/scoop/apps/vault-steward/VERSION/steward.exe
+    // PREFIX/Cellar/vault-steward/VERSION/bin/steward, …/scoop/apps/vault-steward/VERSION/steward.exe, and
+    // …/WinGet/Packages/ID/vault-steward-VERSION-TARGET/steward.exe
     let stable = match () {
         () if is(4, "Cellar") => folders.get(5).map(|prefix| prefix.join("bin").join(name)),
         () if is(3, "apps") && is(2, "vault-steward") => {
             Some(folders[2].join("current").join(name))
         }
-        () => None,
+        () => {
+            let packages = folders.iter().find(|folder| folder.ends_with("WinGet/Packages"));
+            packages.map(|packages| packages.with_file_name("Links").join(name))
+        }
     };
     stable.filter(|path| path.is_file()).unwrap_or(program)
 }
@@ -199,7 +203,8 @@ impl ProgramLocation<'_> {
             let (update, remove) = ("scoop update vault-steward", "scoop uninstall vault-steward");
             return commands("scoop", "by Scoop", update, remove);
         }
-        if self.is_below(&["Microsoft", "WinGet", "Packages"]) {
+        // Windows names a program by the link that started it.
+        if ["Packages", "Links"].iter().any(|it| self.is_below(&["Microsoft", "WinGet", it])) {
             let id = "VaultSteward.VaultSteward";
             let (update, remove) =
                 (format!("winget upgrade {id}"), format!("winget uninstall {id}"));
@@ -288,6 +293,7 @@ mod tests {
                 "winget",
                 "winget upgrade",
             ),
+            ("AppData/Local/Microsoft/WinGet/Links/steward.exe", "winget", "winget upgrade"),
             ("lib/node_modules/vault-steward-linux-x64/steward", "npm", "npm install --global"),
             (".npm/_npx/1a2b/node_modules/vault-steward-linux-x64/steward", "npx", "@latest"),
             ("opt/steward", "file", "put the newer program at"),
@@ -362,6 +368,10 @@ mod tests {
         let scooped = disk.put("scoop/apps/vault-steward/0.1.0/steward.exe", "");
         let current = disk.put("scoop/apps/vault-steward/current/steward.exe", "");
         assert_eq!(stable_path(&scooped), current);
+        let from_winget = disk.put("WinGet/Packages/ID/vault-steward-0.1.0-x/steward.exe", "");
+        assert_eq!(stable_path(&from_winget), from_winget, "nothing links to it");
+        let linked = disk.put("WinGet/Links/steward.exe", "");
+        assert_eq!(stable_path(&from_winget), linked);
         assert_eq!(
             stable_path(Path::new("/usr/bin/steward (deleted)")),
             Path::new("/usr/bin/steward")

@@ -155,6 +155,8 @@ impl PluginFolder {
             found(removed).map_err(|error| self.failed("remove", name, error))?;
         }
         let left = self.list(&folder)?;
+        // Windows removes no folder that is open.
+        drop(folder);
         if left.is_empty() {
             self.remove_folders().map_err(|error| self.failed("remove", "", error))?;
         }

@@ -175,6 +175,9 @@ fn uninstalling_says_what_stays_and_never_takes_a_vault() {
         stays.contains("history and conversations") && stays.contains("settings and keys"),
         "{shown}"
     );
+    let shown = home.run(&["uninstall", "--plugin", "--dry-run"]).expect(0).stdout;
+    let (removed, _) = shown.split_once("Stays:").unwrap();
+    assert!(removed.contains("the plugin in ") && !shown.contains("Asked about:"), "{shown}");
     let refused = home.run(&["uninstall"]).expect(2);
     assert!(refused.stderr.contains("--yes"), "{refused:?}");
     assert!(completions.exists());

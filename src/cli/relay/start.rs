@@ -68,10 +68,12 @@ fn detach(command: &mut Command) {
     std::os::unix::process::CommandExt::process_group(command, 0);
 }
 
+/// Also gives it a console without a window, which the programs that it starts share: with none, each of them would
+/// open a window.
 #[cfg(windows)]
 fn detach(command: &mut Command) {
-    const DETACHED_PROCESS: u32 = 0x0000_0008;
+    const CREATE_NO_WINDOW: u32 = 0x0800_0000;
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
-    let flags = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
+    let flags = CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP;
     std::os::windows::process::CommandExt::creation_flags(command, flags);
 }

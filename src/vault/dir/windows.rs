@@ -5,21 +5,25 @@
 //! (`ReplaceFileW`, which keeps the replaced file's permissions and returns the old version) and
 //! the rename without replacing (`MoveFileExW` without its flag for that).
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "`\\\\?\\` paths for system calls, never shown to anybody"
+)]
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_fs_ext::{
-    DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsMaybeDirExt,
-};
+use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::windows_calls::{move_new, replace};
 use super::{FileId, Kind, Listed, Meta, Name, not_regular};
 use crate::note::path::VaultPath;
 
-/// An open directory, and its path when it was opened.
+/// An open directory, and its path when it was opened, as `\\?\…`: other paths end at 260 characters in the calls of
+/// [`windows_calls`](super::windows_calls).
 #[derive(Debug)]
 pub(in crate::vault) struct Folder {
     dir: Dir,
@@ -31,7 +35,7 @@ impl Folder {
     /// contain one.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, cap_std::ambient_authority())?;
-        Ok(Self { dir, place: path.to_owned() })
+        Ok(Self { dir, place: path.canonicalize()? })
     }
 
     /// Stats a folder by its absolute path; follows links like [`Self::open_root`].
@@ -73,14 +77,9 @@ impl Folder {
 
     /// Stats `name`; follows no link.
     pub fn stat(&self, name: Name) -> io::Result<Meta> {
-        // Only an open handle has the identity and the number of hard links.
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
-        match self.dir.open_with(name.as_str(), &options) {
-            Ok(file) => Ok(meta_of(&file.metadata()?)),
-            // A reparse point, or a file that another program has locked: use the directory entry.
-            Err(_) => Ok(plain_meta(&self.dir.symlink_metadata(name.as_str())?)),
-        }
+        // It opens the file without any access: that works for one that another program has locked, and keeps nobody
+        // from renaming it meanwhile.
+        Ok(meta_of(&self.dir.symlink_metadata(name.as_str())?))
     }
 
     /// Calls `visit` with the entries of [`Self::list`].
@@ -116,6 +115,7 @@ impl Folder {
         self.open_regular(name, options)
     }
 
+    /// While a folder is open it can be neither renamed nor removed.
     pub fn open_folder(&self, name: Name) -> io::Result<Self> {
         let dir = self.dir.open_dir_nofollow(name.as_str())?;
         Ok(Self { dir, place: self.place.join(name.as_str()) })
@@ -187,7 +187,11 @@ impl Folder {
     pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let (ours, theirs) = (self.place.join(name.as_str()), to.place.join(to_name.as_str()));
         let aside = to.place.join(crate::vault::temp::temp_name());
-        replace(&theirs, &ours, &aside)?;
+        replace(&theirs, &ours, &aside).inspect_err(|_| {
+            // It can fail after it has renamed the old version (ERROR_UNABLE_TO_MOVE_REPLACEMENT_2). This does nothing
+            // otherwise: there is no `aside`, or `theirs` exists.
+            let _ = move_new(&aside, &theirs);
+        })?;
         move_new(&aside, &ours).inspect_err(|_| {
             // Undo; if that fails too, the sweep finds the old version.
             let _ = replace(&theirs, &aside, &ours);
@@ -235,9 +239,7 @@ impl Folder {
     /// The file system's name, if it is a network one, whose events are unreliable.
     pub fn remote_file_system(&self) -> Option<&'static str> {
         let place = self.place.as_os_str().to_string_lossy();
-        let network = place.starts_with(r"\\?\UNC\")
-            || (place.starts_with(r"\\") && !place.starts_with(r"\\?\"));
-        network.then_some("a network share")
+        place.starts_with(r"\\?\UNC\").then_some("a network share")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two Windows calls that no crate offers in a safe form: the only unsafe code in this room.
+//! Two Windows calls that no crate offers in a safe form.
 #![expect(unsafe_code, reason = "two system calls that take pointers to NUL-terminated paths")]
 
 use std::io;
@@ -6,7 +6,9 @@ use std::iter::once;
 use std::os::windows::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null;
+use std::time::Duration;
 
+use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
 use windows_sys::Win32::Storage::FileSystem::{
     MOVEFILE_WRITE_THROUGH, MoveFileExW, REPLACEFILE_WRITE_THROUGH, ReplaceFileW,
 };
@@ -15,8 +17,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 pub(super) fn move_new(from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (wide(from), wide(to));
     // SAFETY: both are NUL-terminated and outlive the call, which keeps neither.
-    let done = unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), MOVEFILE_WRITE_THROUGH) };
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    patiently(|| unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), MOVEFILE_WRITE_THROUGH) })
 }
 
 /// Replaces `old` by `new`; the old file is renamed to `aside`.
@@ -24,7 +25,7 @@ pub(super) fn replace(old: &Path, new: &Path, aside: &Path) -> io::Result<()> {
     let (old, new, aside) = (wide(old), wide(new), wide(aside));
     // SAFETY: all three are NUL-terminated and outlive the call, which keeps none; the last two
     // parameters are reserved and must be null.
-    let done = unsafe {
+    patiently(|| unsafe {
         ReplaceFileW(
             old.as_ptr(),
             new.as_ptr(),
@@ -33,8 +34,31 @@ pub(super) fn replace(old: &Path, new: &Path, aside: &Path) -> io::Result<()> {
             null(),
             null(),
         )
-    };
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    })
+}
+
+/// Virus scanners and indexers hold files for a moment, and nobody else can rename them meanwhile.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(1),
+    Duration::from_millis(10),
+    Duration::from_millis(50),
+    Duration::from_millis(200),
+];
+
+/// Repeats a call while another program holds the file. The call returns zero if it failed.
+fn patiently(call: impl Fn() -> i32) -> io::Result<()> {
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        if call() != 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        let is_held = error.raw_os_error() == Some(ERROR_SHARING_VIOLATION as i32);
+        match pauses.next() {
+            Some(pause) if is_held => std::thread::sleep(pause),
+            _ => return Err(error),
+        }
+    }
 }
 
 fn wide(path: &Path) -> Vec<u16> {

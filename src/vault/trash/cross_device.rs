@@ -117,6 +117,8 @@ fn remove_original(
                 let name = Name::new(utf8(&listed.name)?)?;
                 remove_original((&below, name), (&copied, name))?;
             }
+            // Windows removes no folder that is open.
+            drop(below);
             folder.remove_folder(name)
         }
         Kind::Link => match folder.read_link(name)? == to.read_link(to_name)? {
@@ -146,7 +148,10 @@ pub(super) fn remove_copy(
                     remove_copy((&below, name), (&other, name), extent);
                 }
             }
-            if copy.remove_folder(name).is_err() {
+            drop(below);
+            if copy.remove_folder(name).is_err()
+                && let Ok(below) = copy.open_folder(name)
+            {
                 let _ = below.set_mode(meta.mode.unwrap_or_default());
             }
             return;

@@ -498,6 +498,8 @@ fn remove_all(folder: &Folder, name: Name) -> io::Result<u64> {
     for entry in below.list()? {
         bytes += remove_all(&below, Name::new(utf8(&entry.name)?)?)?;
     }
+    // Windows removes no folder that is open.
+    drop(below);
     folder.remove_folder(name)?;
     Ok(bytes)
 }

@@ -1,0 +1,19 @@
+//! Keeps this program's own input and output from the programs that it starts.
+//!
+//! Windows passes every handle that may be inherited to a child, even where the child's input and output are others. A
+//! daemon that an MCP client's relay starts would hold the client's pipe: the client would not see the relay end.
+#![expect(unsafe_code, reason = "one system call that takes a handle and numbers")]
+
+use std::io;
+use std::os::windows::io::AsRawHandle as _;
+
+use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
+
+/// Marks them as not to be inherited. A child that is to have one gets a copy from the standard library.
+pub fn keep() {
+    let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
+    for handle in [input.as_raw_handle(), output.as_raw_handle(), error.as_raw_handle()] {
+        // SAFETY: the call changes a flag of a handle that is open, and fails without a handle.
+        unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0) };
+    }
+}
