@@ -174,7 +174,7 @@ fn summary(found: &Installed, arguments: &UninstallArguments) -> String {
         true => format!("{title}\n  nothing\n"),
         false => format!("{title}\n  {}\n", lines.join("\n  ")),
     };
-    let mut text = list("Removed:", removed);
+    let mut text = list("To remove:", removed);
     if !asked.is_empty() {
         text.push_str(&list("Asked about:", asked));
     }

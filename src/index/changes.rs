@@ -206,6 +206,14 @@ impl Listener {
         std::mem::take(&mut *self.queue.pending())
     }
 
+    /// Makes these files pending again, even those whose stamp is the same.
+    pub fn again(&self, paths: impl Iterator<Item = VaultPath>) {
+        let mut pending = self.queue.pending();
+        for path in paths {
+            self.queue.add(&mut pending, &path, Kind::File);
+        }
+    }
+
     /// Makes all files pending again.
     pub fn reset(&self) {
         *self.queue.pending() = Pending::everything();

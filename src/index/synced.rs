@@ -129,11 +129,7 @@ impl<K: RecordTable> Synced<K> {
         let _turn = lock(&self.turn);
         let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
         self.changes.settle(|| self.table().iter().map(stamps).collect(), || false);
-        let outcome = self.take(self.stale(), cancel, goes_on);
-        if outcome.is_err() {
-            self.changes.reset();
-        }
-        outcome
+        self.take(self.stale(), cancel, goes_on)
     }
 
     /// Whether no record has to be made again, by what the vault has reported so far; `false` if that is not known without
@@ -223,6 +219,7 @@ impl<K: RecordTable> Synced<K> {
                 }
             }
             if !is_whole || (!goes_on() && !rest.is_empty()) {
+                self.changes.again(batch.into_iter().chain(rest).map(|file| file.path));
                 return Err(Cancelled);
             }
         }

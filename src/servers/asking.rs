@@ -379,7 +379,6 @@ impl Kind {
         }
     }
 
-    /// Whether a value is one of this kind.
     fn fits(&self, value: &Value) -> bool {
         let is_one = |values: &[(String, String)], value: &Value| {
             values.iter().any(|(known, _)| value == known.as_str())

@@ -82,7 +82,6 @@ impl Target {
         Ok(Self { url, is_encrypted: address.is_encrypted(), headers: all, tokens: None })
     }
 
-    /// Where it is.
     pub fn url(&self) -> &Url {
         &self.url
     }

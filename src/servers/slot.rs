@@ -369,6 +369,9 @@ fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsStr
     if cfg!(windows) {
         let root = std::env::var_os("SystemRoot");
         environment.extend(root.map(|root| ("SystemRoot".into(), root)));
+        // npm and Python keep their caches and settings there.
+        environment.push(("APPDATA".into(), own.into()));
+        environment.push(("LOCALAPPDATA".into(), own.into()));
     }
     environment
 }

@@ -199,7 +199,7 @@ fn uninstalling_says_what_stays_and_never_takes_a_vault() {
     assert!(!state.exists() && !plugin.exists() && !home.config_file().exists());
     assert!(vault.join("Projects/My Note.md").exists(), "the vault stays");
     let nothing = home.run(&["uninstall", "--dry-run"]).expect(0).stdout;
-    assert!(nothing.contains("Removed:\n  nothing"), "{nothing}");
+    assert!(nothing.contains("To remove:\n  nothing"), "{nothing}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ const DATA: [&str; 10] = [
 
 /// Commands whose output is no JSON, is an entry for another program's settings, never ends, equals that of another
 /// command in these lists, or needs an installed service.
-const OTHERS: [&[&str]; 28] = [
+const OTHERS: [&[&str]; 30] = [
     &["serve"],
     &["completions"],
     &["chat"],
@@ -44,6 +44,8 @@ const OTHERS: [&[&str]; 28] = [
     &["servers", "allow"],
     &["servers", "import"],
     &["servers", "log"],
+    &["servers", "login"],
+    &["servers", "logout"],
     &["servers", "remove"],
     &["servers", "show"],
     &["conversations", "fork"],

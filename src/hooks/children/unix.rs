@@ -67,7 +67,7 @@ impl Memory {
         Self(id)
     }
 
-    /// The bytes.
+    /// The resident memory of the process group.
     pub fn bytes(&mut self, _: u64) -> u64 {
         let listed = Command::new("/bin/ps").args(["-axo", "pgid=,rss="]).output();
         let listed = listed.map(|listed| listed.stdout).unwrap_or_default();

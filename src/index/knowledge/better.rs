@@ -267,6 +267,33 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn files_that_a_reading_left_are_read_by_the_next_even_if_their_stamps_are_the_same() {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let (folders, vault) = vault();
+        let synced = Synced::<Order>::new(vault.clone(), &Feed::new(vault.clone()));
+        synced.refresh(&Cancel::default()).expect("read");
+        for age in 0..10 {
+            let place = folders[0].path().join(format!("{age:02}.md"));
+            let file = std::fs::File::options().append(true).open(&place).expect("opened");
+            let changed =
+                || file.metadata().map(|meta| (meta.ctime(), meta.ctime_nsec())).expect("there");
+            let before = changed();
+            // A clock of the file system may take some milliseconds to its next tick.
+            while changed() == before {
+                std::fs::write(&place, "TEXT").expect("written");
+                file.set_modified(UNIX_EPOCH + Duration::from_secs(age)).expect("set");
+            }
+        }
+        vault.rescan().expect("scanned");
+        synced.refresh_while(&Cancel::default(), &|| false).expect_err("two notes are left");
+        synced.refresh(&Cancel::default()).expect("read");
+        let read = names(&synced.table());
+        assert!(read.starts_with("19 18 17 16 15 14 13 12 11 10 "), "{read}");
+    }
+
     #[test]
     fn reading_pauses_while_the_battery_is_in_use() {
         let (folders, vault) = vault();
