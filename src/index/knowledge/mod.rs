@@ -11,7 +11,7 @@
 //!
 //! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
 //!
-//! In reading order: [`words`], `content`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
+//! In reading order: [`words`](mod@words), `content`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
 //! file, `better` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
 
 mod answer;
