@@ -9,7 +9,8 @@ use std::os::windows::io::AsRawHandle as _;
 
 use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
 
-/// Marks them as not to be inherited. A child that is to have one gets a copy from the standard library.
+/// Makes the handles of this program's input and output not inheritable. If a child is to have one, the standard library
+/// gives it a copy.
 pub fn keep() {
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     for handle in [input.as_raw_handle(), output.as_raw_handle(), error.as_raw_handle()] {

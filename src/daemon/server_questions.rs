@@ -34,10 +34,10 @@ impl Ask for ServerQuestions {
         let Ok(runtime) = Handle::try_current() else {
             return Said::Nothing("nobody can be asked here".to_owned());
         };
-        let Asked { server, conversation, title, reasons, .. } = asked.clone();
+        let Asked { server, call, conversation, title, reasons, .. } = asked.clone();
         let request = Request {
             tool: TOOL.to_owned(),
-            arguments: json!({ "title": title, "reasons": reasons }),
+            arguments: json!({ "title": title, "reasons": reasons, "call": call }),
             caller: Caller { scope: Scope::Client, name: server },
             conversation,
             ..Request::default()

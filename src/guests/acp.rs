@@ -131,13 +131,13 @@ pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
     match names.contains(&mode) {
         true => Ok(()),
         false => Err(format!(
-            "it has no mode `{mode}`, which `session_mode` names; it has: {}",
+            "it has no mode `{mode}`; set `session_mode` to one of: {}",
             names.join(", ").chars().take(TITLE).collect::<String>()
         )),
     }
 }
 
-/// What the agent has said of its tool calls in a prompt, by their ids: a message about a call names only what is new.
+/// All that the agent has said of its tool calls in a prompt, by their ids: a later message has only what changed.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls(HashMap<String, Map<String, Value>>);
 
@@ -145,7 +145,8 @@ impl ToolCalls {
     /// Adds what a message says of a call; returns all that is known of it.
     pub fn add(&mut self, said: &Value) -> Value {
         let id = said["toolCallId"].as_str().unwrap_or_default();
-        if self.0.len() >= MAX_CALLS && !self.0.contains_key(id) {
+        // One without an id is known by nothing that was said before.
+        if id.is_empty() || (self.0.len() >= MAX_CALLS && !self.0.contains_key(id)) {
             return said.clone();
         }
         let known = self.0.entry(id.to_owned()).or_default();

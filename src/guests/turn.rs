@@ -138,8 +138,8 @@ impl Inner {
         self.of_turn_mut().clone()
     }
 
-    /// The session for a new turn: the one that runs, or a new one where that one knows another conversation, since
-    /// an earlier message was changed or the history was shortened.
+    /// The session for a new turn: the one that runs, or a new one if that one has messages that are no longer in the
+    /// conversation, since an earlier message was changed or the history was shortened.
     async fn ready(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
         if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
             // An earlier turn may still be ending.

@@ -290,7 +290,7 @@ fn whole(
     Ok(if era == Era::Modern { kept(list(), A_WHILE, "private") } else { list() })
 }
 
-/// Only what is served: some clients take no tools from a server that refuses what it declares.
+/// Declares only what is served: some clients take no tools from a server that declares something and then refuses it.
 fn capabilities(era: Era, is_relayed: bool, settings: &Settings) -> Value {
     let (list, resources) = match era {
         Era::Modern => {

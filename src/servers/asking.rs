@@ -1,13 +1,15 @@
 //! Questions of a server to the user while it works on a call: elicitation, by a form or by an address to open.
 //!
-//! What a server asks is a stranger's text. It is put to a person with the server's name before it, and sent on only once
-//! they have agreed; an address is shown and never opened.
+//! What a server asks is untrusted text. A person sees it after the server's name, and an answer goes to the server only
+//! once they have agreed; an address is shown and never opened.
 
 use std::cell::{Cell, RefCell};
 
 use reqwest::Url;
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
+use super::offer::hex;
 use super::settings::is_secret;
 use crate::llm::endpoint::Address;
 use crate::note::invisible::cleared;
@@ -32,16 +34,26 @@ const MAX_LABEL: usize = 200;
 /// The longest address that is shown whole, in bytes; a longer one is refused.
 const MAX_ADDRESS: usize = 2_000;
 
+/// The call during which a server asks.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerCall<'a> {
+    pub server: &'a str,
+    pub tool: &'a str,
+    pub arguments: &'a Value,
+}
+
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub server: String,
+    /// What tells the call from others: an answer counts for it alone.
+    pub call: String,
     /// The conversation that made the call.
     pub conversation: Option<String>,
     pub title: String,
     /// What the person has to know, a sentence each.
     pub reasons: Vec<String>,
-    /// Whether a yes without a word answers it.
+    /// Whether a yes in advance answers it: no value has to be typed, and no address to be read.
     pub is_yes_enough: bool,
 }
 
@@ -63,7 +75,7 @@ pub trait Ask: Send + Sync {
 
 /// The user of one call, as far as its server may ask them.
 pub(super) struct Asking<'a> {
-    server: &'a str,
+    call: ServerCall<'a>,
     conversation: Option<String>,
     /// `None` if nobody can be asked.
     ask: Option<&'a dyn Ask>,
@@ -73,22 +85,23 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    /// The user of a call of this server, made by this conversation.
+    /// The user of this call, made by this conversation.
     pub fn new(
-        server: &'a str,
+        call: ServerCall<'a>,
         conversation: Option<String>,
         ask: Option<&'a dyn Ask>,
         withdrawn: &'a dyn Fn() -> bool,
     ) -> Self {
         let (put, unanswered) = (Cell::new(0), RefCell::default());
-        Self { server, conversation, ask, withdrawn, put, unanswered }
+        Self { call, conversation, ask, withdrawn, put, unanswered }
     }
 
-    /// Puts the question with these parameters to the user, and returns the answer for the server. Blocks.
-    pub fn answer(&self, params: &Value) -> Value {
+    /// Puts the question with these parameters to the user, and returns the answer for the server. Blocks until the
+    /// user answers or the question `is_over`: the server waits no longer.
+    pub fn answer(&self, params: &Value, is_over: &dyn Fn() -> bool) -> Value {
         self.put.set(self.put.get() + 1);
         let answer = match self.put.get() <= MAX_QUESTIONS {
-            true => self.answered(params),
+            true => self.answered(params, &|| (self.withdrawn)() || is_over()),
             false => Err(format!("a call may ask {MAX_QUESTIONS} questions")),
         };
         answer.unwrap_or_else(|why| {
@@ -112,20 +125,20 @@ impl<'a> Asking<'a> {
     ///
     /// # Errors
     /// Why there is none.
-    fn answered(&self, params: &Value) -> Result<Value, String> {
+    fn answered(&self, params: &Value, withdrawn: &dyn Fn() -> bool) -> Result<Value, String> {
         let ask = self.ask.ok_or("nobody can be asked here")?;
         let question = Question::read(params);
         let question = question.map_err(|why| format!("it cannot be put to a person, {why}"))?;
         let mut wrong = None;
         for _ in 0..MAX_TRIES {
-            let mut asked = question.asked(self.server, self.conversation.clone());
+            let mut asked = question.asked(&self.call, self.conversation.clone());
             asked.reasons.extend(wrong.take());
-            match ask.ask(&asked, self.withdrawn) {
+            match ask.ask(&asked, withdrawn) {
                 Said::No => return Ok(json!({ "action": "decline" })),
                 Said::Nothing(why) => return Err(why),
                 Said::Yes(words) => match question.response(&words) {
                     Ok(response) => return Ok(response),
-                    Err(why) => wrong = Some(format!("the answer before did not fit: {why}")),
+                    Err(why) => wrong = Some(format!("your last answer did not fit: {why}")),
                 },
             }
         }
@@ -186,7 +199,7 @@ impl Question {
                 };
                 let is_plain = url.username().is_empty() && url.password().is_none();
                 if url.as_str().len() > MAX_ADDRESS || !is_plain {
-                    return Err("its address is too long, or holds a name".to_owned());
+                    return Err("its address is too long, or has a user name in it".to_owned());
                 }
                 match url.scheme() == "https" || is_local() {
                     true => Ok(Self::Address { message, url }),
@@ -197,16 +210,20 @@ impl Question {
         }
     }
 
-    fn asked(&self, server: &str, conversation: Option<String>) -> Asked {
+    fn asked(&self, call: &ServerCall<'_>, conversation: Option<String>) -> Asked {
+        let ServerCall { server, tool, arguments } = call;
         let whose = format!("the server `{server}` asks you");
         let (title, mut reasons, is_yes_enough) = match self {
             Self::Form { message, fields } => {
                 let mut reasons: Vec<String> = fields.iter().map(Field::words).collect();
                 reasons.push(match &fields[..] {
                     [] => "it wants a yes or a no".to_owned(),
-                    [one] => format!("a yes sends its default, or your message as `{}`", one.name),
+                    [one] => format!(
+                        "a yes alone sends the default; with a message it sends that as `{}`",
+                        one.name
+                    ),
                     [first, ..] => format!(
-                        "a yes sends the defaults, or what your message says: `{}: …; …: …`",
+                        "a yes alone sends the defaults; for other values add `{}: …; …: …`",
                         first.name
                     ),
                 });
@@ -216,18 +233,21 @@ impl Question {
             Self::Address { message, url } => {
                 let host = url.host_str().unwrap_or_default();
                 let mut reasons = vec![format!(
-                    "it wants you to open {url}, which is at `{host}`; nobody here opens it"
+                    "it wants you to open {url}, which is at `{host}`; the steward does not open it"
                 )];
                 if host.split('.').any(|part| part.starts_with("xn--")) {
                     reasons
                         .push("the address has letters of another script: look twice".to_owned());
                 }
-                reasons.push("a yes says that you will".to_owned());
-                (format!("{whose} to open a page: {message}"), reasons, true)
+                reasons.push("a yes tells the server that you will open it".to_owned());
+                (format!("{whose} to open a page: {message}"), reasons, false)
             }
         };
-        reasons.push(format!("what you answer goes to `{server}`"));
-        Asked { server: server.to_owned(), conversation, title, reasons, is_yes_enough }
+        reasons
+            .push(format!("it is about the call of `{tool}`; what you answer goes to `{server}`"));
+        let server = (*server).to_owned();
+        let call = hex(&Sha256::digest(format!("{tool} {arguments}")));
+        Asked { server, call, conversation, title, reasons, is_yes_enough }
     }
 
     /// The answer for the server.
@@ -424,7 +444,9 @@ fn choices(schema: &Value) -> Option<Vec<(String, String)>> {
         }
         (None, None) => None,
     };
-    all.filter(|all| (1..=MAX_CHOICES).contains(&all.len()))
+    // A value is shown as it is sent: nothing in it may do anything to a screen.
+    let is_plain = |(value, _): &(String, String)| visible(&cleared(value).0) == *value;
+    all.filter(|all| (1..=MAX_CHOICES).contains(&all.len()) && all.iter().all(is_plain))
 }
 
 /// The values of a form: what the words say, and the defaults for the rest.
@@ -496,10 +518,14 @@ mod tests {
             words => Said::Yes(words.to_owned()),
         });
         let person = Person(Mutex::new((said.collect(), Vec::new())));
-        let asking = Asking::new("s", Some("7".to_owned()), Some(&person), &|| false);
-        let (answer, notes) = (asking.answer(params), asking.unanswered.take());
+        let asking = Asking::new(call(), Some("7".to_owned()), Some(&person), &|| false);
+        let (answer, notes) = (asking.answer(params, &|| false), asking.unanswered.take());
         let asked = std::mem::take(&mut person.0.lock().expect("no panic").1);
         (answer, notes, asked)
+    }
+
+    fn call() -> ServerCall<'static> {
+        ServerCall { server: "s", tool: "t", arguments: &Value::Null }
     }
 
     fn form(properties: Value, required: &[&str]) -> Value {
@@ -561,14 +587,31 @@ mod tests {
         assert_eq!(title, "the server `s` asks you: Who are you?");
         assert_eq!((conversation.as_deref(), *is_yes_enough), (Some("7"), false));
         assert!(reasons[0].contains("no server may ask for one like this"), "{reasons:?}");
-        assert!(reasons.last().expect("one").contains("goes to `s`"));
+        assert_eq!(
+            reasons.last().expect("one"),
+            "it is about the call of `t`; what you answer goes to `s`"
+        );
+        let others =
+            [("t", json!({ "all": true })), ("u", Value::Null)].map(|(tool, arguments)| {
+                let call = ServerCall { server: "s", tool, arguments: &arguments };
+                Question::read(&form(json!({}), &[])).expect("a form").asked(&call, None).call
+            });
+        assert!(!others.contains(&asked[0].call) && others[0] != others[1], "one answer, one call");
+
+        // What is shown of a choice is what is sent, so it may hold nothing for a screen.
+        for value in ["a\u{1b}]52;c;aGk=\u{7}", "a\nb", "a\u{202e}b"] {
+            let choice = form(json!({ "one": { "type": "string", "enum": [value] } }), &[]);
+            let (answer, _, asked) = put(&choice, &["yes"]);
+            assert_eq!((answer, asked.len()), (json!({ "action": "cancel" }), 0), "{value:?}");
+        }
 
         let (answer, notes, _) = put(&form(json!({}), &[]), &["nobody"]);
         assert_eq!(answer, json!({ "action": "cancel" }));
         assert!(notes[0].contains("nobody is there"), "{notes:?}");
-        let asking = Asking::new("s", None, None, &|| false);
+        let asking = Asking::new(call(), None, None, &|| false);
         for _ in 0..=MAX_QUESTIONS {
-            assert_eq!(asking.answer(&form(json!({}), &[])), json!({ "action": "cancel" }));
+            let answer = asking.answer(&form(json!({}), &[]), &|| false);
+            assert_eq!(answer, json!({ "action": "cancel" }));
         }
         let mut result = json!({ "content": [{ "type": "text", "text": "done" }] });
         asking.note_in(&mut result);

@@ -307,7 +307,9 @@ impl Connection {
     fn responses(&self, requests: &Value, asking: &Asking<'_>) -> Result<Value, Fault> {
         let requests = requests.as_object().into_iter().flatten();
         let responses = requests.map(|(name, request)| match request["method"].as_str() {
-            Some("elicitation/create") => Ok((name.clone(), asking.answer(&request["params"]))),
+            Some("elicitation/create") => {
+                Ok((name.clone(), asking.answer(&request["params"], &|| false)))
+            }
             _ => Err(self.protocol("it asks for something that was not offered".to_owned())),
         });
         responses.collect()
@@ -385,11 +387,13 @@ impl Connection {
             let left = until.saturating_duration_since(Instant::now());
             match receiver.recv_timeout(POLL.min(left)) {
                 Ok(Incoming::Reply(reply)) => return Ok(reply),
-                Ok(Incoming::Asked { id, params }) => {
+                Ok(Incoming::Asked { id: question, params }) => {
                     let begun = Instant::now();
                     let cancelled = || json!({ "action": "cancel" });
-                    let result = asking.map_or_else(cancelled, |asking| asking.answer(&params));
-                    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+                    let is_over = || !self.shared.awaits(id);
+                    let result =
+                        asking.map_or_else(cancelled, |asking| asking.answer(&params, &is_over));
+                    let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
                     self.way.send(&answer, Vec::new());
                     // The person's time is not the server's.
                     until += begun.elapsed();

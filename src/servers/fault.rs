@@ -97,7 +97,7 @@ impl Fault {
                 format!("give it a key by `headers` under `[servers.{server}]`")
             }
             Self::SignIn { server, .. } => format!(
-                "a person signs in by `steward servers login {server}`, or gives it a key by `headers` under `[servers.{server}]`"
+                "a person has to run `steward servers login {server}`, or set a key by `headers` under `[servers.{server}]`"
             ),
             Self::Login { server, error } => error.hint(server),
             Self::Http { server, status: 300..=399 | 404 | 405, .. } => {

@@ -44,7 +44,7 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use answers::Answers;
-use asking::{Ask, Asking};
+use asking::{Ask, Asking, ServerCall};
 use connection::Patience;
 pub use fault::Fault;
 use oauth::stored::Logins;
@@ -254,7 +254,8 @@ impl Servers {
             let known = slot.connected(&self.0, server, &entry, pin.as_ref(), withdrawn)?;
             let tool = self.allowed_now(&slot, server, &known.tools, tool, sha256)?;
             let ask = self.0.ask.get().map(|ask| &**ask);
-            let asking = Asking::new(server, conversation.clone(), ask, withdrawn);
+            let call = ServerCall { server, tool: &tool.name, arguments };
+            let asking = Asking::new(call, conversation.clone(), ask, withdrawn);
             let answer = known.connection.call(tool, arguments, &patience, &asking);
             slot.used(&self.0, answer.as_ref().err());
             answer

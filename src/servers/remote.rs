@@ -254,7 +254,9 @@ impl Remote {
         if let Ok(runtime) = runtime() {
             let tokens = self.tokens.clone();
             runtime.spawn(async move {
-                let _ = sent(tokens.as_ref(), request).await;
+                // Without a renewal: nobody would be there to store the new token.
+                let token = tokens.as_ref().and_then(Tokens::present);
+                let _ = with(request, token.as_ref()).send().await;
                 let _ = tells.send(());
             });
         }
@@ -538,9 +540,6 @@ async fn sent(tokens: Option<&Tokens>, request: RequestBuilder) -> Result<Respon
     let Some(tokens) = tokens else { return request.send().await.map_err(unreachable) };
     let unusable =
         |error: LoginError| Failure::Unreachable(format!("its sign-in cannot be used: {error}"));
-    let with = |request: RequestBuilder, token: Option<&HeaderValue>| {
-        token.into_iter().fold(request, |request, token| request.header(AUTHORIZATION, token))
-    };
     let again = request.try_clone();
     let token = tokens.header().await.map_err(unusable)?;
     let response = with(request, token.as_ref()).send().await.map_err(unreachable)?;
@@ -551,6 +550,10 @@ async fn sent(tokens: Option<&Tokens>, request: RequestBuilder) -> Result<Respon
         return with(again, Some(&other)).send().await.map_err(unreachable);
     }
     Ok(response)
+}
+
+fn with(request: RequestBuilder, token: Option<&HeaderValue>) -> RequestBuilder {
+    token.into_iter().fold(request, |request, token| request.header(AUTHORIZATION, token))
 }
 
 fn unreachable(error: reqwest::Error) -> Failure {

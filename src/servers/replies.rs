@@ -81,7 +81,7 @@ struct Waiter {
 }
 
 impl Waiting {
-    /// The call that a question belongs to. Over pipes nothing says so; then it is the last one.
+    /// The call that a question belongs to. Over pipes a question does not name its call; then it is the latest call.
     fn whom_to_ask(&self, of: Option<u64>) -> Option<&Sender<Incoming>> {
         let calls = self.requests.iter().filter(|(_, waiter)| waiter.may_be_asked);
         let mut calls = calls.filter(|(id, _)| of.is_none_or(|of| of == **id));

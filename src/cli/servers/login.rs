@@ -51,7 +51,7 @@ pub(super) fn run(
     };
     output.notice(&format!(
         "`{}` asks you what the steward may do at `{name}`; {how}:\n{address}\nIf the browser is on another machine, paste \
-         here the address at which it ends",
+         here the address that it shows after the sign-in",
         visible(&host)
     ));
     let until = Instant::now() + Duration::from_secs(seconds);
@@ -79,10 +79,10 @@ pub(super) fn run(
             // Any page can make the browser come here; the right one alone knows the state.
             Ok(None) => match page_of {
                 Some(page_of) => {
-                    let _ = page_of.send("This is not the sign-in that was begun.".to_owned());
+                    let _ = page_of.send("This is not the sign-in that is awaited.".to_owned());
                 }
                 None => {
-                    output.notice("this is no address of this sign-in; it has to be the whole one")
+                    output.notice("this is no address of this sign-in; paste the whole address")
                 }
             },
         }

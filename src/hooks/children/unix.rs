@@ -84,7 +84,7 @@ mod marked {
     #![expect(clippy::disallowed_methods, reason = "the kernel's list of processes")]
 
     use std::collections::HashSet;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use rustix::process::{Pid, PidfdFlags, Signal};
 
@@ -103,7 +103,7 @@ mod marked {
             Self { group: id, mark, others: HashSet::new() }
         }
 
-        /// The bytes, in swap or not; exactly only if they may be more than `most`, since that takes longer.
+        /// The bytes, in swap or not. An exact number takes longer, so it is read only if the rough one exceeds `most`.
         pub fn bytes(&mut self, most: u64) -> u64 {
             let (mut others, mut own) = (HashSet::new(), Vec::new());
             for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -126,8 +126,12 @@ mod marked {
                 return rough;
             }
             // What forked processes share is counted once.
-            let exact: u64 = own.iter().map(|path| sum(&path.join("smaps_rollup"), &EXACT)).sum();
-            if exact == 0 { rough } else { exact }
+            let exact = |path: &PathBuf| match sum(&path.join("smaps_rollup"), &EXACT) {
+                // A process can refuse to be looked at that closely (`PR_SET_DUMPABLE`).
+                0 => sum(&path.join("status"), &ROUGH),
+                exact => exact,
+            };
+            own.iter().map(exact).sum()
         }
     }
 

@@ -1,5 +1,5 @@
-//! The model that a user can install, beside the one that the program carries: its vectors are made in the background, those of
-//! found notes first, then those of the newest, and count for the notes that it has read.
+//! The model that a user can install, beside the one that the program carries. Its vectors are made in the background: first for
+//! notes that a search has found, then for the newest. A note that it has not read yet keeps the vectors of the other model.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! What the codes of a simple font mean, by its encoding and the names of its glyphs.
 //!
-//! The crate knows the encodings and the names, but gives up a font's list of names for one that it does not know, and does not
-//! look into the font, where those of TeX have their encoding.
+//! The crate knows the encodings and the names. But if it does not know one name in a font's list, it drops the whole list; and it
+//! does not look into the font itself, where the fonts of TeX have their encoding.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -68,8 +68,8 @@ fn named(document: &Document, encoding: Option<&Object>) -> BTreeMap<u8, String>
     (0..=u8::MAX).filter_map(text).filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// Those that a Type 1 font names itself. Of one that cannot be read they are taken for TeX's ligatures: no encoding that has a
-/// name uses their codes.
+/// The texts of the codes that a Type 1 font names itself. If the font cannot be read, they are those of TeX's ligatures: no
+/// encoding that has a name uses the same codes.
 fn built_in(document: &Document, font: &Dictionary) -> BTreeMap<u8, String> {
     if font.get(b"Subtype").and_then(Object::as_name).ok() != Some(b"Type1") {
         return BTreeMap::new();

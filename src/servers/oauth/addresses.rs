@@ -1,8 +1,9 @@
-//! The addresses that are asked for a sign-in: documents and tokens come from places that a stranger names.
+//! The addresses that are contacted for a sign-in: documents and tokens come from places that an untrusted server names.
 //!
-//! A server elsewhere could name an address within the user's machine or network and have us ask there. So it may name
-//! public `https` addresses alone; hosts of the settings are the user's own choice, and a server on this machine may name
-//! others on it. The resolver checks what is connected to, so that no name can change in between.
+//! A server on another machine could name an address within the user's machine or network, and make the steward send
+//! requests there. So it may name only public `https` addresses. Hosts in the settings are the user's own choice, and a
+//! server on this machine may name others on it. The resolver checks the addresses that are then connected to, so that a
+//! name cannot change in between.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -15,7 +15,7 @@ pub enum LoginError {
     #[error("it is a program, not a server at a `url`")]
     IsProgram,
     /// An address that a stranger may not make us ask.
-    #[error("it names `{0}`, which nobody is asked at")]
+    #[error("it names `{0}`, an address that the steward does not contact")]
     BadAddress(String),
     #[error("`{host}` could not be reached: {why}")]
     Unreachable { host: String, why: String },
@@ -28,7 +28,7 @@ pub enum LoginError {
     #[error("the authorisation server that signs in for it is `{now}`, and not `{before}`")]
     AnotherIssuer { before: String, now: String },
     /// Neither a client id in the settings, nor a way to get one.
-    #[error("`{0}` knows only programs that were registered there, and takes no registration")]
+    #[error("`{0}` wants a registered client, and the steward cannot register itself there")]
     NoClient(String),
     /// An error of the authorisation server, in its code.
     #[error("`{host}` refused {what}: {code}")]
@@ -53,20 +53,20 @@ impl LoginError {
             Self::HasKey => format!("take it out of `[servers.{server}]` to sign in"),
             Self::IsProgram => format!("give it its secrets by `env` under `[servers.{server}]`"),
             Self::BadAddress(_) => format!(
-                "a server elsewhere may name public `https` addresses alone; name one within your network as `oauth.issuer` under `[servers.{server}]`"
+                "if your authorisation server is within your network, set it as `oauth.issuer` under `[servers.{server}]`; otherwise a server on another machine may name only public `https` addresses"
             ),
             Self::Unreachable { .. } | Self::Random(_) => "try again later".to_owned(),
             Self::BadDocument { .. } | Self::WrongResource(_) | Self::WrongIssuer => {
                 "nothing was sent to it; this is between the server and its author".to_owned()
             }
             Self::AnotherIssuer { .. } => format!(
-                "if that is right, `steward servers logout {server}` forgets the former one, or change `oauth.issuer` under `[servers.{server}]`"
+                "if the new one is right, run `steward servers logout {server}` to forget the former one, or change `oauth.issuer` under `[servers.{server}]`"
             ),
             Self::NoClient(_) => format!(
-                "register the steward there by hand, and put its `oauth.client_id` under `[servers.{server}]`"
+                "register the steward there by hand, and set `oauth.client_id` under `[servers.{server}]`"
             ),
             Self::Refused { .. } => format!(
-                "try again; `steward servers logout {server}` before also forgets how the steward is registered there"
+                "try again; if it is refused again, run `steward servers logout {server}` first, which also forgets the steward's registration there"
             ),
             Self::Store { .. } => "is the folder yours, and the disk not full?".to_owned(),
         }

@@ -36,7 +36,7 @@ pub struct Given {
     pub redirect_port: Option<u16>,
 }
 
-/// A sign-in of which it is known where it takes place.
+/// A sign-in whose authorisation server is known.
 pub struct Prepared {
     server: String,
     url: Url,
@@ -63,7 +63,7 @@ impl Prepared {
     /// Finds out how to sign in at the server at `url`, which has said this of itself.
     ///
     /// # Errors
-    /// It cannot be done there, or not without letting a stranger decide too much.
+    /// The server offers no sign-in, or only one that is not safe with an untrusted server.
     pub async fn new(
         server: &str,
         url: &Url,

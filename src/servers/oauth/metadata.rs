@@ -94,7 +94,7 @@ pub(super) fn resource(document: &Value, url: &Url, from: &Url) -> Result<Resour
     })
 }
 
-/// Whether a name is that of the server at `url`, or of a whole of which it is a part.
+/// Whether a name is the address of the server at `url`, or one above it on the same origin.
 fn is_about(name: &str, url: &Url) -> bool {
     let Ok(named) = Url::parse(name) else { return false };
     let (whole, part) = (named.path().trim_end_matches('/'), url.path().trim_end_matches('/'));
@@ -107,7 +107,7 @@ fn is_about(name: &str, url: &Url) -> bool {
 /// Reads what an authorisation server says of itself; `issuer` is the name by which it was found.
 ///
 /// # Errors
-/// It is another one, names an address that nobody may be asked at, or does not protect codes (PKCE).
+/// It has another `issuer`, names an address that may not be contacted, or does not protect codes (PKCE).
 pub(super) fn authorization_server(
     document: &Value,
     issuer: &str,

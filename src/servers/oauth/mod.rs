@@ -1,10 +1,11 @@
 //! Signing in at servers of other people by OAuth 2.1, as MCP wants it: documents that servers publish, a browser, tokens.
 //!
-//! `challenge` (what a server wants), `metadata` (what it publishes) and `addresses` (whom we ask) are about strangers'
-//! words; `login` is the way to tokens, `token` asks for them, `stored` is what stays; this file gives them to requests.
+//! `challenge` (what a server wants), `metadata` (what it publishes) and `addresses` (which addresses are contacted) check
+//! what untrusted servers say; `login` obtains tokens, `token` requests them, `stored` keeps them between runs; this file
+//! adds them to requests.
 //!
-//! Invariants: a token goes to the `url` of the settings for which it was issued, and to its authorisation server alone;
-//! no error, `Debug` or log has one; tokens are renewed under one lock of all processes, since each may be used once.
+//! Invariants: a token goes only to the `url` of the settings for which it was issued, and to its authorisation server;
+//! no error, `Debug` or log has a token; all processes renew under one lock, since a refresh token may be valid only once.
 
 mod addresses;
 pub mod challenge;
@@ -15,6 +16,7 @@ pub mod stored;
 mod token;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use reqwest::Url;
@@ -66,22 +68,48 @@ impl Tokens {
         Addresses::new(&self.url, self.named.as_ref())
     }
 
+    /// The token as it is, for a request that may not wait.
+    pub fn present(&self) -> Option<HeaderValue> {
+        self.load().ok().flatten().as_ref().and_then(header)
+    }
+
     /// The header of a request; `None` without a sign-in. A token that ends soon is renewed before.
     ///
     /// # Errors
     /// The sign-in cannot be read or renewed now.
     pub async fn header(&self) -> Result<Option<HeaderValue>, LoginError> {
         match self.load()? {
-            Some(login) if login.is_ending() => self.renewed(None).await,
+            Some(login) if login.is_ending() => match self.renewed(None).await {
+                Err(error) if !login.has_ended() => {
+                    tracing::info!(server = self.server, %error, "a token that ends soon was not renewed");
+                    Ok(header(&login))
+                }
+                renewed => renewed,
+            },
             login => Ok(login.as_ref().and_then(header)),
         }
     }
 
     /// The header in place of one that was refused, or ends soon; `None` if there is no other.
     ///
+    /// It is renewed to the end even if the caller goes away: the refresh token is spent once it is sent, and a second
+    /// use of it ends the sign-in (RFC 9700, section 4.14.2).
+    ///
     /// # Errors
     /// As [`Self::header`].
     pub async fn renewed(
+        &self,
+        refused: Option<&HeaderValue>,
+    ) -> Result<Option<HeaderValue>, LoginError> {
+        let (tokens, refused) = (self.clone(), refused.cloned());
+        let renewal = tokio::spawn(async move { tokens.renew(refused.as_ref()).await });
+        renewal.await.unwrap_or_else(|error| {
+            let (path, why) = (PathBuf::new(), error.to_string());
+            Err(LoginError::Store { doing: "renew", path, why })
+        })
+    }
+
+    async fn renew(
         &self,
         refused: Option<&HeaderValue>,
     ) -> Result<Option<HeaderValue>, LoginError> {
@@ -145,8 +173,11 @@ impl Tokens {
     /// # Errors
     /// It cannot be removed.
     pub async fn forget(&self) -> Result<bool, LoginError> {
+        // A renewal that is under way would store the sign-in again. Without a lock it is removed all the same.
+        let lock = locked(&self.logins, &self.server).await.ok();
         let login = self.load().ok().flatten();
         let removed = self.logins.remove(&self.server)?;
+        drop(lock);
         let addresses = self.addresses();
         if let Some(login) = login
             && let Some(endpoint) = login.revocation_endpoint.as_deref()

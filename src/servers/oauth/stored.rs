@@ -113,6 +113,10 @@ impl Login {
     pub fn is_ending(&self) -> bool {
         self.ends.is_some_and(|ends| now().saturating_add(EARLY.as_secs()) >= ends)
     }
+
+    pub fn has_ended(&self) -> bool {
+        self.ends.is_some_and(|ends| now() >= ends)
+    }
 }
 
 /// Waits for the lock of a sign-in without holding up other requests.

@@ -21,7 +21,7 @@ const LEAST_VARIANCE: f32 = 1e-12;
 
 /// Sums of products and a constant.
 pub(super) struct Linear {
-    /// A row for each input: the other way round, each product would copy it number by number before it begins.
+    /// A row for each input. With a row for each output, each product would first copy the matrix number by number.
     pub weight: Array2<f32>,
     pub bias: Array1<f32>,
 }
