@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use serde_json::json;
@@ -570,6 +571,8 @@ struct Given {
     access: u64,
     refresh: u64,
     refreshes: u64,
+    /// Set once the next renewal has begun, which then waits for a message.
+    held: Option<(Arc<AtomicBool>, Receiver<()>)>,
 }
 
 /// A site that wants a sign-in, and the authorisation server that does it, on one port.
@@ -664,6 +667,10 @@ fn guarded(seen: &Seen, stream: &mut TcpStream, given: &Mutex<Given>, odd: &Mute
                 }
                 _ => {
                     given.refreshes += 1;
+                    if let Some((has_begun, go_on)) = given.held.take() {
+                        has_begun.store(true, Ordering::Relaxed);
+                        go_on.recv().expect("it goes on");
+                    }
                     // Each can be used once.
                     if seen.form["refresh_token"] != format!("refresh-canary-{}", given.refresh)
                         || odd["refuses"] == true
@@ -763,6 +770,22 @@ fn a_token_is_renewed_once_for_all_that_need_it() {
         }
     });
     assert_eq!(guarded.given.lock().expect("no panic").refreshes, 2);
+
+    // A call that is withdrawn meanwhile does not break off a renewal, which has spent the old token.
+    let has_begun = Arc::<AtomicBool>::default();
+    let (go_on, held) = channel();
+    {
+        let mut given = guarded.given.lock().expect("no panic");
+        given.access += 1;
+        given.held = Some((Arc::clone(&has_begun), held));
+    }
+    let (name, sha256) = (&tools[0].name, &tools[0].sha256);
+    let withdrawn = || has_begun.load(Ordering::Relaxed);
+    let fault = site.servers.call("s", name, sha256, &json!({}), None, &withdrawn);
+    assert!(matches!(fault, Err(Fault::Withdrawn)), "{fault:?}");
+    go_on.send(()).expect("it waits");
+    site.call(&tools[0], &json!({})).expect("an answer");
+    assert_eq!(guarded.given.lock().expect("no panic").refreshes, 3);
 
     // Without a successor the sign-in is over, and said to be.
     guarded.say("refuses", json!(true));
