@@ -19,19 +19,18 @@ pub fn run() -> Vec<Line> {
     };
     let list = tempfile::NamedTempFile::new().expect("a temporary file");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // The program as it is shipped: without this suite's feature.
     let mut command = Command::new(cargo);
     // The variables that cargo sets for tests would cause a rebuild of some crates.
     for (name, _) in std::env::vars_os() {
-        let told = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-        if told.iter().any(|told| name.to_string_lossy().starts_with(told)) {
+        let set_by_cargo = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+        if set_by_cargo.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
             command.env_remove(name);
         }
     }
-    // As `scripts/test` built it.
-    command.env_remove("CARGO_PROFILE_DEV_OPT_LEVEL");
+    // As `scripts/test` builds them, so that nothing is compiled again.
+    command.env_remove("CARGO_PROFILE_DEV_OPT_LEVEL").env_remove("CARGO_PROFILE_DEV_DEBUG");
     let output = command
-        .args(["test", "--locked", "--test", "tools"])
+        .args(["test", "--locked", "--features", "chaos,conformance", "--test", "tools"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .env("STEWARD_TEST_VAULTS", disk.mounted())
         .env("STEWARD_TEST_NOT_POSSIBLE", list.path())
