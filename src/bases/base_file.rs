@@ -9,7 +9,7 @@ use super::circles;
 use super::compare::summaries;
 use super::diagnostic::{Diagnostic, Kind};
 use super::functions;
-use super::nearest::nearest;
+use super::nearest::{did_you_mean, nearest};
 use super::parse::{self, Options};
 use super::query::{ColumnKey, Filter, Query, ShownColumn, SortBy, Summary};
 use super::value::{Text, Type};
@@ -192,7 +192,7 @@ impl<'t> BaseReader<'t> {
     fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
         let at = place(node.at.start, node.at.end);
         let error = Diagnostic::error(kind, self.text, at, message);
-        self.faults.push(if hint.is_empty() { error } else { error.hint(hint) });
+        self.faults.push(error.hint(hint));
     }
 
     fn warn(&mut self, kind: Kind, node: &Node, message: String, hint: String) {
@@ -340,10 +340,10 @@ impl<'t> BaseReader<'t> {
             "not" => Filter::Not,
             other => {
                 let written = self.text[node.at.clone()].lines().next().unwrap_or_default();
-                let hint = match nearest(other, ["and", "or", "not"].into_iter()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("write an expression that holds `: ` in quotes: `'{written}'`"),
-                };
+                let hint =
+                    did_you_mean(other, ["and", "or", "not"].into_iter()).unwrap_or_else(|| {
+                        format!("write an expression that holds `: ` in quotes: `'{written}'`")
+                    });
                 let message =
                     format!("`{path}` has `{other}`, and a filter has `and`, `or` or `not`");
                 self.fault(Kind::InvalidFilter, key, message, &hint);
@@ -529,10 +529,8 @@ impl<'t> BaseReader<'t> {
         let known = summaries::NAMES.iter().find(|known| known.eq_ignore_ascii_case(&name));
         if known.is_none() {
             let own = shared.summaries.iter().map(|(name, _)| &**name);
-            let hint = match nearest(&name, summaries::NAMES.into_iter().chain(own)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", summaries::NAMES.join(", ")),
-            };
+            let hint = did_you_mean(&name, summaries::NAMES.into_iter().chain(own))
+                .unwrap_or_else(|| format!("there are {}", summaries::NAMES.join(", ")));
             let message = format!("there is no summary `{name}`");
             self.warn(Kind::UnknownName, node, message, hint);
         }

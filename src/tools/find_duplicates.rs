@@ -4,20 +4,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::{count, local, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging};
+use super::{graph, paging};
 use crate::index::knowledge::words;
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{chunks, frontmatter, markdown};
 use crate::vault::{Kind as EntryKind, Revision};
-
-pub(super) struct FindDuplicates;
 
 /// Groups in one answer.
 const MOST: usize = 200;
@@ -42,23 +36,22 @@ const KEPT: usize = 256;
 /// The fewest characters of a section that is looked at.
 const SECTION: usize = 120;
 
-/// Finds notes with the same or nearly the same text, or sections that several notes share. Compares the sequence of
-/// words, not the meaning; properties count only for `exact`. Changes nothing: read both before you merge or delete
-/// one.
+/// Finds notes with the same or nearly the same text, or sections that several notes share.
+/// Compares sequences of words, not meaning; properties count only for `exact`. Changes nothing:
+/// read both notes before you merge or delete one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only in this folder. Left out: the whole vault.
-    #[serde(default)]
+pub(super) struct FindDuplicates {
+    /// Only in this folder. Default: the whole vault.
     path: Option<String>,
-    /// `exact`: notes with the same text but for blanks; `near`: those with nearly the same too; `sections`: parts of
-    /// notes.
+    /// `exact`: notes with the same text except for white space; `near`: also those with nearly the
+    /// same text; `sections`: parts of notes.
     #[serde(default)]
     kind: Kind,
-    /// How alike the texts must be, 0.5 to 1: the share of five-word sequences in common.
+    /// The minimum similarity, 0.5 to 1: the share of five-word sequences in common.
     #[serde(default = "default_least")]
     least: f64,
-    /// At most so many groups, up to 200.
+    /// Maximum number of groups, up to 200.
     #[serde(default = "paging::default::<50>")]
     limit: usize,
     /// The first group to show, from 1, to continue a list.
@@ -155,29 +148,25 @@ impl Tool for FindDuplicates {
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", input.limit)?;
-        let skipped = paging::skipped(input.first_result);
-        if !(0.5..=1.0).contains(&input.least) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
-                format!("`least` is {}", input.least),
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let skipped = paging::skipped(self.first_result);
+        if !(0.5..=1.0).contains(&self.least) {
+            return Err(ToolError::invalid(
+                format!("`least` is {}", self.least),
                 "give a number from 0.5 to 1",
             ));
         }
-        let path = input.path.as_deref().filter(|path| !path.trim().is_empty());
+        let path = self.path.as_deref().filter(|path| !path.trim().is_empty());
         let place = graph::place(context, path)?;
-        let mut search = Search::new(context, input.kind, input.least);
+        let mut search = Search::new(context, self.kind, self.least);
         let notes = notes(context, &place);
         let mut unread_notes = 0;
         for (path, modified) in &notes {
-            if context.cancel.is_cancelled() {
-                return Err(ToolError::cancelled());
-            }
-            match units(context, path, input.kind) {
+            context.check_cancelled()?;
+            match units(context, path, self.kind) {
                 Some(units) => search.add(path, *modified, &units),
                 None => unread_notes += 1,
             }
@@ -189,7 +178,7 @@ impl Tool for FindDuplicates {
         let page = groups.into_iter().skip(skipped).take(limit);
         let groups: Vec<GroupData> = page.map(GroupData::of).collect();
         let data = Output { groups, total, notes: notes.len(), unread_notes };
-        Ok(Answer::new(text(&data, skipped, input.kind), data))
+        Ok(Answer::new(text(&data, skipped, self.kind), data))
     }
 }
 

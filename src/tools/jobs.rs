@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::marks;
 use super::news::News;
-use super::plans::{self, not_kept, sentence};
+use super::plans::{self, sentence};
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
@@ -61,11 +61,11 @@ impl Job {
 
     /// The job with this number, if the caller may see all its notes.
     pub fn find(context: &Context, id: u64) -> Result<Self, ToolError> {
-        let row = context.journal.store().jobs.get(id.cast_signed()).map_err(not_kept)?;
+        let row = context.journal.store().jobs.get(id.cast_signed())?;
         let job = row.map(|row| Self::read(context, row)).transpose()?;
         job.filter(|job| plans::is_seen(context.vault.view(), &job.items)).ok_or_else(|| {
             let hint = "list_jobs shows those that there are";
-            ToolError::new(ErrorCode::NotFound, format!("there is no job {id}"), hint)
+            ToolError::not_found(format!("there is no job {id}"), hint)
         })
     }
 
@@ -138,7 +138,7 @@ impl Job {
             marks::keep(context, self.done_items())?;
             self.store_hits(context)?;
         }
-        context.journal.store().jobs.update(&self.row).map_err(not_kept)?;
+        context.journal.store().jobs.update(&self.row)?;
         self.tell(context, state.word());
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Job {
                 why: json(item),
             }));
         }
-        context.journal.store().enabled_rules.add_hits(&hits).map_err(not_kept)
+        Ok(context.journal.store().enabled_rules.add_hits(&hits)?)
     }
 
     /// The remaining items, adapted to the changes that this job itself made.
@@ -284,7 +284,7 @@ pub(super) fn check_not_begun(
     identity: &str,
     items: &[Item],
 ) -> Result<(), ToolError> {
-    for row in context.journal.store().jobs.list().map_err(not_kept)? {
+    for row in context.journal.store().jobs.list()? {
         if row.plan != plan.cast_signed() {
             continue;
         }
@@ -326,14 +326,14 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
         ..JobRow::default()
     };
     let most = context.settings.organize.keep_jobs;
-    let id = context.journal.store().jobs.begin(&row, most).map_err(not_kept)?;
+    let id = context.journal.store().jobs.begin(&row, most)?;
     let mut job = Job::read(context, JobRow { id, ..row })?;
     match run(context, &mut job) {
         Ok(Beside { relinked, folders_left }) => {
             Ok((job, Applied { items, skipped, relinked, folders_left }))
         }
         Err(Stopped::BeforeAnything(error)) => {
-            context.journal.store().jobs.delete(id).map_err(not_kept)?;
+            context.journal.store().jobs.delete(id)?;
             Err(error)
         }
         Err(Stopped::Later(error)) => Err(error),
@@ -365,7 +365,7 @@ pub(super) fn go_on(
             Ok(Applied { items, skipped, relinked, folders_left })
         }
         Err(Stopped::BeforeAnything(error)) => {
-            context.journal.store().jobs.update(&before).map_err(not_kept)?;
+            context.journal.store().jobs.update(&before)?;
             job.tell(context, JobState::Interrupted.word());
             Err(error)
         }
@@ -474,7 +474,7 @@ fn piece(
         job.pieces.remove(at);
         job.row.pieces = json(&job.pieces);
         let kept = context.journal.store().jobs.update(&job.row);
-        kept.map_err(|error| PieceError::Other(not_kept(error)))?;
+        kept.map_err(|error| PieceError::Other(error.into()))?;
         return Ok(Beside::default());
     }
     if job.done.len() + 1 == job.pieces.len() {
@@ -570,7 +570,7 @@ pub(super) fn line(item: &Item) -> String {
 /// their items.
 pub fn settle(context: &Context) -> Result<(), ToolError> {
     let jobs = &context.journal.store().jobs;
-    for row in jobs.list().map_err(not_kept)? {
+    for row in jobs.list()? {
         if row.state != JobState::Running.word() {
             continue;
         }

@@ -1,23 +1,19 @@
 //! `rollback_job`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::jobs::Job;
+use super::prelude::*;
 use super::taken_back::{self, Blocked};
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind};
 
-pub struct RollbackJob;
-
-/// Takes back what a job did: all of it, or some items. What was written in a note since stays, and links follow. If an
-/// item cannot be taken back, as when its old path is taken, the others are, and it is named.
+/// Undoes a job, or some of its items. Later changes of the same notes are kept, and links follow.
+/// If an item cannot be undone, for example because its old path is taken, the others are undone
+/// and it is listed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct RollbackJob {
     /// The number of the job.
     job: u64,
-    /// Only these items, by number, with those that went where these have to go back to.
+    /// Only these items, by number, and those that have to move out of their way.
     #[serde(default)]
     items: Vec<u32>,
 }
@@ -66,12 +62,11 @@ impl Tool for RollbackJob {
     const HEAVY: bool = true;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = r#"{"job": 1}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let mut job = Job::find(context, input.job)?;
-        let taken = taken_back::take_back(context, &mut job, &input.items)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let mut job = Job::find(context, self.job)?;
+        let taken = taken_back::take_back(context, &mut job, &self.items)?;
         let (done, undone) = job.counts();
         let mut lines = vec![format!("undid {} of job {}", count(taken.undone, "item"), job.id())];
         lines.extend(

@@ -7,7 +7,6 @@ use super::plans::sentence;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, Whole};
 use crate::journal::{Action, UndoError};
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::job::{self, JobState};
 use crate::organize::plan::Item;
@@ -49,11 +48,7 @@ pub(super) fn take_back(
     let all: Vec<&Item> = standing.iter().map(|(item, _)| *item).collect();
     if let Some(id) = only.iter().find(|id| !all.iter().any(|item| item.id == **id)) {
         let message = format!("job {} did nothing with an item {id}", job.id());
-        return Err(ToolError::new(
-            ErrorCode::InvalidInput,
-            message,
-            "list_jobs with `job` has the numbers",
-        ));
+        return Err(ToolError::invalid(message, "list_jobs with `job` has the numbers"));
     }
     let chosen: HashSet<u32> = match only.is_empty() {
         true => all.iter().map(|item| item.id).collect(),
