@@ -100,7 +100,7 @@ pub struct Condition {
 
 /// How conditions in a file that is not a base are parsed.
 #[derive(Debug, Clone, Copy)]
-pub struct Manner {
+pub struct ConditionSyntax {
     /// The kind of diagnostic for malformed content.
     pub kind: Kind,
     pub parse: fn(&str) -> Result<Expression, Diagnostic>,
@@ -112,9 +112,9 @@ pub fn read_condition(
     text: &str,
     node: &Node,
     path: &str,
-    manner: Manner,
+    syntax: ConditionSyntax,
 ) -> Result<Condition, Vec<Diagnostic>> {
-    let mut reader = BaseReader::new(text, Some(manner));
+    let mut reader = BaseReader::new(text, Some(syntax));
     let filter = reader.filter(node, path);
     match reader.faults.is_empty() {
         true => Ok(Condition { filter, expressions: reader.expressions }),
@@ -171,7 +171,7 @@ struct BaseReader<'t> {
     warnings: Vec<Diagnostic>,
     expressions: Vec<(Arc<Expression>, Node)>,
     /// `None` in a base.
-    manner: Option<Manner>,
+    syntax: Option<ConditionSyntax>,
 }
 
 /// The parts of a base that all views share.
@@ -184,9 +184,9 @@ struct ViewDefaults {
 }
 
 impl<'t> BaseReader<'t> {
-    fn new(text: &'t str, manner: Option<Manner>) -> Self {
+    fn new(text: &'t str, syntax: Option<ConditionSyntax>) -> Self {
         let (faults, warnings, expressions) = (Vec::new(), Vec::new(), Vec::new());
-        Self { text, faults, warnings, expressions, manner }
+        Self { text, faults, warnings, expressions, syntax }
     }
 
     fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
@@ -284,12 +284,12 @@ impl<'t> BaseReader<'t> {
         if let Some(tag) = &node.tag {
             let start = self.text[..node.at.end].rfind(&**tag).unwrap_or(node.at.start);
             let written = self.text[start..].lines().next().unwrap_or_default();
-            let kind = self.manner.map_or(Kind::InvalidBase, |manner| manner.kind);
+            let kind = self.syntax.map_or(Kind::InvalidBase, |syntax| syntax.kind);
             self.faults.push(as_type(self.text, start, written, kind));
             return None;
         }
-        let parsed = match self.manner {
-            Some(manner) => (manner.parse)(source),
+        let parsed = match self.syntax {
+            Some(syntax) => (syntax.parse)(source),
             None => parse::parse(source, Options { is_summary, ..Options::default() }),
         };
         match parsed {

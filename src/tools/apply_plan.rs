@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::jobs::{self, Applied, Job, Wanted, look, preview};
+use super::jobs::{self, Applied, Job, JobRequest, look, preview};
 use super::plans::{self, KeptPlan, sentence};
 use super::prelude::*;
 use super::text_file::count;
@@ -49,25 +49,25 @@ pub struct Output {
     plan: u64,
     /// `completed`; `planned` in a dry run.
     state: &'static str,
-    /// Items that are done, earlier ones of a job that was resumed included. In a dry run: that would be.
+    /// Items that are done, including earlier ones of a resumed job. In a dry run: that would be.
     done: usize,
     /// All items of the job.
     total: usize,
     /// The applied changes in words.
     summary: String,
-    /// Items that came along since others depend on them.
+    /// Items that were added because others depend on them.
     came_along: Vec<u32>,
-    /// Notes that were edited since the plan was made, with the same result by its rules.
+    /// Notes that were edited since the plan was made, for which its rules give the same result.
     edited: Vec<String>,
     /// Items that were left out, with the reason.
     skipped: Vec<Skipped>,
     /// Files in which links follow.
     relinked: usize,
-    /// Folders that were to be removed as empty and stay, since something is in them.
+    /// Folders that should have been removed and stay, since they are not empty.
     folders_left: Vec<String>,
     /// The change set, for `undo`.
     change_set: Option<u64>,
-    /// Where notes went: the path before, and the path now.
+    /// The moved notes: the path before, and the path now.
     moved: Vec<(String, String)>,
     /// Whether this was a dry run.
     dry_run: bool,
@@ -146,10 +146,15 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
         let (items, skipped) = look(context, job.left(), input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
-        return Ok(answer(input, None, applied, Came { edited, ..Came::default() }));
+        return Ok(answer(
+            input,
+            None,
+            applied,
+            MentionedItems { edited, ..MentionedItems::default() },
+        ));
     }
     let applied = jobs::go_on(context, &mut job, input.skip_stale)?;
-    Ok(answer(input, Some(&job), applied, Came { edited, ..Came::default() }))
+    Ok(answer(input, Some(&job), applied, MentionedItems { edited, ..MentionedItems::default() }))
 }
 
 /// Asks the rules of a job's plan again about notes that were edited and whose items are not done, as [`asked_again`]
@@ -184,19 +189,19 @@ fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolErro
         let (items, skipped) = look(context, items, input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
-        return Ok(answer(&input, None, applied, Came { along: came_along, edited }));
+        return Ok(answer(&input, None, applied, MentionedItems { along: came_along, edited }));
     }
     let wanted =
-        Wanted { plan: kept.id, identity: &kept.identity, items, skip_stale: input.skip_stale };
+        JobRequest { plan: kept.id, identity: &kept.identity, items, skip_stale: input.skip_stale };
     let (job, applied) = jobs::begin(context, wanted)?;
-    Ok(answer(&input, Some(&job), applied, Came { along: came_along, edited }))
+    Ok(answer(&input, Some(&job), applied, MentionedItems { along: came_along, edited }))
 }
 
 /// Items that the answer mentions.
 #[derive(Default)]
-struct Came {
+struct MentionedItems {
     along: Vec<u32>,
-    /// Notes that were edited since the plan was made, with the same result by its rules.
+    /// Notes that were edited since the plan was made, for which its rules give the same result.
     edited: Vec<String>,
 }
 
@@ -284,8 +289,13 @@ fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolEr
     Ok((items, came_along))
 }
 
-fn answer(input: &ApplyPlan, job: Option<&Job>, applied: Applied, came: Came) -> Answer<Output> {
-    let Came { along: came_along, edited } = came;
+fn answer(
+    input: &ApplyPlan,
+    job: Option<&Job>,
+    applied: Applied,
+    came: MentionedItems,
+) -> Answer<Output> {
+    let MentionedItems { along: came_along, edited } = came;
     let all: Vec<&Item> = applied.items.iter().collect();
     let summary = sentence(&all);
     let mut lines = vec![match job {

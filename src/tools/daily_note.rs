@@ -49,23 +49,23 @@ fn yes() -> bool {
 /// The note.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Its real path, or the one it would have.
+    /// Its real path, or the path that it would have.
     path: String,
     /// The day: `2026-11-21`.
     date: String,
-    /// Whether it is there now.
+    /// Whether it exists now.
     exists: bool,
-    /// Whether this call made it.
+    /// Whether this call created it.
     created: bool,
     /// Whether text was added.
     appended: bool,
-    /// Its text, if it is there; at most 20 KB.
+    /// Its text, if it exists; at most 20 KB.
     content: Option<String>,
-    /// Whether there is more of it: read_file reads on.
+    /// Whether there is more text: continue with read_file.
     truncated: bool,
     /// Identity of the present content.
     revision: Option<String>,
-    /// Notes for a person about the settings: letters without a meaning, a missing template.
+    /// Remarks on the settings for a person: unknown letters of a format, a missing template.
     remarks: Vec<String>,
     /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,

@@ -27,12 +27,12 @@ pub struct Delete {
 /// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The real path it had.
+    /// Its former path.
     path: String,
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Files that went with it, itself included.
+    /// The number of deleted files, including itself.
     files: usize,
     /// `system` (the system's trash), `local` (the vault's `.trash`), `kept` (the steward's own
     /// store: the vault has no trash, or the deletion was to bypass it).

@@ -62,11 +62,11 @@ pub struct Output {
     conventions: Vec<Convention>,
     /// The commonest tags.
     tags: Vec<Counted>,
-    /// How many different tags there are.
+    /// The number of different tags.
     total_tags: usize,
     /// The commonest properties.
     properties: Vec<Property>,
-    /// How many different properties there are.
+    /// The number of different properties.
     total_properties: usize,
     /// The folders shown, each followed by those in it; the described one first.
     folders: Vec<ToldFolder>,

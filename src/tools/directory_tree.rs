@@ -180,10 +180,7 @@ impl<'a> Tree<'a> {
 }
 
 fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> String {
-    let mut lines = vec![match folder.is_root() {
-        true => "/".to_owned(),
-        false => format!("{folder}/"),
-    }];
+    let mut lines = vec![if folder.is_root() { "/".to_owned() } else { format!("{folder}/") }];
     // The number of omitted entries follows the last entry shown of a folder.
     let mut pending: Vec<(usize, usize)> = vec![(1, at_top)];
     for node in entries {

@@ -55,13 +55,13 @@ struct Lines {
 pub struct Output {
     /// The real path.
     path: String,
-    /// How many occurrences were replaced; 0 for edits by line.
+    /// The number of occurrences replaced; 0 for edits by line.
     replacements: usize,
-    /// The first line that is another now.
+    /// The first line that changed.
     first_line: usize,
-    /// New lines.
+    /// Lines added.
     lines_added: usize,
-    /// Lines that are gone or changed.
+    /// Lines removed or changed.
     lines_removed: usize,
     /// The change as a unified diff; long ones are cut and say so.
     diff: String,

@@ -11,7 +11,7 @@ use crate::index::knowledge::words;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{chunks, frontmatter, markdown};
-use crate::vault::{Kind as EntryKind, Revision};
+use crate::vault::{Kind, Revision};
 
 /// Groups in one answer.
 const MOST: usize = 200;
@@ -47,7 +47,7 @@ pub(super) struct FindDuplicates {
     /// `exact`: notes with the same text except for white space; `near`: also those with nearly the
     /// same text; `sections`: parts of notes.
     #[serde(default)]
-    kind: Kind,
+    kind: ComparedTexts,
     /// The minimum similarity, 0.5 to 1: the share of five-word sequences in common.
     #[serde(default = "default_least")]
     least: f64,
@@ -62,7 +62,7 @@ pub(super) struct FindDuplicates {
 /// The texts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum ComparedTexts {
     /// Notes with the same text but for blanks.
     Exact,
     /// Notes with nearly the same text.
@@ -81,9 +81,9 @@ fn default_least() -> f64 {
 pub struct Output {
     /// The groups, those with the most repeated text first.
     groups: Vec<GroupData>,
-    /// How many groups there are in all.
+    /// The number of all groups.
     total: usize,
-    /// How many notes were compared.
+    /// The number of notes compared.
     notes: usize,
     /// Notes that could not be read.
     unread_notes: usize,
@@ -98,7 +98,7 @@ pub struct GroupData {
     likeness: f64,
     /// The texts by path, at most 50.
     texts: Vec<TextData>,
-    /// How many texts there are.
+    /// The number of all texts.
     total: usize,
 }
 
@@ -185,17 +185,17 @@ impl Tool for FindDuplicates {
 /// The visible notes below a folder with their times of change.
 fn notes(context: &Context, place: &VaultPath) -> Vec<(VaultPath, i64)> {
     let catalogue = context.vault.catalogue();
-    let files = catalogue.within(place).filter(|entry| entry.kind == EntryKind::File);
+    let files = catalogue.within(place).filter(|entry| entry.kind == Kind::File);
     let notes = files.filter(|entry| entry.path().is_note());
     notes.map(|entry| (entry.path().to_path(), entry.modified)).collect()
 }
 
 /// The texts of a note to compare; `None` if it cannot be read.
-fn units(context: &Context, path: &VaultPath, kind: Kind) -> Option<Vec<Unit>> {
+fn units(context: &Context, path: &VaultPath, kind: ComparedTexts) -> Option<Vec<Unit>> {
     let content = context.vault.read(path).ok()?;
     let text = Text::decode(&content.bytes, path.name()).ok()?;
     let text = text.body();
-    if kind == Kind::Sections {
+    if kind == ComparedTexts::Sections {
         let document = markdown::read(text);
         let chunks = chunks::cut(text, &document).into_iter();
         let unit = |chunk: chunks::Chunk| {
@@ -206,7 +206,7 @@ fn units(context: &Context, path: &VaultPath, kind: Kind) -> Option<Vec<Unit>> {
     }
     let body = frontmatter::find(text, 0).map_or(0, |found| found.range.end);
     let lines = text.lines().count().max(1);
-    let unit = Unit::of(text, &text[body..], 1, lines, kind == Kind::Near);
+    let unit = Unit::of(text, &text[body..], 1, lines, kind == ComparedTexts::Near);
     Some(if unit.characters == 0 { Vec::new() } else { vec![unit] })
 }
 
@@ -242,7 +242,7 @@ fn likeness(one: &[u64], other: &[u64]) -> f64 {
 /// The groups found so far.
 struct Search<'c> {
     context: &'c Context,
-    kind: Kind,
+    kind: ComparedTexts,
     least: f64,
     groups: Vec<Group>,
     same: HashMap<Revision, usize>,
@@ -252,7 +252,7 @@ struct Search<'c> {
 }
 
 impl<'c> Search<'c> {
-    fn new(context: &'c Context, kind: Kind, least: f64) -> Self {
+    fn new(context: &'c Context, kind: ComparedTexts, least: f64) -> Self {
         let (groups, same) = (Vec::new(), HashMap::new());
         let (bands, kept) = (HashMap::new(), HashMap::new());
         Self { context, kind, least, groups, same, bands, kept }
@@ -368,7 +368,7 @@ impl GroupData {
     }
 }
 
-fn text(data: &Output, skipped: usize, kind: Kind) -> String {
+fn text(data: &Output, skipped: usize, kind: ComparedTexts) -> String {
     let mut lines = Vec::new();
     for group in &data.groups {
         lines.push(match group.exact {
@@ -378,7 +378,9 @@ fn text(data: &Output, skipped: usize, kind: Kind) -> String {
         for text in &group.texts {
             let path = shown(&text.path);
             lines.push(match kind {
-                Kind::Sections => format!("  {path}:{}-{}", text.first_line, text.last_line),
+                ComparedTexts::Sections => {
+                    format!("  {path}:{}-{}", text.first_line, text.last_line)
+                }
                 _ => format!("  {path}  {}", text.modified),
             });
         }

@@ -30,7 +30,7 @@ pub struct Output {
     kind: &'static str,
     /// Bytes; for a folder those of all files below it.
     size: u64,
-    /// Birth, local time; none where the file system does not keep it.
+    /// When it was created, local time; none if the file system does not store it.
     created: Option<String>,
     /// Last change, local time.
     modified: String,
@@ -48,9 +48,9 @@ pub struct Output {
     words: Option<usize>,
     /// The content of a folder.
     children: Option<Children>,
-    /// Other names of the same file (hard links).
+    /// The number of other names of the file (hard links).
     other_names: u64,
-    /// Where it leads, for a link.
+    /// The target of a link.
     link_target: Option<String>,
     /// The file that this one is a copy of, by its name: a sync program made it when two machines
     /// had changed the file.

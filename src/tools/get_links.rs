@@ -49,17 +49,17 @@ pub struct Output {
     path: String,
     /// The links in it, in the order of the text; at most 500.
     outgoing: Vec<Outgoing>,
-    /// How many there are.
+    /// The number of all.
     total_outgoing: usize,
     /// The missing targets of its links, each once.
     unresolved: Vec<String>,
     /// The files that link to it, by path; at most 100.
     backlinks: Vec<Source>,
-    /// How many files there are.
+    /// The number of all files.
     total_backlinks: usize,
     /// Lines of bases that mention it by name.
     mentions: Vec<Mention>,
-    /// Files of the vault whose links are not, or not all, known.
+    /// Files of the vault whose links are not, or only partly, known.
     unknown_files: usize,
 }
 

@@ -22,11 +22,11 @@ pub struct Output {
     path: String,
     /// The properties, in their order.
     properties: Vec<Named>,
-    /// Whether the note has frontmatter at all.
+    /// Whether the note has frontmatter.
     has_frontmatter: bool,
-    /// Why the frontmatter cannot be read, if it cannot.
+    /// Why the frontmatter cannot be read.
     fault: Option<String>,
-    /// All tags of the note, those in its text included, each once.
+    /// All tags of the note, including those in its text, each once.
     tags: Vec<String>,
     /// Identity of the file's bytes, for `expected_revision`.
     revision: String,

@@ -49,9 +49,9 @@ pub(super) struct LinkMentions {
 pub struct Output {
     /// The note asked about.
     path: String,
-    /// How many links were made.
+    /// The number of links made.
     links: usize,
-    /// How many notes changed.
+    /// The number of notes changed.
     notes: usize,
     /// The notes with the new links, by path; at most 100.
     changed: Vec<Changed>,

@@ -94,9 +94,9 @@ pub struct Output {
     path: String,
     /// The entries, in order.
     entries: Vec<Listed>,
-    /// How many fit, those beyond the limit included.
+    /// The number of all that match, including those beyond the limit.
     total: usize,
-    /// How many fit in folders below, where nothing fits in the folder itself.
+    /// The number that match in folders below, if nothing matches in the folder itself.
     total_below: Option<usize>,
 }
 

@@ -35,7 +35,7 @@ pub struct ListJobs {
 pub struct Output {
     /// Newest first, at most 50.
     jobs: Vec<JobData>,
-    /// How many there are.
+    /// The number of all.
     total: usize,
     /// The items of the requested job; at most 200.
     items: Vec<JobItem>,

@@ -41,9 +41,9 @@ enum WantedLinks {
 pub struct Output {
     /// The links or notes, by path.
     entries: Vec<Entry>,
-    /// How many there are, those beyond the limit included.
+    /// The number of all, including those beyond the limit.
     total: usize,
-    /// Files of the vault whose links are not, or not all, known.
+    /// Files of the vault whose links are not, or only partly, known.
     unknown_files: usize,
 }
 

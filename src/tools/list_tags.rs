@@ -26,9 +26,9 @@ pub struct ListTags {
 pub struct Output {
     /// The commonest first; at most 1,000.
     tags: Vec<Tag>,
-    /// How many there are.
+    /// The number of all.
     total: usize,
-    /// Files of the vault whose tags are not, or not all, known.
+    /// Files of the vault whose tags are not, or only partly, known.
     unknown_files: usize,
 }
 

@@ -34,7 +34,7 @@ pub struct ListTrash {
 pub struct Output {
     /// Newest first.
     items: Vec<Item>,
-    /// How many there are in all.
+    /// The number of all.
     total: usize,
 }
 

@@ -1,6 +1,6 @@
 //! `move`
 
-use super::destination::{self, Deed};
+use super::destination::{self, Operation};
 use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::count;
@@ -43,7 +43,7 @@ pub struct Output {
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Whether anything had to be done. In a dry run: would have.
+    /// Whether it was moved, or in a dry run would be.
     moved: bool,
     /// Whether this was a dry run.
     dry_run: bool,
@@ -88,7 +88,7 @@ impl Tool for Move {
                 "name a file or folder in it",
             ));
         }
-        let destination = destination::of(context, Deed::Move, &source, &self.destination)?;
+        let destination = destination::of(context, Operation::Move, &source, &self.destination)?;
         let moved = destination != source.path;
         let (mut change_set, mut links) = (None, Followed::default());
         let (mut base_lines, mut turned) = (Vec::new(), Vec::new());

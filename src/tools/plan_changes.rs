@@ -80,22 +80,22 @@ pub struct Wish {
     /// Properties and their new values.
     #[serde(default)]
     set: Map<String, Value>,
-    /// Properties that go.
+    /// Properties that are removed.
     #[serde(default)]
     remove: Vec<String>,
     /// Tags to add to the frontmatter.
     #[serde(default)]
     tag: Vec<String>,
-    /// Tags that go from the frontmatter.
+    /// Tags to remove from the frontmatter.
     #[serde(default)]
     untag: Vec<String>,
-    /// Text that comes at the end.
+    /// Text added at the end.
     #[serde(default)]
     append: String,
-    /// Text that comes behind the frontmatter.
+    /// Text added after the frontmatter.
     #[serde(default)]
     prepend: String,
-    /// Whether it goes to the trash.
+    /// Whether it is moved to the trash.
     #[serde(default)]
     trash: bool,
 }
@@ -121,9 +121,9 @@ pub struct Output {
     items: usize,
     /// The changes in words: `move 12 notes, trash 1`.
     summary: String,
-    /// Files that rules were asked about.
+    /// Files for which rules were evaluated.
     looked_at: usize,
-    /// Items that something is wrong with, the first 20.
+    /// Items with problems, the first 20.
     problems: Vec<Problem>,
     /// The number of all of those.
     total_problems: usize,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Learnt;
-use super::image::{Image, Made, described};
+use super::image::{EncodedImage, Image, described};
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
 use super::prelude::*;
 use super::text_file::{self, TextFile, count};
@@ -112,9 +112,9 @@ impl Tool for ReadFile {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let file = text_file::read(context, &self.path)?;
         let text = match content(&file)? {
-            Content::Text(text) => text,
-            Content::Image(format) => return image(&file, &self, format),
-            Content::Pdf => return pages(context, &file, &self),
+            ReadableFile::Text(text) => text,
+            ReadableFile::Image(format) => return image(&file, &self, format),
+            ReadableFile::Pdf => return pages(context, &file, &self),
         };
         if self.start_page.is_some() {
             return Err(has_none(&file, "text, and has no pages", "count lines: `start_line`"));
@@ -175,23 +175,23 @@ impl Tool for ReadFile {
 }
 
 /// What a file holds.
-enum Content<'a> {
+enum ReadableFile<'a> {
     Text(Text<'a>),
     Image(Format),
     Pdf,
 }
 
 /// By its bytes, whatever its name is; only a PDF can also be text.
-fn content(file: &TextFile) -> Result<Content<'_>, ToolError> {
+fn content(file: &TextFile) -> Result<ReadableFile<'_>, ToolError> {
     let bytes = &file.content.bytes;
     let is_pdf = pdf::is_pdf(bytes);
     if is_pdf && file.path.name().to_ascii_lowercase().ends_with(".pdf") {
-        return Ok(Content::Pdf);
+        return Ok(ReadableFile::Pdf);
     }
     match file.text() {
-        Ok(text) => Ok(Content::Text(text)),
-        Err(_) if is_pdf => Ok(Content::Pdf),
-        Err(not_text) => Format::of(bytes).map(Content::Image).ok_or(not_text),
+        Ok(text) => Ok(ReadableFile::Text(text)),
+        Err(_) if is_pdf => Ok(ReadableFile::Pdf),
+        Err(not_text) => Format::of(bytes).map(ReadableFile::Image).ok_or(not_text),
     }
 }
 
@@ -232,7 +232,7 @@ fn image(file: &TextFile, input: &ReadFile, format: Format) -> Result<Answer<Out
         // Decoding takes long; the answer is discarded and made on another thread.
         return Err(ToolError::cancelled());
     }
-    let Made { image, size, original } = Image::of(&file.path, &file.content, format)?;
+    let EncodedImage { image, size, original } = Image::of(&file.path, &file.content, format)?;
     let text = described(&file.path, format, file.content.bytes.len(), size, original);
     let data = Output {
         image: Some(ImageSize { width: original.0, height: original.1 }),

@@ -40,9 +40,9 @@ pub struct Output {
     path: String,
     /// The most related first.
     notes: Vec<NoteData>,
-    /// How many there are in all.
+    /// The number of all.
     total: usize,
-    /// Whether notes are still to be read.
+    /// Whether notes are still being read.
     partial: bool,
     /// As in search_notes.
     meaning: &'static str,

@@ -56,7 +56,7 @@ pub struct Output {
     merged_with: usize,
     /// Notes that have the tag and could not be changed, with the reason.
     skipped: Vec<Skipped>,
-    /// Files of the vault whose tags are not, or not all, known.
+    /// Files of the vault whose tags are not, or only partly, known.
     unknown_files: usize,
     /// Whether nothing was changed because that was asked for.
     dry_run: bool,

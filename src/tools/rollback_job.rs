@@ -2,7 +2,7 @@
 
 use super::jobs::Job;
 use super::prelude::*;
-use super::taken_back::{self, Blocked};
+use super::taken_back::{self, BlockedItem};
 use super::text_file::count;
 
 /// Undoes a job, or some of its items. Later changes of the same notes are kept, and links follow.
@@ -25,33 +25,16 @@ pub struct Output {
     job: u64,
     /// `undone` or `partly_undone`.
     state: &'static str,
-    /// Items that were taken back now.
+    /// Items that were undone now.
     undone: usize,
     /// Items of the job that are still applied.
     standing: usize,
-    /// Items that could not be taken back, with the reason.
+    /// Items that could not be undone, with the reason.
     blocked: Vec<BlockedItem>,
-    /// The change set that did it; undoing that brings it back. None where every item is blocked.
+    /// The change set of the undo, for `undo`; none if every item is blocked.
     change_set: Option<u64>,
     /// Notes for a person.
     notes: Vec<String>,
-}
-
-/// An item that could not be taken back.
-#[derive(Serialize, JsonSchema)]
-pub struct BlockedItem {
-    /// Its number.
-    item: u32,
-    /// Where it is.
-    path: String,
-    /// Why.
-    reason: String,
-}
-
-impl From<Blocked> for BlockedItem {
-    fn from(blocked: Blocked) -> Self {
-        Self { item: blocked.item, path: blocked.path, reason: blocked.reason }
-    }
 }
 
 impl Tool for RollbackJob {
@@ -78,7 +61,7 @@ impl Tool for RollbackJob {
             state: job.state().word(),
             undone: taken.undone,
             standing: done - undone,
-            blocked: taken.blocked.into_iter().map(BlockedItem::from).collect(),
+            blocked: taken.blocked,
             change_set: taken.change_set,
             notes: taken.notes,
         };

@@ -81,16 +81,15 @@ pub struct Output {
     total_matches: Option<u64>,
     /// Whether there may be more than these totals: they are counted to the end where few files are left.
     at_least: bool,
-    /// Files that were searched.
+    /// The number of files searched.
     searched: usize,
-    /// Files that fit but were not searched for lines to show, because the answer was full or the time
-    /// over.
+    /// The number of matching files that were not searched, because the answer was full or the time was up.
     not_searched: usize,
-    /// Files that are not text.
+    /// The number of files that are not text.
     binary: usize,
     /// Files that could not be searched.
     skipped: Vec<Skipped>,
-    /// Whether the time was over before the end.
+    /// Whether the search ran out of time.
     timed_out: bool,
     /// Where nothing was found: a pattern that finds the same text written with other quotes or dashes, or
     /// with accents as characters of their own. None where there is no such text.

@@ -45,11 +45,11 @@ pub(super) struct SetProperties {
 pub struct Output {
     /// The real path.
     path: String,
-    /// Properties that have another value now, as they are spelt in the note.
+    /// Properties that have a new value, as spelt in the note.
     set: Vec<String>,
-    /// Properties that are gone.
+    /// Properties that were removed.
     removed: Vec<String>,
-    /// Properties that were so already, or were not there to be removed.
+    /// Properties that already had the value, or did not exist.
     unchanged: Vec<String>,
     /// The change as a unified diff; empty if nothing changed.
     diff: String,

@@ -84,9 +84,9 @@ pub struct Output {
     summary: String,
     /// The items from `first_item` on, by path; at most 200.
     items: Vec<PlannedItem>,
-    /// How many items there are.
+    /// The number of all items.
     total: usize,
-    /// Rules that went wrong for some files, as `plan_changes` tells them.
+    /// Rules that failed for some files, as in `plan_changes`.
     faults: Vec<Value>,
     /// Folders that the plan leaves empty and removes, if they are empty then.
     emptied: Vec<String>,
@@ -105,23 +105,23 @@ pub struct PlannedItem {
     path: String,
     /// Its path afterwards, if that is another.
     to: Option<String>,
-    /// Properties that get these values.
+    /// Properties that are set, with their values.
     set: Map<String, Value>,
-    /// Properties that go.
+    /// Properties that are removed.
     remove: Vec<String>,
-    /// Tags that come.
+    /// Tags that are added.
     tag: Vec<String>,
-    /// Tags that go.
+    /// Tags that are removed.
     untag: Vec<String>,
-    /// Text that comes at the end.
+    /// Text added at the end.
     append: String,
-    /// Text that comes behind the frontmatter.
+    /// Text added after the frontmatter.
     prepend: String,
     /// Whether it is created.
     create: bool,
-    /// Whether it goes to the trash.
+    /// Whether it is moved to the trash.
     trash: bool,
-    /// The rules that took it.
+    /// The rules that apply to it.
     rules: Vec<String>,
     /// `low`, `medium` or `high`.
     risk: Value,

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::jobs::{Job, is_undone, outline};
 use super::plans::sentence;
 use super::{Context, ToolError};
@@ -12,15 +15,19 @@ use crate::organize::job::{self, JobState};
 use crate::organize::plan::Item;
 
 /// An item that could not be undone.
-pub(super) struct Blocked {
+#[derive(Serialize, JsonSchema)]
+pub struct BlockedItem {
+    /// Its number.
     pub item: u32,
+    /// Where it is.
     pub path: String,
+    /// Why.
     pub reason: String,
 }
 
 pub(super) struct TakenBack {
     pub undone: usize,
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedItem>,
     /// The change set of the undo; `None` if every item is blocked.
     pub change_set: Option<u64>,
     /// Notes for the person, one sentence each.
@@ -115,7 +122,7 @@ pub(super) fn take_back(
                 let Some(at) = at else { return Err(error.into()) };
                 let (item, _) = left.remove(at);
                 let path = item.to.clone().unwrap_or_else(|| item.path.clone());
-                blocked.push(Blocked { item: item.id, path, reason: error.to_string() });
+                blocked.push(BlockedItem { item: item.id, path, reason: error.to_string() });
             }
             Err(error) => return Err(error.into()),
         }

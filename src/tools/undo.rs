@@ -28,9 +28,9 @@ pub struct Undo {
 /// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The change set, or the one change, that was taken back.
+    /// The change set, or the change, that was undone.
     undone: String,
-    /// The change set that did it: undo this to bring it back.
+    /// The change set of the undo: undo it to redo the change.
     change_set: u64,
     /// The changes made.
     changes: Option<ChangeSetData>,

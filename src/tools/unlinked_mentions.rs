@@ -38,11 +38,11 @@ pub struct Output {
     path: String,
     /// By the path of the note they are in, in the order of its text.
     mentions: Vec<MentionData>,
-    /// How many places there are in all.
+    /// The number of all places.
     total: usize,
-    /// In how many notes they are.
+    /// The number of notes that they are in.
     notes: usize,
-    /// Files whose links are not, or not all, known.
+    /// Files whose links are not, or only partly, known.
     unknown_files: usize,
 }
 

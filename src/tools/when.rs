@@ -78,6 +78,7 @@ fn local(time: NaiveDateTime) -> Option<DateTime<Local>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::note::code::ErrorCode;
 
     #[test]
     fn times_are_understood_as_they_are_said() {

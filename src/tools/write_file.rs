@@ -154,10 +154,7 @@ fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, T
     if !create {
         twins::refuse(context, &path, Want::File)?;
     }
-    match path.has_type() {
-        true => Ok(path),
-        false => Ok(context.vault.new_path(&format!("{path}.md"))?),
-    }
+    if path.has_type() { Ok(path) } else { Ok(context.vault.new_path(&format!("{path}.md"))?) }
 }
 
 /// Refuses lines as they were shown where the file has more of them.

@@ -11,7 +11,7 @@ use chrono::NaiveTime;
 
 use super::rule::{Action, OnConflict, Rule, Trigger};
 use crate::bases::ast::{Expression, Span};
-use crate::bases::base_file::{self, Manner, not_yaml};
+use crate::bases::base_file::{self, ConditionSyntax, not_yaml};
 use crate::bases::blocks::blocks;
 use crate::bases::diagnostic::{Diagnostic, Kind};
 use crate::bases::duration::{Duration, Unit};
@@ -347,8 +347,8 @@ impl RuleReader<'_> {
         {
             return self.base(pairs, rule);
         }
-        let manner = Manner { kind: Kind::InvalidRule, parse: self.parser() };
-        match base_file::read_condition(self.text, node, "when", manner) {
+        let syntax = ConditionSyntax { kind: Kind::InvalidRule, parse: self.parser() };
+        match base_file::read_condition(self.text, node, "when", syntax) {
             Ok(condition) => {
                 rule.when = condition.filter;
                 for (expression, node) in condition.expressions {

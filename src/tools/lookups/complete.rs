@@ -40,7 +40,7 @@ pub enum What {
 pub struct Output {
     /// The likeliest first; at most a hundred.
     values: Vec<String>,
-    /// How many there are.
+    /// The number of all.
     total: usize,
 }
 

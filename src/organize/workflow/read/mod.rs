@@ -65,10 +65,7 @@ pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> 
     let workflow = reader.workflow(root.as_ref());
     let WorkflowReader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| fault.at.start);
-    match faults.is_empty() {
-        true => Ok(Workflow { warnings, ..workflow }),
-        false => Err(faults),
-    }
+    if faults.is_empty() { Ok(Workflow { warnings, ..workflow }) } else { Err(faults) }
 }
 
 struct WorkflowReader<'t> {
