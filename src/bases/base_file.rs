@@ -9,7 +9,7 @@ use super::circles;
 use super::compare::summaries;
 use super::diagnostic::{Diagnostic, Kind};
 use super::functions;
-use super::nearest::nearest;
+use super::nearest::{did_you_mean, nearest};
 use super::parse::{self, Options};
 use super::query::{ColumnKey, Filter, Query, ShownColumn, SortBy, Summary};
 use super::value::{Text, Type};
@@ -100,7 +100,7 @@ pub struct Condition {
 
 /// How conditions in a file that is not a base are parsed.
 #[derive(Debug, Clone, Copy)]
-pub struct Manner {
+pub struct ConditionSyntax {
     /// The kind of diagnostic for malformed content.
     pub kind: Kind,
     pub parse: fn(&str) -> Result<Expression, Diagnostic>,
@@ -112,9 +112,9 @@ pub fn read_condition(
     text: &str,
     node: &Node,
     path: &str,
-    manner: Manner,
+    syntax: ConditionSyntax,
 ) -> Result<Condition, Vec<Diagnostic>> {
-    let mut reader = BaseReader::new(text, Some(manner));
+    let mut reader = BaseReader::new(text, Some(syntax));
     let filter = reader.filter(node, path);
     match reader.faults.is_empty() {
         true => Ok(Condition { filter, expressions: reader.expressions }),
@@ -171,7 +171,7 @@ struct BaseReader<'t> {
     warnings: Vec<Diagnostic>,
     expressions: Vec<(Arc<Expression>, Node)>,
     /// `None` in a base.
-    manner: Option<Manner>,
+    syntax: Option<ConditionSyntax>,
 }
 
 /// The parts of a base that all views share.
@@ -184,15 +184,15 @@ struct ViewDefaults {
 }
 
 impl<'t> BaseReader<'t> {
-    fn new(text: &'t str, manner: Option<Manner>) -> Self {
+    fn new(text: &'t str, syntax: Option<ConditionSyntax>) -> Self {
         let (faults, warnings, expressions) = (Vec::new(), Vec::new(), Vec::new());
-        Self { text, faults, warnings, expressions, manner }
+        Self { text, faults, warnings, expressions, syntax }
     }
 
     fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
         let at = place(node.at.start, node.at.end);
         let error = Diagnostic::error(kind, self.text, at, message);
-        self.faults.push(if hint.is_empty() { error } else { error.hint(hint) });
+        self.faults.push(error.hint(hint));
     }
 
     fn warn(&mut self, kind: Kind, node: &Node, message: String, hint: String) {
@@ -284,12 +284,12 @@ impl<'t> BaseReader<'t> {
         if let Some(tag) = &node.tag {
             let start = self.text[..node.at.end].rfind(&**tag).unwrap_or(node.at.start);
             let written = self.text[start..].lines().next().unwrap_or_default();
-            let kind = self.manner.map_or(Kind::InvalidBase, |manner| manner.kind);
+            let kind = self.syntax.map_or(Kind::InvalidBase, |syntax| syntax.kind);
             self.faults.push(as_type(self.text, start, written, kind));
             return None;
         }
-        let parsed = match self.manner {
-            Some(manner) => (manner.parse)(source),
+        let parsed = match self.syntax {
+            Some(syntax) => (syntax.parse)(source),
             None => parse::parse(source, Options { is_summary, ..Options::default() }),
         };
         match parsed {
@@ -340,10 +340,10 @@ impl<'t> BaseReader<'t> {
             "not" => Filter::Not,
             other => {
                 let written = self.text[node.at.clone()].lines().next().unwrap_or_default();
-                let hint = match nearest(other, ["and", "or", "not"].into_iter()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("write an expression that holds `: ` in quotes: `'{written}'`"),
-                };
+                let hint =
+                    did_you_mean(other, ["and", "or", "not"].into_iter()).unwrap_or_else(|| {
+                        format!("write an expression that holds `: ` in quotes: `'{written}'`")
+                    });
                 let message =
                     format!("`{path}` has `{other}`, and a filter has `and`, `or` or `not`");
                 self.fault(Kind::InvalidFilter, key, message, &hint);
@@ -529,10 +529,8 @@ impl<'t> BaseReader<'t> {
         let known = summaries::NAMES.iter().find(|known| known.eq_ignore_ascii_case(&name));
         if known.is_none() {
             let own = shared.summaries.iter().map(|(name, _)| &**name);
-            let hint = match nearest(&name, summaries::NAMES.into_iter().chain(own)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", summaries::NAMES.join(", ")),
-            };
+            let hint = did_you_mean(&name, summaries::NAMES.into_iter().chain(own))
+                .unwrap_or_else(|| format!("there are {}", summaries::NAMES.join(", ")));
             let message = format!("there is no summary `{name}`");
             self.warn(Kind::UnknownName, node, message, hint);
         }

@@ -7,7 +7,7 @@ use super::Source;
 use super::ast::{Expr, Expression, Local, Node, Op, Span};
 use super::diagnostic::{Diagnostic, Kind};
 use super::functions::{self, Function, Type};
-use super::nearest::nearest;
+use super::nearest::{did_you_mean, nearest};
 use super::outdated;
 use super::source::Hint;
 use super::tree::visit;
@@ -78,10 +78,7 @@ impl<'c> ExpressionChecker<'c, '_> {
 
     fn warn(&mut self, kind: Kind, at: &Span, message: String, hint: Option<String>) {
         let warning = Diagnostic::warning(kind, &self.of.source, at.clone(), message);
-        self.found.push(match hint {
-            Some(hint) => warning.hint(hint),
-            None => warning,
-        });
+        self.found.push(warning.hint(hint.unwrap_or_default()));
     }
 
     /// Checks a subtree, and infers its type as far as possible.
@@ -336,7 +333,7 @@ impl<'c> ExpressionChecker<'c, '_> {
             }
             None => {
                 let known = functions::of(None).map(|known| known.name);
-                nearest(name, known).map(|near| format!("did you mean `{near}`?"))
+                did_you_mean(name, known)
             }
         };
         for arg in args {
@@ -421,8 +418,7 @@ impl<'c> ExpressionChecker<'c, '_> {
         }
         let bare = tag.trim_start_matches('#');
         let known = source.tag_names();
-        let near = nearest(bare, known.iter().map(|tag| &**tag));
-        let hint = near.map(|near| format!("did you mean `{near}`?"));
+        let hint = did_you_mean(bare, known.iter().map(|tag| &**tag));
         self.warn(Kind::UnknownName, at, format!("nothing has the tag `{bare}`"), hint);
     }
 
@@ -454,8 +450,7 @@ impl<'c> ExpressionChecker<'c, '_> {
                 known.push(path[..at].to_owned());
             }
         }
-        let hint = nearest(wanted, known.iter().map(String::as_str))
-            .map(|near| format!("did you mean `{near}`?"));
+        let hint = did_you_mean(wanted, known.iter().map(String::as_str));
         self.warn(Kind::UnknownName, at, format!("no file lies in a folder `{wanted}`"), hint);
     }
 }

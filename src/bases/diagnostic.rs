@@ -108,8 +108,9 @@ impl Diagnostic {
         Self::new(kind, Severity::Warning, text, at, message.into())
     }
 
+    /// Adds a hint; an empty one is none.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
+        self.0.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
         self
     }
 

@@ -24,6 +24,11 @@ pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&
         .map(|(_, known)| known)
 }
 
+/// The hint with the known name nearest to `name`.
+pub fn did_you_mean<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+    nearest(name, known).map(|near| format!("did you mean `{near}`?"))
+}
+
 /// How often each letter occurs, where letters with equal low bits count as one.
 fn counted(name: &str) -> [u16; 32] {
     let mut counts = [0; 32];

@@ -174,15 +174,10 @@ impl<'s> Parser<'s> {
                 left = self.tree.joined(parts, sign == "||")?;
                 continue;
             }
-            let (_, op_at) = self.advance()?;
+            self.advance()?;
             let right = self.operand(level)?;
             let op = op(sign);
-            left = self.tree.binary(left, right, |left, right| Node::Binary {
-                op,
-                op_at,
-                left,
-                right,
-            })?;
+            left = self.tree.binary(left, right, |left, right| Node::Binary { op, left, right })?;
         }
         Ok(left)
     }

@@ -65,10 +65,7 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
     };
     reader.read()?;
     let is_sticky = flags.contains('y');
-    let written = match is_sticky {
-        true => format!(r"\A(?:{})", reader.written),
-        false => reader.written,
-    };
+    let written = if is_sticky { format!(r"\A(?:{})", reader.written) } else { reader.written };
     let regex = RegexBuilder::new(&written)
         .case_insensitive(flags.contains('i'))
         .size_limit(MAX_COMPILED)

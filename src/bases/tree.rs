@@ -178,8 +178,5 @@ pub(super) fn too_long(source: &str) -> Diagnostic {
 pub(super) fn pattern_fault(source: &str, start: u32, fault: PatternFault) -> Diagnostic {
     let at = start + fault.at as u32;
     let error = Diagnostic::error(Kind::InvalidPattern, source, at..at + 1, fault.message);
-    match fault.hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    error.hint(fault.hint.unwrap_or_default())
 }

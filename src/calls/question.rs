@@ -206,10 +206,7 @@ impl Question {
 const NOBODY: &str = "nobody answered";
 
 fn refused(by: &Answerer) -> (ErrorCode, String, String) {
-    let who = match by.is_client {
-        true => format!("`{}`", by.program),
-        false => "a person".to_owned(),
-    };
+    let who = if by.is_client { format!("`{}`", by.program) } else { "a person".to_owned() };
     let (why, hint) = match &*by.words {
         "" => (format!("{who} refused it"), "do not try it again in another way"),
         words => (

@@ -204,10 +204,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
         };
         bytes += new.len() as u64;
         changed += extent::changed(old.as_deref().unwrap_or_default(), &new);
-        let within = match one.folder {
-            true => format!(" (in `{path}`)"),
-            false => String::new(),
-        };
+        let within = if one.folder { format!(" (in `{path}`)") } else { String::new() };
         let found = added(old.as_deref().filter(|_| !one.folder), &new, path).into_iter();
         active.extend(found.map(|find| Find { text: find.text + &within, ..find }));
         if !one.folder {

@@ -47,15 +47,10 @@ pub(super) enum Heard {
 
 #[derive(Deserialize)]
 struct Message {
-    #[serde(default)]
     id: Option<Value>,
-    #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
     params: Option<Value>,
-    #[serde(default)]
     result: Option<Value>,
-    #[serde(default)]
     error: Option<ErrorObject>,
 }
 

@@ -58,9 +58,9 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// The guests of one vault. Clones share them.
 #[derive(Clone)]
-pub struct Guests(Arc<Inner>);
+pub struct Guests(Arc<SharedGuests>);
 
-struct Inner {
+struct SharedGuests {
     place: Place,
     allowed: Allowed,
     stored: Arc<StoredSessions>,
@@ -84,7 +84,7 @@ impl Guests {
         let allowed = Allowed::new(&place.folder);
         let stored = Arc::new(StoredSessions::new(&place.folder));
         let (asks, state) = (OnceLock::new(), Mutex::default());
-        Self(Arc::new(Inner { place, allowed, stored, asks, state }))
+        Self(Arc::new(SharedGuests { place, allowed, stored, asks, state }))
     }
 
     /// Sets who asks a person. Only the first call has an effect.
@@ -255,7 +255,7 @@ fn ending(guest: &Guest) -> LlmError {
 }
 
 /// Ends guests that have had no turn for a while, and those whose process has ended.
-async fn look_for_idle(guests: Weak<Inner>) {
+async fn look_for_idle(guests: Weak<SharedGuests>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(inner) = guests.upgrade() else { return };

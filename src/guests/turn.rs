@@ -15,9 +15,9 @@ use crate::llm::{
     TurnEvent, TurnRequest, TurnStream, Usage, Wire,
 };
 
-pub(super) struct GuestTurn(Arc<Inner>);
+pub(super) struct GuestTurn(Arc<TurnRequests>);
 
-struct Inner {
+struct TurnRequests {
     guests: Guests,
     guest: Guest,
     conversation: String,
@@ -30,7 +30,7 @@ struct Inner {
 impl GuestTurn {
     pub fn new(guests: Guests, guest: Guest, conversation: String) -> Self {
         let (live, prompt) = (Mutex::default(), AtomicU64::new(0));
-        Self(Arc::new(Inner { guests, guest, conversation, live, prompt }))
+        Self(Arc::new(TurnRequests { guests, guest, conversation, live, prompt }))
     }
 }
 
@@ -64,7 +64,7 @@ impl Provider for GuestTurn {
 }
 
 enum Stage {
-    Begin(Arc<Inner>, Arc<TurnRequest>),
+    Begin(Arc<TurnRequests>, Arc<TurnRequest>),
     Running(Box<Round>),
     Over,
 }
@@ -78,7 +78,7 @@ struct Round {
     request: Arc<TurnRequest>,
 }
 
-impl Inner {
+impl TurnRequests {
     async fn begin(&self, request: &Arc<TurnRequest>) -> Result<Box<Round>, LlmError> {
         if request.conversation != self.conversation {
             // A summary of the history, for example: the guest has a history of its own.

@@ -73,6 +73,16 @@ pub struct Applied {
     pub outcomes: Vec<Outcome>,
 }
 
+impl Applied {
+    /// What the write did that is the first change of the set.
+    pub fn written(&self) -> &Saved {
+        match self.outcomes.first() {
+            Some(Outcome::Written(saved)) => saved,
+            _ => unreachable!("the outcome of a write is that it was written"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Written(Saved),

@@ -115,14 +115,14 @@ fn precede(state: &mut PathMap<Expected>, step: &RecordedStep) {
 /// The contents of an operation's paths after some of its steps, compared with the disk.
 struct States<'a> {
     parts: &'a Parts,
-    seen: HashMap<VaultPath, Seen>,
+    seen: HashMap<VaultPath, SeenFile>,
     at: PathMap<Expected>,
     /// The sum over all paths.
     differences: u32,
 }
 
 /// The content of a path on disk.
-struct Seen {
+struct SeenFile {
     meta: Option<Meta>,
     revision: Option<Revision>,
 }
@@ -151,7 +151,7 @@ impl States<'_> {
             let meta = parts.vault().stat(path).ok();
             let is_file = meta.as_ref().is_some_and(|meta| meta.kind == Kind::File);
             let revision = is_file.then(|| revision_on_disk(parts, path)).flatten();
-            Seen { meta, revision }
+            SeenFile { meta, revision }
         });
         let (kind, identity, text) = match (expected, &seen.meta) {
             (Expected::Unknown, _) | (Expected::Nothing, None) => return 0,

@@ -31,9 +31,9 @@ pub fn cleared(text: &str) -> (String, Vec<String>) {
     (clear, hidden.map(|((name, _), count)| format!("{count} {name}")).collect())
 }
 
-type Kind = (&'static str, fn(char) -> bool);
+type CharacterClass = (&'static str, fn(char) -> bool);
 
-const KINDS: [Kind; 5] = [
+const KINDS: [CharacterClass; 5] = [
     ("zero-width", |c| {
         matches!(c, '\u{ad}' | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
             | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'

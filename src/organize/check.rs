@@ -9,7 +9,7 @@ use crate::bases::Scope;
 use crate::bases::ast::Span;
 use crate::bases::check::Checker;
 use crate::bases::diagnostic::{Diagnostic, Kind};
-use crate::bases::nearest::nearest;
+use crate::bases::nearest::did_you_mean;
 use crate::bases::parse::{self, Options};
 use crate::bases::query::Query;
 use crate::bases::value::FileId;
@@ -98,7 +98,7 @@ fn mentioned(
             let paths: Vec<_> = source.files().map(|file| source.path(file)).collect();
             let wanted = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
             let notes = paths.iter().filter_map(|path| path.strip_suffix(".md"));
-            let hint = nearest(wanted, notes).map(|near| format!("did you mean `{near}`?"));
+            let hint = did_you_mean(wanted, notes);
             let message = format!("there is no template `{path}`");
             vec![warning(written, at, message, hint.unwrap_or_default())]
         }

@@ -403,16 +403,6 @@ mod tests {
                 "{Title Words} (product)",
             ),
             (vec!["my-note", "another-note", "third-little-note"], "{kebab-words}"),
-            (
-                vec![
-                    "Ipod (product)",
-                    "Tea Pot (product)",
-                    "Lamp (product)",
-                    "Old Chair (product)",
-                    "Bed (product)",
-                ],
-                "{Title Words} (product)",
-            ),
             (vec!["First thing to do", "Watering the beds", "Roses"], "{Sentence words}"),
             (
                 vec!["Blade Runner (1982)", "Alien (1979)", "Brazil (1985)"],

@@ -185,10 +185,7 @@ impl<'p> Seen<'p> {
         }
         let Some(own) = self.folders.get_mut(folder) else { return };
         own.counts.add(is_note, modified);
-        match is_note {
-            true => own.notes.push(path.stem()),
-            false => own.others.push(path),
-        }
+        if is_note { own.notes.push(path.stem()) } else { own.others.push(path) }
     }
 
     fn note(

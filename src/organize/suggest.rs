@@ -79,10 +79,7 @@ fn sources(about: &About<'_>, pattern: &Pattern) -> Vec<(Option<String>, String)
     if !pattern.has_words() {
         return vec![name];
     }
-    match is_empty_name(about.name) {
-        true => said,
-        false => std::iter::once(name).chain(said).collect(),
-    }
+    if is_empty_name(about.name) { said } else { std::iter::once(name).chain(said).collect() }
 }
 
 fn by(

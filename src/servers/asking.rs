@@ -158,13 +158,13 @@ enum Question {
 struct Field {
     name: String,
     label: String,
-    kind: Kind,
+    kind: FieldKind,
     default: Option<Value>,
     is_required: bool,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum FieldKind {
     Text {
         least: u64,
         most: u64,
@@ -278,7 +278,7 @@ fn fields(schema: &Value) -> Result<Vec<Field>, String> {
         if name.is_empty() || name.len() > MAX_LABEL || !name.chars().all(plain) {
             return Err("a field has no plain name".to_owned());
         }
-        let kind = Kind::read(schema).ok_or_else(|| format!("`{name}` is no plain value"))?;
+        let kind = FieldKind::read(schema).ok_or_else(|| format!("`{name}` is no plain value"))?;
         let words = ["title", "description"].map(|key| label(&schema[key], MAX_LABEL));
         let words: Vec<_> = words.into_iter().filter(|words| !words.is_empty()).collect();
         let default = schema.get("default").filter(|value| kind.fits(value)).cloned();
@@ -322,7 +322,7 @@ impl Field {
     }
 }
 
-impl Kind {
+impl FieldKind {
     fn read(schema: &Value) -> Option<Self> {
         let whole = |key: &str| schema[key].as_u64();
         let number = |key: &str| schema[key].as_f64();

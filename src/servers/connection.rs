@@ -53,7 +53,7 @@ pub(super) struct Patience<'a> {
 #[derive(Debug)]
 pub(super) struct Connection {
     server: String,
-    way: Way,
+    transport: Transport,
     shared: Arc<Shared>,
     next: AtomicU64,
     is_modern: AtomicBool,
@@ -61,14 +61,14 @@ pub(super) struct Connection {
 
 /// How messages get to a server.
 #[derive(Debug)]
-enum Way {
+enum Transport {
     /// Over the pipes of a child process.
     Process(Arc<Process>),
     /// Over HTTP.
     Remote(Arc<Remote>),
 }
 
-impl Way {
+impl Transport {
     /// Sends one message; `false` if it cannot take it.
     fn send(&self, message: &Value, headers: Vec<(String, String)>) -> bool {
         match self {
@@ -132,7 +132,7 @@ impl Connection {
                 }
             },
         );
-        let connection = Self::new(server, Way::Process(process), shared);
+        let connection = Self::new(server, Transport::Process(process), shared);
         connection.greet(patience)?;
         Ok(connection)
     }
@@ -148,14 +148,14 @@ impl Connection {
             let server = server.to_owned();
             Fault::Unreachable { server, why }
         })?;
-        let connection = Self::new(server, Way::Remote(remote), shared);
+        let connection = Self::new(server, Transport::Remote(remote), shared);
         connection.greet_remote(patience)?;
         Ok(connection)
     }
 
-    fn new(server: &str, way: Way, shared: Arc<Shared>) -> Self {
+    fn new(server: &str, transport: Transport, shared: Arc<Shared>) -> Self {
         let (next, is_modern) = (AtomicU64::new(1), AtomicBool::new(false));
-        Self { server: server.to_owned(), way, shared, next, is_modern }
+        Self { server: server.to_owned(), transport, shared, next, is_modern }
     }
 
     /// Servers of both eras and older ones know `initialize`; the others say that they do not.
@@ -177,7 +177,9 @@ impl Connection {
         self.set_modern(true);
         match self.discover(patience) {
             Ok(Some(answer)) => {
-                if let (true, Way::Remote(remote)) = (has_news_of_tools(&answer), &self.way) {
+                if let (true, Transport::Remote(remote)) =
+                    (has_news_of_tools(&answer), &self.transport)
+                {
                     let id = self.next.fetch_add(1, Ordering::Relaxed);
                     let params =
                         json!({ "notifications": { "toolsListChanged": true }, "_meta": meta() });
@@ -192,7 +194,7 @@ impl Connection {
         }
         self.set_modern(false);
         let answer = self.initialize(patience)?;
-        if let Way::Remote(remote) = &self.way {
+        if let Transport::Remote(remote) = &self.transport {
             // Questions to the user may come by it, too.
             remote.listen(None, has_news_of_tools(&answer));
         }
@@ -201,7 +203,7 @@ impl Connection {
 
     fn set_modern(&self, is_modern: bool) {
         self.is_modern.store(is_modern, Ordering::Relaxed);
-        if let Way::Remote(remote) = &self.way {
+        if let Transport::Remote(remote) = &self.transport {
             remote.speak(is_modern.then_some(MODERN));
         }
     }
@@ -218,11 +220,11 @@ impl Connection {
             let version: String = version.chars().take(40).collect();
             return Err(self.protocol(format!("its version is {version:?}")));
         }
-        if let Way::Remote(remote) = &self.way {
+        if let Transport::Remote(remote) = &self.transport {
             remote.speak(Some(version));
         }
         let said = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.way.send(&said, Vec::new());
+        self.transport.send(&said, Vec::new());
         Ok(answer)
     }
 
@@ -279,9 +281,9 @@ impl Connection {
         patience: &Patience<'_>,
         asking: &Asking<'_>,
     ) -> Result<Value, Fault> {
-        let headers = match &self.way {
-            Way::Remote(_) => param_headers::headers(&tool.tool["inputSchema"], arguments),
-            Way::Process(_) => Vec::new(),
+        let headers = match &self.transport {
+            Transport::Remote(_) => param_headers::headers(&tool.tool["inputSchema"], arguments),
+            Transport::Process(_) => Vec::new(),
         };
         let first = json!({ "name": tool.name, "arguments": arguments });
         let mut params = first.clone();
@@ -328,21 +330,21 @@ impl Connection {
     /// Asks it to end.
     fn close(&self) {
         self.shared.end("it is no longer needed");
-        match &self.way {
-            Way::Process(process) => process.close(),
-            Way::Remote(remote) => remote.end(),
+        match &self.transport {
+            Transport::Process(process) => process.close(),
+            Transport::Remote(remote) => remote.end(),
         }
     }
 
     /// Gives it some time to end, then kills it.
     pub fn end(&self, patience: Duration) {
         self.close();
-        match &self.way {
-            Way::Process(process) => {
+        match &self.transport {
+            Transport::Process(process) => {
                 process.wait(patience);
                 process.end();
             }
-            Way::Remote(remote) => remote.wait(patience),
+            Transport::Remote(remote) => remote.wait(patience),
         }
     }
 
@@ -379,7 +381,7 @@ impl Connection {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let receiver = self.shared.expect(id, asking.is_some()).map_err(ended)?;
         let mut until = Instant::now() + Duration::from_secs(patience.seconds);
-        if !self.way.send(&request(id, method, &params), headers) {
+        if !self.transport.send(&request(id, method, &params), headers) {
             self.shared.forget(id);
             return Err(self.ended().map_or_else(late, ended));
         }
@@ -394,7 +396,7 @@ impl Connection {
                     let result =
                         asking.map_or_else(cancelled, |asking| asking.answer(&params, &is_over));
                     let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
-                    self.way.send(&answer, Vec::new());
+                    self.transport.send(&answer, Vec::new());
                     // The person's time is not the server's.
                     until += begun.elapsed();
                 }
@@ -414,7 +416,7 @@ impl Connection {
                 // One that answers nobody any more will not begin to.
                 if self.shared.count_late() >= MAX_LATE {
                     self.shared.end("it did not answer several calls in time");
-                    self.way.end();
+                    self.transport.end();
                 }
                 return Err(late());
             }
@@ -423,7 +425,7 @@ impl Connection {
 
     /// Tells the server that nobody waits for an answer any more.
     fn cancel(&self, id: u64) {
-        if let Way::Remote(remote) = &self.way {
+        if let Transport::Remote(remote) = &self.transport {
             // In the newer version this is all that tells the server.
             remote.forget(id);
             if self.is_modern.load(Ordering::Relaxed) {
@@ -435,7 +437,7 @@ impl Connection {
             "method": "notifications/cancelled",
             "params": { "requestId": id, "reason": "no longer awaited" },
         });
-        self.way.send(&cancelled, Vec::new());
+        self.transport.send(&cancelled, Vec::new());
     }
 
     /// The result of a reply, where nothing can be asked before it.
@@ -476,7 +478,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.way.end();
+        self.transport.end();
     }
 }
 

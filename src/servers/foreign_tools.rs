@@ -77,8 +77,7 @@ impl Servers {
             let held = &servers.0.answers;
             match held.read_on(&reader(context), answer, from_byte, context.room) {
                 Some(text) => Ok(Answer::new(text, Facts::from(json!({ "answer": answer })))),
-                None => Err(ToolError::new(
-                    ErrorCode::NotFound,
+                None => Err(ToolError::not_found(
                     format!("answer {answer} is no longer held"),
                     "call the tool again",
                 )),

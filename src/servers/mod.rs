@@ -309,10 +309,7 @@ impl Servers {
 
     fn entry(&self, server: &str) -> Result<ServerEntry, Fault> {
         let entry = self.entry_of(server)?;
-        match entry.enabled {
-            true => Ok(entry),
-            false => Err(Fault::Disabled(server.to_owned())),
-        }
+        if entry.enabled { Ok(entry) } else { Err(Fault::Disabled(server.to_owned())) }
     }
 
     /// The entry of a server, even of one that is switched off.

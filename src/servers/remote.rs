@@ -104,11 +104,11 @@ pub(super) struct Remote {
     headers: HeaderMap,
     tokens: Option<Tokens>,
     shared: Arc<Shared>,
-    state: Mutex<State>,
+    state: Mutex<RemoteState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RemoteState {
     version: Option<HeaderValue>,
     session: Option<HeaderValue>,
     /// Messages on their way, by number, with the ids of requests.
@@ -131,7 +131,7 @@ struct Outgoing {
 
 /// How far a stream was read.
 #[derive(Default)]
-struct Place {
+struct StreamPosition {
     last_id: String,
     pause: Option<Duration>,
 }
@@ -203,15 +203,15 @@ impl Remote {
     pub fn listen(self: &Arc<Self>, request: Option<Value>, has_news_of_tools: bool) {
         let remote = Arc::clone(self);
         self.spawn(None, async move {
-            let (mut place, mut pause) = (Place::default(), PAUSE);
+            let (mut position, mut pause) = (StreamPosition::default(), PAUSE);
             loop {
                 let listening = match &request {
                     Some(request) => remote.post(&remote.state(), request, Vec::new()),
-                    None => remote.resume(&place),
+                    None => remote.resume(&position),
                 };
                 match sent(remote.tokens.as_ref(), listening).await {
                     Ok(response) if is_stream(&response) => {
-                        let _ = remote.stream(response, None, &mut place).await;
+                        let _ = remote.stream(response, None, &mut position).await;
                     }
                     Ok(_) => return,
                     Err(_) => {}
@@ -270,7 +270,7 @@ impl Remote {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RemoteState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -296,7 +296,7 @@ impl Remote {
     }
 
     /// A request with the headers that each has.
-    fn request(&self, state: &State, method: Method) -> RequestBuilder {
+    fn request(&self, state: &RemoteState, method: Method) -> RequestBuilder {
         let mut headers = self.headers.clone();
         for (name, value) in [(VERSION, &state.version), (SESSION, &state.session)] {
             if let Some(value) = value {
@@ -308,7 +308,7 @@ impl Remote {
 
     fn post(
         &self,
-        state: &State,
+        state: &RemoteState,
         message: &Value,
         mirrored: Vec<(String, String)>,
     ) -> RequestBuilder {
@@ -328,9 +328,9 @@ impl Remote {
     }
 
     /// A request for the rest of a stream.
-    fn resume(&self, place: &Place) -> RequestBuilder {
+    fn resume(&self, position: &StreamPosition) -> RequestBuilder {
         let request = self.request(&self.state(), Method::GET).header(ACCEPT, STREAM);
-        match place.last_id.as_str() {
+        match position.last_id.as_str() {
             "" => request,
             last => request.header("last-event-id", last),
         }
@@ -372,22 +372,22 @@ impl Remote {
         response: Response,
         id: Option<u64>,
     ) -> Result<(), Failure> {
-        let mut place = Place::default();
-        let mut read = self.stream(response, id, &mut place).await;
+        let mut position = StreamPosition::default();
+        let mut read = self.stream(response, id, &mut position).await;
         let Some(id) = id else { return Ok(()) };
         for _ in 0..MAX_RESUMED {
             if !self.shared.awaits(id) {
                 return Ok(());
             }
-            if place.last_id.is_empty() {
+            if position.last_id.is_empty() {
                 break;
             }
-            tokio::time::sleep(place.pause.unwrap_or(PAUSE).clamp(PAUSES[0], PAUSES[1])).await;
-            let resumed = sent(self.tokens.as_ref(), self.resume(&place)).await?;
+            tokio::time::sleep(position.pause.unwrap_or(PAUSE).clamp(PAUSES[0], PAUSES[1])).await;
+            let resumed = sent(self.tokens.as_ref(), self.resume(&position)).await?;
             if !is_stream(&resumed) {
                 return Err(self.refusal(resumed).await);
             }
-            read = self.stream(resumed, Some(id), &mut place).await;
+            read = self.stream(resumed, Some(id), &mut position).await;
         }
         if !self.shared.awaits(id) {
             return Ok(());
@@ -401,7 +401,7 @@ impl Remote {
         self: &Arc<Self>,
         mut response: Response,
         id: Option<u64>,
-        place: &mut Place,
+        position: &mut StreamPosition,
     ) -> Result<(), Failure> {
         let (mut decoder, mut events) = (SseDecoder::new(MAX_LINE), Vec::new());
         loop {
@@ -423,9 +423,9 @@ impl Remote {
                 self.hear(event.data.as_bytes(), id);
             }
             if !decoder.last_id().is_empty() {
-                place.last_id = decoder.last_id().to_owned();
+                position.last_id = decoder.last_id().to_owned();
             }
-            place.pause = decoder.retry_ms().map(Duration::from_millis).or(place.pause);
+            position.pause = decoder.retry_ms().map(Duration::from_millis).or(position.pause);
             let is_answered = id.is_some_and(|id| !self.shared.awaits(id));
             match chunk {
                 Ok(Some(_)) if !is_answered && !self.state().is_closed => {}

@@ -56,13 +56,13 @@ pub(super) enum Failure {
 /// What a server has sent, and who waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingRequests>,
     /// Whether it said that its tools have changed.
     is_stale: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingRequests {
     requests: HashMap<u64, Waiter>,
     /// Why it ended.
     ended: Option<String>,
@@ -80,7 +80,7 @@ struct Waiter {
     may_be_asked: bool,
 }
 
-impl Waiting {
+impl PendingRequests {
     /// The call that a question belongs to. Over pipes a question does not name its call; then it is the latest call.
     fn whom_to_ask(&self, of: Option<u64>) -> Option<&Sender<Incoming>> {
         let calls = self.requests.iter().filter(|(_, waiter)| waiter.may_be_asked);
@@ -92,7 +92,7 @@ impl Waiting {
 }
 
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, PendingRequests> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

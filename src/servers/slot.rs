@@ -41,14 +41,14 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     /// Held during a start.
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     calls: AtomicUsize,
     withheld: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    running: Option<Known>,
+struct SlotState {
+    running: Option<RunningServer>,
     used: Duration,
     failures: u32,
     /// When it may be started again, and why not before.
@@ -57,7 +57,7 @@ struct State {
 
 /// A running server with the tools that it listed.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct RunningServer {
     pub connection: Arc<Connection>,
     pub tools: Vec<Described>,
 }
@@ -74,7 +74,7 @@ impl Slot {
         entry: &ServerEntry,
         pin: Option<&Pin>,
         withdrawn: &dyn Fn() -> bool,
-    ) -> Result<Known, Fault> {
+    ) -> Result<RunningServer, Fault> {
         let mut state = self.state();
         let now = (all.clock)();
         state.used = now;
@@ -83,7 +83,8 @@ impl Slot {
             if known.connection.is_stale() {
                 let patience = Patience { seconds: START_SECONDS, withdrawn };
                 let tools = listed(&known.connection, &patience)?;
-                state.running = Some(Known { connection: Arc::clone(&known.connection), tools });
+                state.running =
+                    Some(RunningServer { connection: Arc::clone(&known.connection), tools });
             }
             return state.running.clone().ok_or_else(|| Fault::Unknown(server.to_owned()));
         }
@@ -111,7 +112,7 @@ impl Slot {
         server: &str,
         entry: &ServerEntry,
         withdrawn: &dyn Fn() -> bool,
-    ) -> Result<Known, Fault> {
+    ) -> Result<RunningServer, Fault> {
         let mut state = self.state();
         let now = (all.clock)();
         state.used = now;
@@ -120,7 +121,7 @@ impl Slot {
             Some(known) => {
                 let patience = Patience { seconds: START_SECONDS, withdrawn };
                 let tools = listed(&known.connection, &patience)?;
-                let known = Known { connection: Arc::clone(&known.connection), tools };
+                let known = RunningServer { connection: Arc::clone(&known.connection), tools };
                 state.running = Some(known.clone());
                 Ok(known)
             }
@@ -133,9 +134,9 @@ impl Slot {
         all: &Inner,
         server: &str,
         entry: &ServerEntry,
-        state: &mut State,
+        state: &mut SlotState,
         withdrawn: &dyn Fn() -> bool,
-    ) -> Result<Known, Fault> {
+    ) -> Result<RunningServer, Fault> {
         let patience = Patience { seconds: START_SECONDS, withdrawn };
         let opened = match &entry.url {
             Some(url) => {
@@ -157,7 +158,7 @@ impl Slot {
             opened.and_then(|connection| Ok((listed(&connection, &patience)?, connection)));
         match started {
             Ok((tools, connection)) => {
-                let known = Known { connection: Arc::new(connection), tools };
+                let known = RunningServer { connection: Arc::new(connection), tools };
                 state.running = Some(known.clone());
                 Ok(known)
             }
@@ -189,7 +190,7 @@ impl Slot {
     }
 
     /// Takes away a server that has ended by itself, and lets it rest.
-    fn note_end(&self, state: &mut State, now: Duration) {
+    fn note_end(&self, state: &mut SlotState, now: Duration) {
         let ended = state.running.as_ref().and_then(|known| known.connection.ended());
         if let Some(why) = ended {
             state.running = None;
@@ -221,7 +222,7 @@ impl Slot {
 
     /// Whether the server runs.
     pub fn is_running(&self) -> bool {
-        let is_there = |known: &Known| known.connection.ended().is_none();
+        let is_there = |known: &RunningServer| known.connection.ended().is_none();
         self.state().running.as_ref().is_some_and(is_there)
     }
 
@@ -244,7 +245,7 @@ impl Slot {
         self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -273,7 +274,7 @@ impl Drop for InFlight<'_> {
 }
 
 /// Postpones the next start: 1, 2, 4 and so on to 60 seconds.
-fn rest(state: &mut State, now: Duration, why: &str) {
+fn rest(state: &mut SlotState, now: Duration, why: &str) {
     let seconds = 1_u64.checked_shl(state.failures).unwrap_or(MAX_REST).min(MAX_REST);
     state.failures = (state.failures + 1).min(10);
     state.rests = Some((now + Duration::from_secs(seconds), why.to_owned()));

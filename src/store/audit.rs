@@ -2,40 +2,42 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Transaction, params};
+use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::columns;
+use super::query::row;
 
-/// A tool call and the decision on it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditRow {
-    /// 0 before it is stored.
-    pub id: i64,
-    /// When the call was made, in milliseconds since the Unix epoch.
-    pub time: i64,
-    /// The caller's name for itself.
-    pub caller: String,
-    /// The caller's scope.
-    pub scope: String,
-    pub conversation: Option<String>,
-    pub tool: String,
-    /// The paths that the call names, one a line.
-    pub paths: String,
-    /// `allowed`, `refused`, `dry_run`, `asked`.
-    pub decision: String,
-    pub layer: Option<String>,
-    pub reason: Option<String>,
-    /// Who answered the approval request, if there was one.
-    pub answered_by: Option<String>,
-    /// `ok`, or the error kind.
-    pub outcome: Option<String>,
-    pub microseconds: i64,
-    /// Bytes returned or written.
-    pub bytes: i64,
-    /// The change set that the call made.
-    pub change_set: Option<i64>,
+row! {
+    /// A tool call and the decision on it.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct AuditRow in "audit" numbered {
+        /// 0 before it is stored.
+        pub id: i64,
+        /// When the call was made, in milliseconds since the Unix epoch.
+        pub time: i64,
+        /// The caller's name for itself.
+        pub caller: String,
+        /// The caller's scope.
+        pub scope: String,
+        pub conversation: Option<String>,
+        pub tool: String,
+        /// The paths that the call names, one a line.
+        pub paths: String,
+        /// `allowed`, `refused`, `dry_run`, `asked`.
+        pub decision: String,
+        pub layer: Option<String>,
+        pub reason: Option<String>,
+        /// Who answered the approval request, if there was one.
+        pub answered_by: Option<String>,
+        /// `ok`, or the error kind.
+        pub outcome: Option<String>,
+        pub microseconds: i64,
+        /// Bytes returned or written.
+        pub bytes: i64,
+        /// The change set that the call made.
+        pub change_set: Option<i64>,
+    }
 }
 
 /// A filter of audit rows; all conditions must hold.
@@ -60,66 +62,22 @@ pub struct MadeBy {
     pub tools: BTreeSet<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalRow {
-    pub id: i64,
-    pub tool: String,
-    /// The folder in which the tool needs no further approval.
-    pub folder: String,
-    /// The program in which the person agreed.
-    pub agreed_by: String,
-    /// When, in milliseconds since the Unix epoch.
-    pub time: i64,
-}
-
-columns!(
-    COLUMNS,
-    read,
-    "audit",
-    AuditRow {
-        id,
-        time,
-        caller,
-        scope,
-        conversation,
-        tool,
-        paths,
-        decision,
-        layer,
-        reason,
-        answered_by,
-        outcome,
-        microseconds,
-        bytes,
-        change_set,
+row! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ApprovalRow in "approval" {
+        pub id: i64,
+        pub tool: String,
+        /// The folder in which the tool needs no further approval.
+        pub folder: String,
+        /// The program in which the person agreed.
+        pub agreed_by: String,
+        /// When, in milliseconds since the Unix epoch.
+        pub time: i64,
     }
-);
-columns!(APPROVAL, read_approval, "approval", ApprovalRow { id, tool, folder, agreed_by, time });
-
-fn insert(change: &Transaction, row: &AuditRow) -> Result<i64, StoreError> {
-    let mut statement = change.prepare_cached(
-        "INSERT INTO audit (time, caller, scope, conversation, tool, paths, decision, layer, \
-         reason, answered_by, outcome, microseconds, bytes, change_set)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-    )?;
-    statement.execute(params![
-        row.time,
-        row.caller,
-        row.scope,
-        row.conversation,
-        row.tool,
-        row.paths,
-        row.decision,
-        row.layer,
-        row.reason,
-        row.answered_by,
-        row.outcome,
-        row.microseconds,
-        row.bytes,
-        row.change_set,
-    ])?;
-    Ok(change.last_insert_rowid())
 }
+
+const COLUMNS: &str = AuditRow::COLUMNS;
+const APPROVAL: &str = ApprovalRow::COLUMNS;
 
 #[derive(Debug, Clone)]
 pub struct Audit(pub(super) Database);
@@ -128,7 +86,7 @@ impl Audit {
     /// Writes rows in one transaction. Returns the number of the last.
     pub fn write(&self, rows: &[AuditRow]) -> Result<i64, StoreError> {
         self.0.change("write the audit", |change| {
-            rows.iter().try_fold(0, |_, row| insert(change, row))
+            rows.iter().try_fold(0, |_, row| row.insert(change))
         })
     }
 
@@ -158,7 +116,7 @@ impl Audit {
     pub fn settle(&self, row: &AuditRow) -> Result<(), StoreError> {
         self.0.change("settle a question", |change| {
             change.execute("DELETE FROM audit WHERE id = ?1 AND decision = 'asked'", [row.id])?;
-            insert(change, row).map(|_| ())
+            row.insert(change).map(|_| ())
         })
     }
 
@@ -189,7 +147,7 @@ impl Audit {
         );
         let AuditFilter { tool, caller, decision, since, after, limit } = filter;
         let values = params![tool, caller, decision, since, after, limit];
-        let mut rows = self.0.all(&query, values, read)?;
+        let mut rows = self.0.all(&query, values, AuditRow::read)?;
         if after.is_none() {
             rows.reverse();
         }
@@ -217,7 +175,7 @@ pub struct Approvals(pub(super) Database);
 impl Approvals {
     /// All approvals, oldest first.
     pub fn list(&self) -> Result<Vec<ApprovalRow>, StoreError> {
-        self.0.all(&format!("SELECT {APPROVAL} FROM approval ORDER BY id"), [], read_approval)
+        self.0.all(&format!("SELECT {APPROVAL} FROM approval ORDER BY id"), [], ApprovalRow::read)
     }
 
     /// Stores an approval; durable when this returns.

@@ -4,95 +4,72 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::columns;
+use super::query::row;
 
 /// How long hits are stored, in milliseconds.
 const STORED_FOR: i64 = 366 * 24 * 60 * 60 * 1000;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EnabledRule {
-    /// 0 before it is stored.
-    pub id: i64,
-    /// The rule file: a path in the vault, or an absolute one.
-    pub source: String,
-    /// At most one rule of this name is enabled.
-    pub name: String,
-    /// The hash of the rule's meaning.
-    pub hash: String,
-    /// The text of its file when the rule was enabled.
-    pub definition: String,
-    /// A description of the rule, as a sentence.
-    pub sentence: String,
-    /// The folders that the rule may touch, as a JSON list.
-    pub folders: String,
-    /// Its kinds of actions, as a JSON list.
-    pub actions: String,
-    /// Whether the rule may move files to the trash.
-    pub with_trash: bool,
-    /// `automatic`, `ask`, `stopped` or `off`.
-    pub state: String,
-    /// Why the rule is stopped.
-    pub reason: Option<String>,
-    /// When it was enabled, in milliseconds since the Unix epoch.
-    pub enabled: i64,
-    pub enabled_by: String,
-    /// Files last changed before this time are skipped: milliseconds since the Unix epoch.
-    pub since: i64,
-    /// The scheduled time of its last run, in milliseconds since the Unix epoch.
-    pub last_run: Option<i64>,
-    /// The plan that waits for a person's approval.
-    pub waiting: Option<i64>,
-}
-
-/// The change of one file by an enabled rule.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RuleHit {
-    pub rule: i64,
-    /// Milliseconds since the Unix epoch.
-    pub time: i64,
-    pub job: i64,
-    pub change_set: i64,
-    /// Number of the change in its change set.
-    pub number: u32,
-    /// The file's path before the change.
-    pub path: String,
-    /// The file's path after the change.
-    pub left_at: String,
-    /// The file's revision before the change; empty if it was not read.
-    pub revision: String,
-    /// The rule's actions and reasons, as JSON.
-    pub why: String,
-}
-
-columns!(
-    RULE,
-    read_rule,
-    "enabled_rule",
-    EnabledRule {
-        id,
-        source,
-        name,
-        hash,
-        definition,
-        sentence,
-        folders,
-        actions,
-        with_trash,
-        state,
-        reason,
-        enabled,
-        enabled_by,
-        since,
-        last_run,
-        waiting,
+row! {
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct EnabledRule in "enabled_rule" numbered {
+        /// 0 before it is stored.
+        pub id: i64,
+        /// The rule file: a path in the vault, or an absolute one.
+        pub source: String,
+        /// At most one rule of this name is enabled.
+        pub name: String,
+        /// The hash of the rule's meaning.
+        pub hash: String,
+        /// The text of its file when the rule was enabled.
+        pub definition: String,
+        /// A description of the rule, as a sentence.
+        pub sentence: String,
+        /// The folders that the rule may touch, as a JSON list.
+        pub folders: String,
+        /// Its kinds of actions, as a JSON list.
+        pub actions: String,
+        /// Whether the rule may move files to the trash.
+        pub with_trash: bool,
+        /// `automatic`, `ask`, `stopped` or `off`.
+        pub state: String,
+        /// Why the rule is stopped.
+        pub reason: Option<String>,
+        /// When it was enabled, in milliseconds since the Unix epoch.
+        pub enabled: i64,
+        pub enabled_by: String,
+        /// Files last changed before this time are skipped: milliseconds since the Unix epoch.
+        pub since: i64,
+        /// The scheduled time of its last run, in milliseconds since the Unix epoch.
+        pub last_run: Option<i64>,
+        /// The plan that waits for a person's approval.
+        pub waiting: Option<i64>,
     }
-);
-columns!(
-    HIT,
-    read_hit,
-    "rule_hit",
-    RuleHit { rule, time, job, change_set, number, path, left_at, revision, why }
-);
+}
+
+row! {
+    /// The change of one file by an enabled rule.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct RuleHit in "rule_hit" {
+        pub rule: i64,
+        /// Milliseconds since the Unix epoch.
+        pub time: i64,
+        pub job: i64,
+        pub change_set: i64,
+        /// Number of the change in its change set.
+        pub number: u32,
+        /// The file's path before the change.
+        pub path: String,
+        /// The file's path after the change.
+        pub left_at: String,
+        /// The file's revision before the change; empty if it was not read.
+        pub revision: String,
+        /// The rule's actions and reasons, as JSON.
+        pub why: String,
+    }
+}
+
+const RULE: &str = EnabledRule::COLUMNS;
+const HIT: &str = RuleHit::COLUMNS;
 
 #[derive(Debug, Clone)]
 pub struct EnabledRules(pub(super) Database);
@@ -105,39 +82,20 @@ impl EnabledRules {
                 "UPDATE enabled_rule SET state = 'off', waiting = NULL WHERE name = ?1 AND state != 'off'",
                 [&rule.name],
             )?;
-            change.execute(
-                "INSERT INTO enabled_rule (source, name, hash, definition, sentence, folders, actions, with_trash,
-                     state, enabled, enabled_by, since)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-                params![
-                    rule.source,
-                    rule.name,
-                    rule.hash,
-                    rule.definition,
-                    rule.sentence,
-                    rule.folders,
-                    rule.actions,
-                    rule.with_trash,
-                    rule.state,
-                    rule.enabled,
-                    rule.enabled_by,
-                    rule.since,
-                ],
-            )?;
-            Ok(change.last_insert_rowid())
+            rule.insert(change)
         })
     }
 
     /// The enabled rules, in the order in which they were enabled.
     pub fn list(&self) -> Result<Vec<EnabledRule>, StoreError> {
         let query = format!("SELECT {RULE} FROM enabled_rule WHERE state != 'off' ORDER BY id");
-        self.0.all(&query, [], read_rule)
+        self.0.all(&query, [], EnabledRule::read)
     }
 
     /// One rule, enabled or not.
     pub fn get(&self, id: i64) -> Result<Option<EnabledRule>, StoreError> {
         let query = format!("SELECT {RULE} FROM enabled_rule WHERE id = ?1");
-        self.0.first(&query, [id], read_rule)
+        self.0.first(&query, [id], EnabledRule::read)
     }
 
     /// Disables a rule. Returns whether it was enabled.
@@ -200,13 +158,13 @@ impl EnabledRules {
     pub fn hits_after(&self, since: i64) -> Result<Vec<RuleHit>, StoreError> {
         let query =
             format!("SELECT {HIT} FROM rule_hit WHERE time > ?1 ORDER BY time, change_set, number");
-        self.0.all(&query, [since], read_hit)
+        self.0.all(&query, [since], RuleHit::read)
     }
 
     pub fn hits_of(&self, change_set: i64) -> Result<Vec<RuleHit>, StoreError> {
         let query =
             format!("SELECT {HIT} FROM rule_hit WHERE change_set = ?1 ORDER BY number, rule");
-        self.0.all(&query, [change_set], read_hit)
+        self.0.all(&query, [change_set], RuleHit::read)
     }
 
     /// The newest hit of a rule on the file that was at `path`.
@@ -215,7 +173,7 @@ impl EnabledRules {
             "SELECT {HIT} FROM rule_hit WHERE rule = ?1 AND path = ?2
              ORDER BY time DESC, change_set DESC, number DESC LIMIT 1"
         );
-        self.0.first(&query, params![rule, path], read_hit)
+        self.0.first(&query, params![rule, path], RuleHit::read)
     }
 }
 

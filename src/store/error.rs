@@ -22,10 +22,7 @@ fn is_disk_full(error: &rusqlite::Error) -> bool {
 }
 
 fn message(error: &rusqlite::Error) -> String {
-    match is_disk_full(error) {
-        true => "database or disk is full".to_owned(),
-        false => error.to_string(),
-    }
+    if is_disk_full(error) { "database or disk is full".to_owned() } else { error.to_string() }
 }
 
 /// A failure of the store. Nothing that was asked for has been recorded.

@@ -129,10 +129,7 @@ impl DatabaseFile {
     /// Fails if another file has replaced the database or its log.
     pub fn check_there(&self) -> Result<(), StoreError> {
         let now = [FileId::at(&self.path), FileId::at(&log_of(&self.path))];
-        match now == self.ids {
-            true => Ok(()),
-            false => Err(StoreError::Gone { path: self.path.clone() }),
-        }
+        if now == self.ids { Ok(()) } else { Err(StoreError::Gone { path: self.path.clone() }) }
     }
 
     pub fn read(&self) -> &Connection {

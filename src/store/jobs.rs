@@ -4,33 +4,35 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::columns;
+use super::query::row;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobRow {
-    /// 0 before it is stored.
-    pub id: i64,
-    /// The plan, which may have been deleted or replaced since.
-    pub plan: i64,
-    /// The plan's identity when the job began.
-    pub identity: String,
-    pub state: String,
-    /// Milliseconds since the Unix epoch.
-    pub began: i64,
-    /// When the job last ended, in milliseconds since the Unix epoch.
-    pub ended: Option<i64>,
-    /// The program that applied the plan.
-    pub caller: String,
-    /// Whether the caller sees the whole vault.
-    pub whole: bool,
-    /// The items, as JSON.
-    pub items: String,
-    /// The item numbers of each piece, as JSON.
-    pub pieces: String,
-    /// Why the job failed, for people.
-    pub failure: Option<String>,
-    /// Numbers of the enabled rules that began the job, as a JSON list; `[]` if a caller did.
-    pub rules: String,
+row! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct JobRow in "job" numbered {
+        /// 0 before it is stored.
+        pub id: i64,
+        /// The plan, which may have been deleted or replaced since.
+        pub plan: i64,
+        /// The plan's identity when the job began.
+        pub identity: String,
+        pub state: String,
+        /// Milliseconds since the Unix epoch.
+        pub began: i64,
+        /// When the job last ended, in milliseconds since the Unix epoch.
+        pub ended: Option<i64>,
+        /// The program that applied the plan.
+        pub caller: String,
+        /// Whether the caller sees the whole vault.
+        pub whole: bool,
+        /// The items, as JSON.
+        pub items: String,
+        /// The item numbers of each piece, as JSON.
+        pub pieces: String,
+        /// Why the job failed, for people.
+        pub failure: Option<String>,
+        /// Numbers of the enabled rules that began the job, as a JSON list; `[]` if a caller did.
+        pub rules: String,
+    }
 }
 
 impl Default for JobRow {
@@ -52,25 +54,7 @@ impl Default for JobRow {
     }
 }
 
-columns!(
-    COLUMNS,
-    read,
-    "job",
-    JobRow {
-        id,
-        plan,
-        identity,
-        state,
-        began,
-        ended,
-        caller,
-        whole,
-        items,
-        pieces,
-        failure,
-        rules,
-    }
-);
+const COLUMNS: &str = JobRow::COLUMNS;
 
 #[derive(Debug, Clone)]
 pub struct Jobs(pub(super) Database);
@@ -81,26 +65,9 @@ impl Jobs {
     /// new job's number.
     pub fn begin(&self, job: &JobRow, most: usize) -> Result<i64, StoreError> {
         self.0.change("begin a job", |change| {
-            change.execute(
-                "INSERT INTO job (plan, identity, state, began, ended, caller, whole, items, pieces, failure, rules)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                params![
-                    job.plan,
-                    job.identity,
-                    job.state,
-                    job.began,
-                    job.ended,
-                    job.caller,
-                    job.whole,
-                    job.items,
-                    job.pieces,
-                    job.failure,
-                    job.rules,
-                ],
-            )?;
-            let id = change.last_insert_rowid();
+            let id = job.insert(change)?;
             let most = i64::try_from(most.max(2)).unwrap_or(i64::MAX);
-                        // Jobs of rules do not displace those of a person.
+            // Jobs of rules do not displace those of a person.
             change.execute(
                 "DELETE FROM job WHERE (rules = '[]') = (?2 = '[]') AND id <= (SELECT id FROM job
                  WHERE (rules = '[]') = (?2 = '[]') ORDER BY id DESC LIMIT 1 OFFSET ?1)",
@@ -123,12 +90,12 @@ impl Jobs {
     }
 
     pub fn get(&self, id: i64) -> Result<Option<JobRow>, StoreError> {
-        self.0.first(&format!("SELECT {COLUMNS} FROM job WHERE id = ?1"), [id], read)
+        self.0.first(&format!("SELECT {COLUMNS} FROM job WHERE id = ?1"), [id], JobRow::read)
     }
 
     /// All jobs, newest first.
     pub fn list(&self) -> Result<Vec<JobRow>, StoreError> {
-        self.0.all(&format!("SELECT {COLUMNS} FROM job ORDER BY id DESC"), [], read)
+        self.0.all(&format!("SELECT {COLUMNS} FROM job ORDER BY id DESC"), [], JobRow::read)
     }
 }
 

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::columns;
+use super::query::row;
 
 #[derive(Debug, Clone)]
 pub struct NewPlan<'a> {
@@ -22,23 +22,25 @@ pub struct NewPlan<'a> {
     pub rules: &'a str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanRow {
-    pub id: i64,
-    pub identity: String,
-    /// Milliseconds since the Unix epoch.
-    pub made: i64,
-    /// The program that requested it.
-    pub caller: String,
-    /// Whether the caller sees the whole vault.
-    pub whole: bool,
-    /// The plan, as JSON.
-    pub content: String,
-    /// The rules it was made from, as JSON.
-    pub rules: String,
+row! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PlanRow in "plan" {
+        pub id: i64,
+        pub identity: String,
+        /// Milliseconds since the Unix epoch.
+        pub made: i64,
+        /// The program that requested it.
+        pub caller: String,
+        /// Whether the caller sees the whole vault.
+        pub whole: bool,
+        /// The plan, as JSON.
+        pub content: String,
+        /// The rules it was made from, as JSON.
+        pub rules: String,
+    }
 }
 
-columns!(COLUMNS, read, "plan", PlanRow { id, identity, made, caller, whole, content, rules });
+const COLUMNS: &str = PlanRow::COLUMNS;
 
 #[derive(Debug, Clone)]
 pub struct Plans(pub(super) Database);
@@ -78,7 +80,7 @@ impl Plans {
     /// One plan, unless it was made before `expired_before`.
     pub fn get(&self, id: i64, expired_before: i64) -> Result<Option<PlanRow>, StoreError> {
         let query = format!("SELECT {COLUMNS} FROM plan WHERE id = ?1 AND made >= ?2");
-        self.0.first(&query, params![id, expired_before], read)
+        self.0.first(&query, params![id, expired_before], PlanRow::read)
     }
 }
 

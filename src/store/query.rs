@@ -54,19 +54,53 @@ pub(super) fn fault(row: &Row, table: &'static str, reason: String) -> StoreErro
     StoreError::Row { table, row: row.get(0).unwrap_or(-1), reason }
 }
 
-/// Defines a constant with the names of a table's columns, and a function that reads them into the fields of the same
-/// names.
-macro_rules! columns {
-    ($vis:vis $columns:ident, $read:ident, $table:literal, $row:ident { $first:ident $(, $field:ident)* $(,)? }) => {
-        $vis const $columns: &str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
+/// Defines the row of a table: a struct with a field for each column, the names of all columns, and a function that
+/// reads a row. Of a `numbered` table, whose first column the database assigns, also one that inserts a row.
+macro_rules! row {
+    ($(#[$meta:meta])* $vis:vis struct $row:ident in $table:literal {
+        $($(#[$doc:meta])* pub $field:ident: $type:ty,)*
+    }) => {
+        $(#[$meta])*
+        $vis struct $row {
+            $($(#[$doc])* pub $field: $type,)*
+        }
 
-        $vis fn $read(row: &rusqlite::Row) -> Result<$row, StoreError> {
-            let mut rest = 1..;
-            Ok($row {
-                $first: $crate::store::query::column(row, $table, 0)?,
-                $($field: $crate::store::query::column(row, $table, rest.next().unwrap_or_default())?,)*
-            })
+        impl $row {
+            pub(in crate::store) const COLUMNS: &str =
+                $crate::store::query::row!(@list $(stringify!($field)),*);
+
+            pub(in crate::store) fn read(row: &rusqlite::Row) -> Result<Self, StoreError> {
+                let mut index = 0..;
+                Ok(Self {
+                    $($field: $crate::store::query::column(row, $table, index.next().unwrap_or_default())?,)*
+                })
+            }
         }
     };
+    ($(#[$meta:meta])* $vis:vis struct $row:ident in $table:literal numbered {
+        $(#[$id_doc:meta])* pub $id:ident: $id_type:ty,
+        $($(#[$doc:meta])* pub $field:ident: $type:ty,)*
+    }) => {
+        $crate::store::query::row! {
+            $(#[$meta])* $vis struct $row in $table {
+                $(#[$id_doc])* pub $id: $id_type,
+                $($(#[$doc])* pub $field: $type,)*
+            }
+        }
+
+        impl $row {
+            /// Inserts the row without its number, and returns the number that it gets.
+            fn insert(&self, change: &rusqlite::Connection) -> Result<i64, StoreError> {
+                const INSERT: &str = concat!(
+                    "INSERT INTO ", $table, " (", $crate::store::query::row!(@list $(stringify!($field)),*),
+                    ") VALUES (", $crate::store::query::row!(@list $($crate::store::query::row!(@mark $field)),*), ")"
+                );
+                change.prepare_cached(INSERT)?.execute(rusqlite::params![$(self.$field),*])?;
+                Ok(change.last_insert_rowid())
+            }
+        }
+    };
+    (@list $first:expr $(, $next:expr)*) => { concat!($first $(, ", ", $next)*) };
+    (@mark $field:ident) => { "?" };
 }
-pub(in crate::store) use columns;
+pub(in crate::store) use row;

@@ -4,21 +4,23 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::columns;
+use super::query::row;
 
-/// A file that a rule has processed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleMark {
-    /// The hash of the rule's meaning.
-    pub rule: String,
-    pub change_set: i64,
-    /// Number of the change in its change set.
-    pub number: u32,
-    /// The file's path after that change.
-    pub path: String,
+row! {
+    /// A file that a rule has processed.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct RuleMark in "rule_mark" {
+        /// The hash of the rule's meaning.
+        pub rule: String,
+        pub change_set: i64,
+        /// Number of the change in its change set.
+        pub number: u32,
+        /// The file's path after that change.
+        pub path: String,
+    }
 }
 
-columns!(COLUMNS, read, "rule_mark", RuleMark { rule, change_set, number, path });
+const COLUMNS: &str = RuleMark::COLUMNS;
 
 #[derive(Debug, Clone)]
 pub struct RuleMarks(pub(super) Database);
@@ -44,7 +46,7 @@ impl RuleMarks {
     pub fn of(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
         let query =
             format!("SELECT {COLUMNS} FROM rule_mark WHERE rule = ?1 ORDER BY change_set, number");
-        self.0.all(&query, [rule], read)
+        self.0.all(&query, [rule], RuleMark::read)
     }
 
     /// Removes marks, so that the rule takes these files again. Returns how many there were.

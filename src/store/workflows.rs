@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::database::Database;
 use super::error::StoreError;
-use super::query::columns;
+use super::query::row;
 
 /// Ended runs that are stored.
 const ENDED_RUNS: u32 = 200;
@@ -15,46 +15,45 @@ pub const RUNNING: &str = "running";
 /// The state of a run that waits for a person.
 pub const WAITING: &str = "waiting";
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkflowRun {
-    pub id: i64,
-    pub workflow: String,
-    pub definition: String,
-    /// The file that the text was read from.
-    pub source: String,
-    /// JSON object by name.
-    pub inputs: String,
-    /// [`RUNNING`], [`WAITING`], or the result.
-    pub state: String,
-    /// Milliseconds since 1970.
-    pub began: i64,
-    /// Milliseconds since 1970.
-    pub ended: Option<i64>,
+row! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct WorkflowRun in "workflow_run" {
+        pub id: i64,
+        pub workflow: String,
+        pub definition: String,
+        /// The file that the text was read from.
+        pub source: String,
+        /// JSON object by name.
+        pub inputs: String,
+        /// [`RUNNING`], [`WAITING`], or the result.
+        pub state: String,
+        /// Milliseconds since 1970.
+        pub began: i64,
+        /// Milliseconds since 1970.
+        pub ended: Option<i64>,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkflowStep {
-    pub step: String,
-    /// The element's index in `for_each`, from 0; -1 for a step without.
-    pub item: i64,
-    /// `begun`, or the result.
-    pub state: String,
-    /// JSON.
-    pub input: String,
-    /// JSON; `None` until the step ends.
-    pub outcome: Option<String>,
+row! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct WorkflowStep in "workflow_step" {
+        pub step: String,
+        /// The element's index in `for_each`, from 0; -1 for a step without.
+        pub item: i64,
+        /// `begun`, or the result.
+        pub state: String,
+        /// JSON.
+        pub input: String,
+        /// JSON; `None` until the step ends.
+        pub outcome: Option<String>,
+    }
 }
 
 #[derive(Debug, Clone)]
 pub struct WorkflowRows(pub(super) Database);
 
-columns!(
-    RUN,
-    run,
-    "workflow_run",
-    WorkflowRun { id, workflow, definition, source, inputs, state, began, ended }
-);
-columns!(STEP, step, "workflow_step", WorkflowStep { step, item, state, input, outcome });
+const RUN: &str = WorkflowRun::COLUMNS;
+const STEP: &str = WorkflowStep::COLUMNS;
 
 impl WorkflowRows {
     /// Stores the start of a run, and deletes old ended runs. Ignores `id`, `state` and `ended`. Returns the run's
@@ -108,19 +107,19 @@ impl WorkflowRows {
 
     pub fn get(&self, id: i64) -> Result<WorkflowRun, StoreError> {
         let query = format!("SELECT {RUN} FROM workflow_run WHERE id = ?1");
-        let found = self.0.first(&query, [id], run)?;
+        let found = self.0.first(&query, [id], WorkflowRun::read)?;
         found.ok_or(StoreError::Unknown { what: "workflow run", number: id })
     }
 
     /// The steps of a run that began, in no order.
     pub fn steps(&self, id: i64) -> Result<Vec<WorkflowStep>, StoreError> {
         let query = format!("SELECT {STEP} FROM workflow_step WHERE run = ?1");
-        self.0.all(&query, [id], step)
+        self.0.all(&query, [id], WorkflowStep::read)
     }
 
     /// The newest runs, newest first.
     pub fn last(&self, limit: u32) -> Result<Vec<WorkflowRun>, StoreError> {
         let query = format!("SELECT {RUN} FROM workflow_run ORDER BY id DESC LIMIT ?1");
-        self.0.all(&query, [limit], run)
+        self.0.all(&query, [limit], WorkflowRun::read)
     }
 }

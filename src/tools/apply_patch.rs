@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::Learnt;
+use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::{self, count, fits};
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
@@ -15,8 +13,6 @@ use crate::note::diff;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, VaultError, WriteTarget};
-
-pub(super) struct ApplyPatch;
 
 /// Outcomes for a file.
 const CREATED: &str = "created";
@@ -28,14 +24,13 @@ const MAX_DIFFS: usize = 100 << 10;
 /// Files in one patch: each is held open and whole until all are written.
 const MAX_FILES: usize = 200;
 
-/// Applies a unified diff to one or more files, creations (`--- /dev/null`) and deletions
-/// (`+++ /dev/null`) included. All of it or nothing: if one hunk does not fit, no file changes.
-/// The lines around a change must be in the file as given; a hunk is also found some lines away
-/// from where its header says, if they are nowhere else near. The answer tells where each hunk went
-/// and shows a diff.
+/// Applies a unified diff to one or more files; it can also create (`--- /dev/null`) and delete
+/// (`+++ /dev/null`) files. If one hunk does not fit, no file changes. The context lines must match
+/// the file exactly; a hunk may lie some lines away from where its header says, if it matches
+/// nowhere else nearby. The answer says where each hunk was applied and shows a diff.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct ApplyPatch {
     /// The patch: `--- a/path`, `+++ b/path`, `@@ -1,3 +1,4 @@` and the lines. Paths are from the
     /// vault's root.
     patch: String,
@@ -48,7 +43,7 @@ pub struct Output {
     files: Vec<FileResult>,
     /// Hunks applied in all files together.
     hunks_applied: usize,
-    /// The change set this is part of: what `undo` takes.
+    /// The change set, for `undo`.
     change_set: u64,
     /// Links that had led to another file of a new file's name and were rewritten so that they
     /// still do.
@@ -89,11 +84,10 @@ impl Tool for ApplyPatch {
     const SELDOM: bool = true;
     const EXAMPLE: &'static str =
         r#"{"patch": "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let patches = patch::parse(&input.patch).map_err(|error| failed(&error))?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let patches = patch::parse(&self.patch).map_err(|error| failed(&error))?;
         if patches.len() > MAX_FILES {
             return Err(ToolError::new(
                 ErrorCode::PatchFailed,

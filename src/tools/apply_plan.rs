@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::jobs::{self, Applied, Job, Wanted, look, preview};
+use super::jobs::{self, Applied, Job, JobRequest, look, preview};
 use super::plans::{self, KeptPlan, sentence};
+use super::prelude::*;
 use super::text_file::count;
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, enabled, given_rules};
+use super::{Learnt, enabled, given_rules};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::applying::Stale;
@@ -16,31 +14,29 @@ use crate::organize::job::{JobState, with_dependencies};
 use crate::organize::plan::Item;
 use crate::organize::planner;
 
-pub struct ApplyPlan;
-
 /// Edited notes that the text of an answer names.
 const MAX_NAMED: usize = 20;
 
-/// Applies a plan, or some items of it, exactly as `show_plan` shows it. Every item is looked at first; if one no
-/// longer fits the vault, nothing is changed. The whole is a job, which `rollback_job` or one `undo` takes back.
+/// Applies a plan, or some of its items, exactly as `show_plan` shows it. All items are checked
+/// first; if one no longer fits the vault, nothing changes. The changes form one job, which
+/// `rollback_job` or a single `undo` takes back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ApplyPlan {
     /// The number of the plan.
     plan: u64,
-    /// The plan's identity from `show_plan`: the items shown are the items applied.
+    /// The plan's identity from `show_plan`: exactly the items shown are applied.
     identity: String,
-    /// Only these items, by number; those that they depend on come along.
+    /// Only these items, by number, and those that they depend on.
     #[serde(default)]
     items: Vec<u32>,
     /// Leave out items that no longer fit the vault.
     #[serde(default)]
     skip_stale: bool,
-    /// Tell what would change, and change nothing.
+    /// Only report what would change.
     #[serde(default)]
     dry_run: bool,
-    /// Go on with this job of the plan, which was interrupted.
-    #[serde(default)]
+    /// Resume this interrupted job of the plan.
     job: Option<u64>,
 }
 
@@ -53,27 +49,27 @@ pub struct Output {
     plan: u64,
     /// `completed`; `planned` in a dry run.
     state: &'static str,
-    /// Items that are done, earlier ones of a job that was resumed included. In a dry run: that would be.
+    /// Items that are done, including earlier ones of a resumed job. In a dry run: that would be.
     done: usize,
     /// All items of the job.
     total: usize,
     /// The applied changes in words.
     summary: String,
-    /// Items that came along since others depend on them.
+    /// Items that were added because others depend on them.
     came_along: Vec<u32>,
-    /// Notes that were edited since the plan was made, with the same result by its rules.
+    /// Notes that were edited since the plan was made, for which its rules give the same result.
     edited: Vec<String>,
     /// Items that were left out, with the reason.
     skipped: Vec<Skipped>,
     /// Files in which links follow.
     relinked: usize,
-    /// Folders that were to be removed as empty and stay, since something is in them.
+    /// Folders that should have been removed and stay, since they are not empty.
     folders_left: Vec<String>,
-    /// The change set that it is: what `undo` takes.
+    /// The change set, for `undo`.
     change_set: Option<u64>,
-    /// Where notes went: the path before, and the path now.
+    /// The moved notes: the path before, and the path now.
     moved: Vec<(String, String)>,
-    /// Whether this only tells what would be done.
+    /// Whether this was a dry run.
     dry_run: bool,
 }
 
@@ -105,13 +101,12 @@ impl Tool for ApplyPlan {
     // The identity of the plan that the example of `plan_changes` makes there.
     const EXAMPLE: &'static str = r#"{"plan": 1,
         "identity": "d2a7fe94682ef311e9dca3ad68ce263aa65c6a5951c9d45033b8ac6d81197d73"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        match input.job {
-            Some(job) => resume(context, job, &input),
-            None => apply(context, input),
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        match self.job {
+            Some(job) => resume(context, job, &self),
+            None => apply(context, self),
         }
     }
 
@@ -122,7 +117,7 @@ impl Tool for ApplyPlan {
     }
 }
 
-fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, ToolError> {
+fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Output>, ToolError> {
     let mut job = Job::find(context, job)?;
     if job.row.plan.cast_unsigned() != input.plan || input.identity != job.row.identity {
         return Err(ToolError::new(
@@ -132,8 +127,7 @@ fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, 
         ));
     }
     if !input.items.is_empty() {
-        return Err(ToolError::new(
-            ErrorCode::InvalidInput,
+        return Err(ToolError::invalid(
             "a job is resumed with all that is left of it",
             "leave `items` out",
         ));
@@ -152,10 +146,15 @@ fn resume(context: &Context, job: u64, input: &Input) -> Result<Answer<Output>, 
         let (items, skipped) = look(context, job.left(), input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
-        return Ok(answer(input, None, applied, Came { edited, ..Came::default() }));
+        return Ok(answer(
+            input,
+            None,
+            applied,
+            MentionedItems { edited, ..MentionedItems::default() },
+        ));
     }
     let applied = jobs::go_on(context, &mut job, input.skip_stale)?;
-    Ok(answer(input, Some(&job), applied, Came { edited, ..Came::default() }))
+    Ok(answer(input, Some(&job), applied, MentionedItems { edited, ..MentionedItems::default() }))
 }
 
 /// Asks the rules of a job's plan again about notes that were edited and whose items are not done, as [`asked_again`]
@@ -174,7 +173,7 @@ fn ask_again(context: &Context, job: &mut Job) -> Result<Vec<String>, ToolError>
     Ok(edited)
 }
 
-fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolError> {
     let kept = plans::find(context, input.plan)?;
     if input.identity != kept.identity {
         return Err(ToolError::new(
@@ -190,19 +189,19 @@ fn apply(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
         let (items, skipped) = look(context, items, input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
-        return Ok(answer(&input, None, applied, Came { along: came_along, edited }));
+        return Ok(answer(&input, None, applied, MentionedItems { along: came_along, edited }));
     }
     let wanted =
-        Wanted { plan: kept.id, identity: &kept.identity, items, skip_stale: input.skip_stale };
+        JobRequest { plan: kept.id, identity: &kept.identity, items, skip_stale: input.skip_stale };
     let (job, applied) = jobs::begin(context, wanted)?;
-    Ok(answer(&input, Some(&job), applied, Came { along: came_along, edited }))
+    Ok(answer(&input, Some(&job), applied, MentionedItems { along: came_along, edited }))
 }
 
 /// Items that the answer mentions.
 #[derive(Default)]
-struct Came {
+struct MentionedItems {
     along: Vec<u32>,
-    /// Notes that were edited since the plan was made, with the same result by its rules.
+    /// Notes that were edited since the plan was made, for which its rules give the same result.
     edited: Vec<String>,
 }
 
@@ -255,8 +254,7 @@ fn asked_again(
 /// The items to apply, and the numbers of those that they depend on.
 fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
     let all: Vec<&Item> = kept.plan.items.iter().collect();
-    let invalid =
-        |message: String, hint: &str| ToolError::new(ErrorCode::InvalidInput, message, hint);
+    let invalid = |message: String, hint: &str| ToolError::invalid(message, hint);
     let find = |id: &u32| all.iter().find(|item| item.id == *id).copied();
     for id in only {
         let Some(item) = find(id) else {
@@ -291,8 +289,13 @@ fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolEr
     Ok((items, came_along))
 }
 
-fn answer(input: &Input, job: Option<&Job>, applied: Applied, came: Came) -> Answer<Output> {
-    let Came { along: came_along, edited } = came;
+fn answer(
+    input: &ApplyPlan,
+    job: Option<&Job>,
+    applied: Applied,
+    came: MentionedItems,
+) -> Answer<Output> {
+    let MentionedItems { along: came_along, edited } = came;
     let all: Vec<&Item> = applied.items.iter().collect();
     let summary = sentence(&all);
     let mut lines = vec![match job {

@@ -70,6 +70,10 @@ impl Context {
         moment.map_err(|_| ToolError::cancelled())
     }
 
+    pub(super) fn check_cancelled(&self) -> Result<(), ToolError> {
+        if self.cancel.is_cancelled() { Err(ToolError::cancelled()) } else { Ok(()) }
+    }
+
     /// Resolves a path, or the name of a note in any folder.
     pub fn find(&self, asked: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
         self.index.names.resolve(self.asking(), asked, want)

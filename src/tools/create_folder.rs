@@ -1,24 +1,19 @@
 //! `create_folder`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch, twins};
+use super::prelude::*;
+use super::twins;
 use crate::journal::{Change, Outcome};
 use crate::vault::{VaultError, Want};
 
-pub(super) struct CreateFolder;
-
-/// Makes a folder, and missing folders above it. An existing folder, in any case, is no error; if a folder or note
-/// elsewhere has the name, nothing is made and the answer says which (`create` makes it anyway). write_file and move
-/// make missing folders themselves.
+/// Creates a folder, and missing folders above it. An existing folder, in any case, is no error. If
+/// a folder or note elsewhere has this name, nothing is created and the answer names it (`create`
+/// creates the folder anyway). write_file and move create missing folders themselves.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct CreateFolder {
     /// The folder, from the vault's root.
     path: String,
-    /// Make it although a folder or a note answers to this name already.
+    /// Create it even if another folder or note has this name.
     #[serde(default)]
     create: bool,
 }
@@ -30,7 +25,7 @@ pub struct Output {
     path: String,
     /// Whether it is new.
     created: bool,
-    /// The change set this is part of: what `undo` takes; none where nothing had to be done.
+    /// The change set, for `undo`; none if nothing had to be done.
     change_set: Option<u64>,
 }
 
@@ -42,15 +37,14 @@ impl Tool for CreateFolder {
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "New"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let (path, change_set) = match context.vault.resolve(&input.path, Want::Folder) {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let (path, change_set) = match context.vault.resolve(&self.path, Want::Folder) {
             Ok(found) => (found.path, None),
             Err(VaultError::NotFound { .. }) => {
-                let path = context.vault.new_path(&input.path)?;
-                if !input.create {
+                let path = context.vault.new_path(&self.path)?;
+                if !self.create {
                     twins::refuse(context, &path, Want::Any)?;
                 }
                 let applied = context.editor().apply(

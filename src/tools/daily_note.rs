@@ -1,13 +1,12 @@
 //! `daily_note`
 
 use chrono::{DateTime, FixedOffset, NaiveDate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::Learnt;
+use super::prelude::*;
 use super::text_file::{TextFile, fits};
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError};
 use crate::edits::ReadOnly;
-use crate::journal::{Change, Outcome};
+use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::edit::{Edit, apply_edit};
 use crate::note::moment::Formatted;
@@ -26,24 +25,19 @@ const SURELY_MEANT: i64 = 92;
 /// Bytes of the note's text in an answer.
 const MAX_CONTENT_BYTES: usize = 20 << 10;
 
-pub struct DailyNote;
-
-/// Opens the daily note of a day as Obsidian's settings name it (folder, date format, template),
-/// makes it if it is not there yet, and adds text at its end. The answer holds the note's path and
-/// text. Use it for "today's note", journals and quick notes; it is the same note that Obsidian's
-/// own command opens.
+/// Opens the daily note of a day as set in Obsidian (folder, date format, template), creates it if
+/// it does not exist, and can append text. Returns the note's path and text. Use it for "today's
+/// note", journals and quick notes; Obsidian's own command opens the same note.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct DailyNote {
     /// The day: a date such as `2026-11-21`, or in words: `yesterday`, `last friday`, `three days ago`, `november
-    /// fourteenth`. Left out: today.
-    #[serde(default)]
+    /// fourteenth`. Default: today.
     date: Option<String>,
-    /// Lines to add at the end of the note.
-    #[serde(default)]
+    /// Lines to append to the note.
     append: Option<String>,
-    /// Make the note if it is not there. If not, and there is none, the answer only says what it
-    /// would be called.
+    /// Create the note if it does not exist. If false, the answer only gives the path that it would
+    /// have.
     #[serde(default = "yes")]
     create: bool,
 }
@@ -55,25 +49,25 @@ fn yes() -> bool {
 /// The note.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Its real path, or the one it would have.
+    /// Its real path, or the path that it would have.
     path: String,
     /// The day: `2026-11-21`.
     date: String,
-    /// Whether it is there now.
+    /// Whether it exists now.
     exists: bool,
-    /// Whether this call made it.
+    /// Whether this call created it.
     created: bool,
     /// Whether text was added.
     appended: bool,
-    /// Its text, if it is there; at most 20 KB.
+    /// Its text, if it exists; at most 20 KB.
     content: Option<String>,
-    /// Whether there is more of it: read_file reads on.
+    /// Whether there is more text: continue with read_file.
     truncated: bool,
     /// Identity of the present content.
     revision: Option<String>,
-    /// Notes for a person about the settings: letters without a meaning, a missing template.
+    /// Remarks on the settings for a person: unknown letters of a format, a missing template.
     remarks: Vec<String>,
-    /// The change set this is part of: what `undo` takes. None if nothing changed.
+    /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,
 }
 
@@ -90,24 +84,22 @@ impl Tool for DailyNote {
     const TITLE: &'static str = "Open the daily note";
     const TIER: Tier = Tier::Cautious;
     const EXAMPLE: &'static str = r#"{"append": "text"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        if input.append.as_ref().is_some_and(String::is_empty) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        if self.append.as_ref().is_some_and(String::is_empty) {
+            return Err(ToolError::invalid(
                 "`append` is empty",
                 "give the lines to add, or leave it out",
             ));
         }
-        let time = day_asked(context, input.date.as_deref().unwrap_or("today"))?;
+        let time = day_asked(context, self.date.as_deref().unwrap_or("today"))?;
         let mut attempts = 0;
         loop {
             attempts += 1;
             let settings = context.vault.daily_notes()?;
             let mut day = Day { settings, time, remarks: Vec::new() };
-            match once(context, &input, &mut day) {
+            match once(context, &self, &mut day) {
                 // Somebody made or changed it in this very moment: look again.
                 Err(error)
                     if attempts < ATTEMPTS
@@ -135,8 +127,7 @@ pub(super) fn day_asked(
 ) -> Result<DateTime<FixedOffset>, ToolError> {
     let now = context.clock.now();
     let unknown = || {
-        ToolError::new(
-            ErrorCode::InvalidInput,
+        ToolError::invalid(
             format!("`{asked}` is not a date that is understood"),
             "say a date such as `2026-11-21`, `November 14th` or `last friday`, or `today`, `tomorrow`, \
              `yesterday`",
@@ -157,8 +148,7 @@ pub(super) fn day_asked(
                 (false, true) => coming,
                 _ if away(nearest) <= SURELY_MEANT => nearest,
                 _ => {
-                    return Err(ToolError::new(
-                        ErrorCode::InvalidInput,
+                    return Err(ToolError::invalid(
                         format!("`{asked}` could be {past} or {coming}"),
                         "say the year too",
                     ));
@@ -169,7 +159,7 @@ pub(super) fn day_asked(
     day::at_the_time_of(date, now).ok_or_else(unknown)
 }
 
-fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolError> {
+fn once(context: &Context, input: &DailyNote, day: &mut Day) -> Result<Output, ToolError> {
     match place(context, &day.path())? {
         WriteTarget::Existing(ResolvedEntry { path, meta }) if meta.kind == Kind::File => {
             existing(context, input, day, path)
@@ -184,8 +174,7 @@ fn once(context: &Context, input: &Input, day: &mut Day) -> Result<Output, ToolE
             }
             write(context, day, path, bytes, Before::Absent, input.append.is_some())
         }
-        WriteTarget::Free(path) if input.append.is_some() => Err(ToolError::new(
-            ErrorCode::NotFound,
+        WriteTarget::Free(path) if input.append.is_some() => Err(ToolError::not_found(
             format!("the daily note `{path}` does not exist"),
             "leave `create` out to make it",
         )),
@@ -214,7 +203,7 @@ pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolE
 
 fn existing(
     context: &Context,
-    input: &Input,
+    input: &DailyNote,
     day: &mut Day,
     path: VaultPath,
 ) -> Result<Output, ToolError> {
@@ -247,9 +236,7 @@ fn write(
     let title = format!("{verb} the daily note `{path}`");
     // A new name can turn links that lead to another note of that name.
     let (applied, _) = context.editor().apply_with_links(title, vec![change], ReadOnly::Refuse)?;
-    let Some(Outcome::Written(saved)) = applied.outcomes.first() else {
-        unreachable!("a write has one outcome, that it was written")
-    };
+    let saved = applied.written();
     let mut data = day.output(&path);
     data.exists = true;
     data.created = saved.before.is_none();

@@ -1,11 +1,8 @@
 //! `delete`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::count;
-use super::tool::{argument, touches};
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, Touch, graph};
+use super::{Learnt, graph};
 use crate::edits;
 use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
@@ -13,19 +10,16 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Kind, Trashed};
 
-/// Moves files and folders to the trash.
-pub struct Delete;
-
-/// Deletes a file or folder the way Obsidian is set to: to the system's trash or the vault's own
-/// `.trash` folder. It can be brought back from there. A link is deleted itself, never what it
-/// leads to.
+/// Deletes a file or folder to the trash that Obsidian is set to use: the system's trash or the
+/// vault's `.trash` folder. It can be restored from there. A link is deleted itself, never its
+/// target.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct Delete {
     /// The file or folder to delete, from the vault's root.
     path: String,
-    /// Delete past the trash: nothing of it stays in the vault or in the system's trash. A person
-    /// has to agree. The steward's own keeping has it until it is emptied.
+    /// Bypass the trash: nothing stays in the vault or in the system's trash. A person has to
+    /// agree. The steward stores a copy until that is emptied.
     #[serde(default)]
     permanent: bool,
 }
@@ -33,19 +27,19 @@ pub struct Input {
 /// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The real path it had.
+    /// Its former path.
     path: String,
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Files that went with it, itself included.
+    /// The number of deleted files, including itself.
     files: usize,
     /// `system` (the system's trash), `local` (the vault's `.trash`), `kept` (the steward's own
     /// store: the vault has no trash, or the deletion was to bypass it).
     trash: &'static str,
     /// Where it is now: below `.trash/`, or a path on this machine; none in the system's trash.
     location: Option<String>,
-    /// The change set this is part of: what `undo` takes.
+    /// The change set, for `undo`.
     change_set: u64,
     /// Links of other files to the deleted ones. They stay unchanged.
     links_lost: usize,
@@ -61,20 +55,18 @@ impl Tool for Delete {
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const PERMANENT: Option<&'static str> = Some(argument!(permanent));
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let found = context.find_to_take(&input.path)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let found = context.find_to_take(&self.path)?;
         if found.path.is_root() {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 "the vault itself cannot be deleted",
                 "name a file or folder in it",
             ));
         }
         // The gate decides who agreed; without a gate, nobody could have.
-        if input.permanent && context.gate.is_none() {
+        if self.permanent && context.gate.is_none() {
             return Err(ToolError::new(
                 ErrorCode::Denied,
                 format!("deleting `{}` for good needs a person's approval", found.path),
@@ -89,7 +81,7 @@ impl Tool for Delete {
             }
             _ => 1,
         };
-        let (path, before, past_trash) = (found.path.clone(), Before::Any, input.permanent);
+        let (path, before, past_trash) = (found.path.clone(), Before::Any, self.permanent);
         let changes = vec![Change::Delete { path, before, past_trash }];
         let links = graph::links(context)?;
         let lost = rewrite::lost(links, &edits::names(&context.vault, &changes));

@@ -2,21 +2,16 @@
 
 use std::collections::HashSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::named::Convention;
+use super::paging;
+use super::prelude::*;
 use super::text_file::{count, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::bases::compare::Compare;
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::note::path::VaultPath;
 use crate::organize::profile::{self, Counts, Folder, Profile};
 use crate::vault::{Kind, Want};
-
-pub struct DescribeVault;
 
 const DEFAULT_BYTES: usize = 30_000;
 const MIN_BYTES: usize = 1_000;
@@ -33,19 +28,19 @@ const FOLDER_ENDINGS: usize = 4;
 const FOLDER_NUMBERED: usize = 3;
 const FOLDER_ALIKE: usize = 12;
 
-/// Describes the vault, or a folder of it, to a newcomer: its folders, how many notes they hold and how old, how files
-/// are named, which tags and properties with which values are in use. Read it before filing, renaming or tagging notes,
-/// or before writing rules, so that your changes fit the vault.
+/// Describes the vault, or one of its folders, to a newcomer: its folders, how many notes they hold
+/// and how old these are, how files are named, and which tags, properties and values are in use.
+/// Read it before you file, rename or tag notes or write rules, so that your changes fit the vault.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only this folder. Left out: the whole vault.
-    #[serde(default)]
+pub struct DescribeVault {
+    /// Only this folder. Default: the whole vault.
     path: Option<String>,
-    /// Levels of folders shown, 0 to 64; deeper ones are counted. Left out: as many as fit.
+    /// Levels of folders to show, 0 to 64; deeper ones are only counted. Default: as many as fit.
     #[serde(default = "paging::default::<MAX_DEPTH>")]
     depth: usize,
-    /// Bytes of the text at most, 1,000 to 200,000; upper folders come before lower ones. Left out: 30,000.
+    /// Maximum length of the text in bytes, 1,000 to 200,000; upper folders come before lower ones.
+    /// Default: 30,000.
     #[serde(default = "paging::default::<DEFAULT_BYTES>")]
     bytes: usize,
 }
@@ -67,11 +62,11 @@ pub struct Output {
     conventions: Vec<Convention>,
     /// The commonest tags.
     tags: Vec<Counted>,
-    /// How many different tags there are.
+    /// The number of different tags.
     total_tags: usize,
     /// The commonest properties.
     properties: Vec<Property>,
-    /// How many different properties there are.
+    /// The number of different properties.
     total_properties: usize,
     /// The folders shown, each followed by those in it; the described one first.
     folders: Vec<ToldFolder>,
@@ -144,13 +139,12 @@ impl Tool for DescribeVault {
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        paging::within(0..=MAX_DEPTH, "depth", input.depth)?;
-        paging::within(MIN_BYTES..=MAX_BYTES, "bytes", input.bytes)?;
-        let asked = input.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        paging::within(0..=MAX_DEPTH, "depth", self.depth)?;
+        paging::within(MIN_BYTES..=MAX_BYTES, "bytes", self.bytes)?;
+        let asked = self.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
         let place = context.find(&asked, Want::Folder)?.path;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
@@ -172,7 +166,7 @@ impl Tool for DescribeVault {
         let day =
             |millis: Option<i64>| millis.map(|millis| times.local(millis).date_naive().to_string());
         let unknown = moment.gaps().map_or(0, |gaps| gaps.count);
-        Ok(answer(&profile, &place, &input.depth, input.bytes, unknown, &day))
+        Ok(answer(&profile, &place, &self.depth, self.bytes, unknown, &day))
     }
 }
 

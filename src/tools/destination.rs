@@ -5,7 +5,7 @@ use crate::note::path::VaultPath;
 use crate::vault::{Kind, ResolvedEntry, VaultError, Want};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum Operation {
     Move,
     Copy,
 }
@@ -17,7 +17,7 @@ pub(super) enum Deed {
 /// [`VaultError::AlreadyExists`] with a free path as the hint; an invalid path.
 pub(super) fn of(
     context: &Context,
-    deed: Deed,
+    deed: Operation,
     source: &ResolvedEntry,
     asked: &str,
 ) -> Result<VaultPath, ToolError> {
@@ -25,7 +25,7 @@ pub(super) fn of(
     match context.vault.resolve(asked, Want::Entry) {
         Err(VaultError::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
-        Ok(found) if found.path == *path && deed == Deed::Move => {
+        Ok(found) if found.path == *path && deed == Operation::Move => {
             // The source in another spelling: a change of case. "todo" for `Todo.md` means the name
             // without the extension.
             let mut new = context.vault.new_path(asked)?;
@@ -53,10 +53,15 @@ pub(super) fn of(
     }
 }
 
-fn taken(context: &Context, deed: Deed, source: &VaultPath, found: &ResolvedEntry) -> ToolError {
+fn taken(
+    context: &Context,
+    deed: Operation,
+    source: &VaultPath,
+    found: &ResolvedEntry,
+) -> ToolError {
     let hint = match found.meta.kind {
         Kind::Folder => {
-            let verb = if deed == Deed::Move { "move" } else { "copy" };
+            let verb = if deed == Operation::Move { "move" } else { "copy" };
             let inside = format!("{}/{}", found.path.as_str(), source.name());
             Some(format!("to {verb} it into that folder, say `{inside}`"))
         }

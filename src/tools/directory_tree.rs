@@ -2,19 +2,14 @@
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::list_files::parse_glob;
+use super::paging;
+use super::prelude::*;
 use super::text_file::{count, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch, paging};
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{Entry, Kind, Want};
-
-pub(super) struct DirectoryTree;
 
 const MAX_ENTRIES: usize = 5_000;
 const MAX_DEPTH: usize = 64;
@@ -23,22 +18,22 @@ const MAX_DEPTH: usize = 64;
 /// message can have.
 const MAX_PATH_BYTES: usize = 300 << 10;
 
-/// Shows the folders and files below a folder as an indented tree, folders first, with counts
-/// where it was cut. Upper levels are shown before lower ones when not everything fits.
+/// Shows the folders and files below a folder as an indented tree, folders first. If not everything
+/// fits, upper levels come before lower ones, and the entries left out are counted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The folder, from the vault's root. Left out: the root.
+pub(super) struct DirectoryTree {
+    /// The folder, from the vault's root. Default: the root.
     #[serde(default)]
     path: String,
-    /// How many levels to show, 1 to 64. Left out: 3.
+    /// Levels to show, 1 to 64. Default: 3.
     #[serde(default = "paging::default::<3>")]
     max_depth: usize,
-    /// Names to leave out, as globs on the name alone: `*.png`, `Archive`. What is below a folder
-    /// left out is left out too.
+    /// Names to leave out, as globs for the name alone: `*.png`, `Archive`. Everything below such a
+    /// folder is left out too.
     #[serde(default)]
     exclude: Vec<String>,
-    /// How many entries at most, 1 to 5,000. Left out: 500.
+    /// Maximum number of entries, 1 to 5,000. Default: 500.
     #[serde(default = "paging::default::<500>")]
     max_entries: usize,
 }
@@ -75,18 +70,17 @@ impl Tool for DirectoryTree {
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        paging::within(1..=MAX_DEPTH, "max_depth", input.max_depth)?;
-        paging::within(1..=MAX_ENTRIES, "max_entries", input.max_entries)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        paging::within(1..=MAX_DEPTH, "max_depth", self.max_depth)?;
+        paging::within(1..=MAX_ENTRIES, "max_entries", self.max_entries)?;
         let exclude: Vec<Glob> =
-            input.exclude.iter().map(|glob| parse_glob(glob)).collect::<Result<_, _>>()?;
-        let folder = context.find(&input.path, Want::Folder)?.path;
+            self.exclude.iter().map(|glob| parse_glob(glob)).collect::<Result<_, _>>()?;
+        let folder = context.find(&self.path, Want::Folder)?.path;
         let catalogue = context.vault.catalogue();
         let tree = Tree::build(catalogue.within(&folder), &exclude);
-        let shown = tree.choose(folder.borrowed(), input.max_depth, input.max_entries);
+        let shown = tree.choose(folder.borrowed(), self.max_depth, self.max_entries);
         let mut entries = Vec::new();
         tree.flatten(folder.borrowed(), 1, &shown, &mut entries);
         let omitted = tree.total - entries.len();
@@ -186,10 +180,7 @@ impl<'a> Tree<'a> {
 }
 
 fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> String {
-    let mut lines = vec![match folder.is_root() {
-        true => "/".to_owned(),
-        false => format!("{folder}/"),
-    }];
+    let mut lines = vec![if folder.is_root() { "/".to_owned() } else { format!("{folder}/") }];
     // The number of omitted entries follows the last entry shown of a folder.
     let mut pending: Vec<(usize, usize)> = vec![(1, at_top)];
     for node in entries {

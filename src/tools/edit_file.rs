@@ -2,19 +2,13 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::{self, TextFile, count, fits};
-use super::tool::{argument, touches};
-use super::{Answer, Basis, Context, Learnt, Tier, Tool, ToolError, Touch, long_line};
-use crate::journal::{Change, Outcome};
-use crate::note::code::ErrorCode;
+use super::{Basis, Learnt, long_line};
+use crate::journal::Change;
 use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
 use crate::vault::Before;
-
-pub struct EditFile;
 
 /// Changes part of a text file. Use exactly one of: `old_text` with `new_text`; `insert_after_line`
 /// or `insert_before_line` with `content`; `delete_lines`; `replace_lines` with `content`. The old
@@ -22,35 +16,27 @@ pub struct EditFile;
 /// and everything outside the edit stay as they are. The answer shows a diff.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct EditFile {
     /// The file, from the vault's root, or a note's name or alias alone.
     path: String,
     /// The text to replace, exactly as in the file, without line numbers.
-    #[serde(default)]
     old_text: Option<String>,
     /// The new text; empty to remove the old one.
-    #[serde(default)]
     new_text: Option<String>,
     /// Replace every occurrence of `old_text`.
     #[serde(default)]
     replace_all: bool,
     /// Insert `content` after this line, from 1; 0 is the start of the file, -1 its end.
-    #[serde(default)]
     insert_after_line: Option<i64>,
     /// Insert `content` before this line, from 1.
-    #[serde(default)]
     insert_before_line: Option<i64>,
     /// Remove these lines.
-    #[serde(default)]
     delete_lines: Option<Lines>,
     /// Replace these lines by `content`.
-    #[serde(default)]
     replace_lines: Option<Lines>,
-    /// The lines to insert or to put in place of others.
-    #[serde(default)]
+    /// The lines to insert, or to put in place of others.
     content: Option<String>,
-    /// The revision that was read; the edit is refused if the file is another by now.
-    #[serde(default)]
+    /// The revision that was read; the edit is refused if the file has changed since.
     expected_revision: Option<String>,
 }
 
@@ -69,13 +55,13 @@ struct Lines {
 pub struct Output {
     /// The real path.
     path: String,
-    /// How many occurrences were replaced; 0 for edits by line.
+    /// The number of occurrences replaced; 0 for edits by line.
     replacements: usize,
-    /// The first line that is another now.
+    /// The first line that changed.
     first_line: usize,
-    /// New lines.
+    /// Lines added.
     lines_added: usize,
-    /// Lines that are gone or changed.
+    /// Lines removed or changed.
     lines_removed: usize,
     /// The change as a unified diff; long ones are cut and say so.
     diff: String,
@@ -83,7 +69,7 @@ pub struct Output {
     revision: String,
     /// Identity of the old content.
     previous_revision: String,
-    /// The change set this is part of: what `undo` takes.
+    /// The change set, for `undo`.
     change_set: u64,
 }
 
@@ -95,13 +81,12 @@ impl Tool for EditFile {
     const TIER: Tier = Tier::Cautious;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md", "old_text": "one", "new_text": "two"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let edit = operation(&input)?;
-        let file = text_file::read(context, &input.path)?;
-        file.expect(input.expected_revision.as_deref())?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let edit = operation(&self)?;
+        let file = text_file::read(context, &self.path)?;
+        file.expect(self.expected_revision.as_deref())?;
         let old = file.text()?;
         let edited =
             apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
@@ -122,9 +107,7 @@ impl Tool for EditFile {
                 before: Before::Read(Arc::new(file.content)),
             }],
         )?;
-        let [Outcome::Written(saved)] = &applied.outcomes[..] else {
-            unreachable!("a write has one outcome, that it was written")
-        };
+        let saved = applied.written();
         let data = Output {
             path: path.as_str().to_owned(),
             replacements: edited.replacements,
@@ -159,14 +142,14 @@ impl Tool for EditFile {
         }]
     }
 
-    fn rests_on(input: &Input) -> Option<Basis> {
-        let takes = input.delete_lines.is_some() || input.replace_lines.is_some();
+    fn rests_on(&self) -> Option<Basis> {
+        let takes = self.delete_lines.is_some() || self.replace_lines.is_some();
         // The start and the end of a file stay what they are.
         let goes_by_line = takes
-            || input.insert_after_line.is_some_and(|line| ![0, -1].contains(&line))
-            || input.insert_before_line.is_some_and(|line| line != 1);
-        (goes_by_line && input.expected_revision.is_none()).then(|| Basis::Lines {
-            path: input.path.clone(),
+            || self.insert_after_line.is_some_and(|line| ![0, -1].contains(&line))
+            || self.insert_before_line.is_some_and(|line| line != 1);
+        (goes_by_line && self.expected_revision.is_none()).then(|| Basis::Lines {
+            path: self.path.clone(),
             revision: argument!(expected_revision),
             takes,
         })
@@ -174,7 +157,7 @@ impl Tool for EditFile {
 }
 
 /// The one operation that the arguments name.
-fn operation(input: &Input) -> Result<Edit, ToolError> {
+fn operation(input: &EditFile) -> Result<Edit, ToolError> {
     let content = || {
         input
             .content
@@ -231,7 +214,7 @@ fn operation(input: &Input) -> Result<Edit, ToolError> {
 }
 
 fn wrong(message: &str, hint: &str) -> ToolError {
-    ToolError::new(ErrorCode::InvalidInput, message, hint)
+    ToolError::invalid(message, hint)
 }
 
 fn refused(file: &TextFile, error: &EditError) -> ToolError {

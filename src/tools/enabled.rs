@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::given_rules::{self, GivenRules};
 use super::news::News;
-use super::plans::{self, not_kept};
+use super::plans;
 use super::show_plan::asked_lines;
 use super::{Context, ToolError, jobs};
 use crate::journal::{ListedChange, Query};
@@ -94,7 +94,7 @@ impl Enabled {
 
 /// The enabled rules with their current state, in the order in which they were enabled.
 pub fn all(context: &Context) -> Result<Vec<Enabled>, ToolError> {
-    let rows = context.journal.store().enabled_rules.list().map_err(not_kept)?;
+    let rows = context.journal.store().enabled_rules.list()?;
     let mut read: HashMap<String, Result<(GivenRules, Vec<Rule>), String>> = HashMap::new();
     let mut found = Vec::with_capacity(rows.len());
     for mut row in rows {
@@ -184,7 +184,7 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
     let settings = &context.settings.organize;
     check(context, &given, &rules)?;
     let store = &context.journal.store().enabled_rules;
-    let before = store.list().map_err(not_kept)?;
+    let before = store.list()?;
     let now = context.clock.now().timestamp_millis();
     let mut enabled = Vec::with_capacity(rules.len());
     for rule in &rules {
@@ -226,7 +226,7 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
     }
     if !wanted.dry_run {
         for row in &mut enabled {
-            row.id = store.enable(row).map_err(not_kept)?;
+            row.id = store.enable(row)?;
         }
         context.listeners.tell(&News::Rules);
     }
@@ -264,7 +264,7 @@ pub(super) fn named(
         Ok(source) => given(context, &source)
             .map_err(|message| ToolError::plain(ErrorCode::InvalidRule, message))?,
         Err(error) => {
-            let rows = context.journal.store().enabled_rules.list().map_err(not_kept)?;
+            let rows = context.journal.store().enabled_rules.list()?;
             let enabled = rows.into_iter().filter(|row| row.name == file).map(|row| row.source);
             let listed = context.settings.organize.rules.iter();
             let listed = listed.filter_map(|file| source(context, file).ok());
@@ -281,15 +281,10 @@ pub(super) fn named(
     if let Some(name) = names.iter().find(|name| !rules.iter().any(|rule| rule.name == **name)) {
         let there: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
         let hint = format!("its rules are `{}`", there.join("`, `"));
-        return Err(not_found(format!("`{}` has no rule `{name}`", given.source), hint));
+        return Err(ToolError::not_found(format!("`{}` has no rule `{name}`", given.source), hint));
     }
     rules.retain(|rule| names.is_empty() || names.contains(&rule.name));
     Ok((given, rules))
-}
-
-/// The error for an unknown rule or file.
-pub(super) fn not_found(message: String, hint: impl Into<String>) -> ToolError {
-    ToolError::new(ErrorCode::NotFound, message, hint)
 }
 
 /// The path of the rule file: in the vault, or absolute.
@@ -333,9 +328,9 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
     let found = all(context)?.into_iter().find(|one| one.row.name == name);
     let found = found.ok_or_else(|| {
         let hint = "`steward organize rules list` shows those that are";
-        not_found(format!("no rule `{name}` is enabled"), hint)
+        ToolError::not_found(format!("no rule `{name}` is enabled"), hint)
     })?;
-    store.disable(found.row.id).map_err(not_kept)?;
+    store.disable(found.row.id)?;
     context.listeners.tell(&News::Rules);
     Ok(found)
 }
@@ -351,7 +346,7 @@ pub(super) fn not_agreed_any_more(
     }
     let now = all(context)?;
     for id in rules {
-        let row = context.journal.store().enabled_rules.get(*id).map_err(not_kept)?;
+        let row = context.journal.store().enabled_rules.get(*id)?;
         let Some(row) = row else { return Ok(Some("its rule is not known any more".to_owned())) };
         // A rule that was enabled again with the same meaning counts as the same.
         let same = now.iter().find(|one| one.row.name == row.name && one.row.hash == row.hash);
@@ -368,7 +363,7 @@ pub(super) fn not_agreed_any_more(
 
 /// Stops a rule until a person enables it again.
 pub fn stop(context: &Context, id: i64, reason: &str) -> Result<(), ToolError> {
-    context.journal.store().enabled_rules.stop(id, reason).map_err(not_kept)?;
+    context.journal.store().enabled_rules.stop(id, reason)?;
     context.listeners.tell(&News::Rules);
     Ok(())
 }
@@ -487,7 +482,7 @@ fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
         let of_note: Vec<&ListedChange> = follow(&set.changes, &mut name);
         let job = set.turn.as_deref().and_then(|turn| turn.strip_prefix("job-")?.parse().ok());
         let (Some(job), Some(last)) = (job, of_note.first()) else { continue };
-        let hits = store.enabled_rules.hits_of(set.id.0.cast_signed()).map_err(not_kept)?;
+        let hits = store.enabled_rules.hits_of(set.id.0.cast_signed())?;
         let hits: Vec<_> = hits.into_iter().filter(|hit| hit.number == last.id.number).collect();
         let item = match hits.first() {
             Some(hit) => serde_json::from_str(&hit.why).ok(),
@@ -496,7 +491,7 @@ fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
         let Some(item) = item else { continue };
         let mut enabled = Vec::new();
         for hit in &hits {
-            enabled.extend(store.enabled_rules.get(hit.rule).map_err(not_kept)?);
+            enabled.extend(store.enabled_rules.get(hit.rule)?);
         }
         found.push(Done {
             job,
@@ -532,7 +527,7 @@ fn of_job(
     before: &VaultPath,
     now: &VaultPath,
 ) -> Result<Option<Item>, ToolError> {
-    let row = context.journal.store().jobs.get(job.cast_signed()).map_err(not_kept)?;
+    let row = context.journal.store().jobs.get(job.cast_signed())?;
     let items: Option<Vec<Item>> = row.and_then(|row| serde_json::from_str(&row.items).ok());
     let is_it = |item: &Item| item.path == before.as_str() || item.path == now.as_str();
     Ok(items.into_iter().flatten().find(|item| is_it(item) && !item.rules.is_empty()))

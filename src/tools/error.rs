@@ -8,6 +8,7 @@ use crate::edits::EditsError;
 use crate::journal::{JournalError, UndoError};
 use crate::note::code::ErrorCode;
 use crate::policy::Refusal;
+use crate::store::StoreError;
 use crate::vault::VaultError;
 
 /// An error for the caller, in one shape for all tools.
@@ -30,6 +31,14 @@ impl ToolError {
     /// An error with a hint and no data.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..Self::plain(code, message) }
+    }
+
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidInput, message, hint)
+    }
+
+    pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(ErrorCode::NotFound, message, hint)
     }
 
     /// An error with its message alone.
@@ -60,6 +69,12 @@ impl From<VaultError> for ToolError {
             data: error.data(),
             learnt: Learnt::of_refusal(&error).map(Box::new),
         }
+    }
+}
+
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        Self::new(ErrorCode::IoError, error.to_string(), error.hint())
     }
 }
 

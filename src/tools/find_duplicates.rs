@@ -4,20 +4,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::{count, local, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging};
+use super::{graph, paging};
 use crate::index::knowledge::words;
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{chunks, frontmatter, markdown};
-use crate::vault::{Kind as EntryKind, Revision};
-
-pub(super) struct FindDuplicates;
+use crate::vault::{Kind, Revision};
 
 /// Groups in one answer.
 const MOST: usize = 200;
@@ -42,23 +36,22 @@ const KEPT: usize = 256;
 /// The fewest characters of a section that is looked at.
 const SECTION: usize = 120;
 
-/// Finds notes with the same or nearly the same text, or sections that several notes share. Compares the sequence of
-/// words, not the meaning; properties count only for `exact`. Changes nothing: read both before you merge or delete
-/// one.
+/// Finds notes with the same or nearly the same text, or sections that several notes share.
+/// Compares sequences of words, not meaning; properties count only for `exact`. Changes nothing:
+/// read both notes before you merge or delete one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only in this folder. Left out: the whole vault.
-    #[serde(default)]
+pub(super) struct FindDuplicates {
+    /// Only in this folder. Default: the whole vault.
     path: Option<String>,
-    /// `exact`: notes with the same text but for blanks; `near`: those with nearly the same too; `sections`: parts of
-    /// notes.
+    /// `exact`: notes with the same text except for white space; `near`: also those with nearly the
+    /// same text; `sections`: parts of notes.
     #[serde(default)]
-    kind: Kind,
-    /// How alike the texts must be, 0.5 to 1: the share of five-word sequences in common.
+    kind: ComparedTexts,
+    /// The minimum similarity, 0.5 to 1: the share of five-word sequences in common.
     #[serde(default = "default_least")]
     least: f64,
-    /// At most so many groups, up to 200.
+    /// Maximum number of groups, up to 200.
     #[serde(default = "paging::default::<50>")]
     limit: usize,
     /// The first group to show, from 1, to continue a list.
@@ -69,7 +62,7 @@ pub struct Input {
 /// The texts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum ComparedTexts {
     /// Notes with the same text but for blanks.
     Exact,
     /// Notes with nearly the same text.
@@ -88,9 +81,9 @@ fn default_least() -> f64 {
 pub struct Output {
     /// The groups, those with the most repeated text first.
     groups: Vec<GroupData>,
-    /// How many groups there are in all.
+    /// The number of all groups.
     total: usize,
-    /// How many notes were compared.
+    /// The number of notes compared.
     notes: usize,
     /// Notes that could not be read.
     unread_notes: usize,
@@ -105,7 +98,7 @@ pub struct GroupData {
     likeness: f64,
     /// The texts by path, at most 50.
     texts: Vec<TextData>,
-    /// How many texts there are.
+    /// The number of all texts.
     total: usize,
 }
 
@@ -155,29 +148,25 @@ impl Tool for FindDuplicates {
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", input.limit)?;
-        let skipped = paging::skipped(input.first_result);
-        if !(0.5..=1.0).contains(&input.least) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
-                format!("`least` is {}", input.least),
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let skipped = paging::skipped(self.first_result);
+        if !(0.5..=1.0).contains(&self.least) {
+            return Err(ToolError::invalid(
+                format!("`least` is {}", self.least),
                 "give a number from 0.5 to 1",
             ));
         }
-        let path = input.path.as_deref().filter(|path| !path.trim().is_empty());
+        let path = self.path.as_deref().filter(|path| !path.trim().is_empty());
         let place = graph::place(context, path)?;
-        let mut search = Search::new(context, input.kind, input.least);
+        let mut search = Search::new(context, self.kind, self.least);
         let notes = notes(context, &place);
         let mut unread_notes = 0;
         for (path, modified) in &notes {
-            if context.cancel.is_cancelled() {
-                return Err(ToolError::cancelled());
-            }
-            match units(context, path, input.kind) {
+            context.check_cancelled()?;
+            match units(context, path, self.kind) {
                 Some(units) => search.add(path, *modified, &units),
                 None => unread_notes += 1,
             }
@@ -189,24 +178,24 @@ impl Tool for FindDuplicates {
         let page = groups.into_iter().skip(skipped).take(limit);
         let groups: Vec<GroupData> = page.map(GroupData::of).collect();
         let data = Output { groups, total, notes: notes.len(), unread_notes };
-        Ok(Answer::new(text(&data, skipped, input.kind), data))
+        Ok(Answer::new(text(&data, skipped, self.kind), data))
     }
 }
 
 /// The visible notes below a folder with their times of change.
 fn notes(context: &Context, place: &VaultPath) -> Vec<(VaultPath, i64)> {
     let catalogue = context.vault.catalogue();
-    let files = catalogue.within(place).filter(|entry| entry.kind == EntryKind::File);
+    let files = catalogue.within(place).filter(|entry| entry.kind == Kind::File);
     let notes = files.filter(|entry| entry.path().is_note());
     notes.map(|entry| (entry.path().to_path(), entry.modified)).collect()
 }
 
 /// The texts of a note to compare; `None` if it cannot be read.
-fn units(context: &Context, path: &VaultPath, kind: Kind) -> Option<Vec<Unit>> {
+fn units(context: &Context, path: &VaultPath, kind: ComparedTexts) -> Option<Vec<Unit>> {
     let content = context.vault.read(path).ok()?;
     let text = Text::decode(&content.bytes, path.name()).ok()?;
     let text = text.body();
-    if kind == Kind::Sections {
+    if kind == ComparedTexts::Sections {
         let document = markdown::read(text);
         let chunks = chunks::cut(text, &document).into_iter();
         let unit = |chunk: chunks::Chunk| {
@@ -217,7 +206,7 @@ fn units(context: &Context, path: &VaultPath, kind: Kind) -> Option<Vec<Unit>> {
     }
     let body = frontmatter::find(text, 0).map_or(0, |found| found.range.end);
     let lines = text.lines().count().max(1);
-    let unit = Unit::of(text, &text[body..], 1, lines, kind == Kind::Near);
+    let unit = Unit::of(text, &text[body..], 1, lines, kind == ComparedTexts::Near);
     Some(if unit.characters == 0 { Vec::new() } else { vec![unit] })
 }
 
@@ -253,7 +242,7 @@ fn likeness(one: &[u64], other: &[u64]) -> f64 {
 /// The groups found so far.
 struct Search<'c> {
     context: &'c Context,
-    kind: Kind,
+    kind: ComparedTexts,
     least: f64,
     groups: Vec<Group>,
     same: HashMap<Revision, usize>,
@@ -263,7 +252,7 @@ struct Search<'c> {
 }
 
 impl<'c> Search<'c> {
-    fn new(context: &'c Context, kind: Kind, least: f64) -> Self {
+    fn new(context: &'c Context, kind: ComparedTexts, least: f64) -> Self {
         let (groups, same) = (Vec::new(), HashMap::new());
         let (bands, kept) = (HashMap::new(), HashMap::new());
         Self { context, kind, least, groups, same, bands, kept }
@@ -379,7 +368,7 @@ impl GroupData {
     }
 }
 
-fn text(data: &Output, skipped: usize, kind: Kind) -> String {
+fn text(data: &Output, skipped: usize, kind: ComparedTexts) -> String {
     let mut lines = Vec::new();
     for group in &data.groups {
         lines.push(match group.exact {
@@ -389,7 +378,9 @@ fn text(data: &Output, skipped: usize, kind: Kind) -> String {
         for text in &group.texts {
             let path = shown(&text.path);
             lines.push(match kind {
-                Kind::Sections => format!("  {path}:{}-{}", text.first_line, text.last_line),
+                ComparedTexts::Sections => {
+                    format!("  {path}:{}-{}", text.first_line, text.last_line)
+                }
                 _ => format!("  {path}  {}", text.modified),
             });
         }

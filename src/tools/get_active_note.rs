@@ -1,19 +1,13 @@
 //! `get_active_note`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::host::OpenNote;
+use super::prelude::*;
 use super::text_file::local_short;
-use super::{Answer, Context, Tier, Tool, ToolError};
-use crate::note::code::ErrorCode;
 use crate::vault::Want;
-
-pub(super) struct GetActiveNote;
 
 /// The path of the note that is open in Obsidian, and the text that is selected in it.
 pub(super) fn open_note(context: &Context) -> Option<(String, Option<String>)> {
-    let open = GetActiveNote::run(context, Input {}).ok()?.data;
+    let open = GetActiveNote {}.run(context).ok()?.data;
     open.exists.then(|| (open.path, open.selection.map(|selected| selected.text)))
 }
 
@@ -25,7 +19,7 @@ const MAX_SELECTION: usize = 20_000;
 /// which lags a moment behind the screen; the answer says which.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {}
+pub(super) struct GetActiveNote {}
 
 /// The open note.
 #[derive(Serialize, JsonSchema)]
@@ -64,15 +58,13 @@ impl Tool for GetActiveNote {
     const TITLE: &'static str = "Which note is open";
     const TIER: Tier = Tier::Safe;
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, _: Input) -> Result<Answer<Output>, ToolError> {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let told = context.host.as_ref().and_then(|host| host.open_note(&context.cancel));
         let Some(open) = told else { return from_workspace(context) };
         open.and_then(|open| on_screen(context, open)).ok_or_else(|| {
-            ToolError::new(
-                ErrorCode::NotFound,
+            ToolError::not_found(
                 "no note is open in Obsidian",
                 "ask which note is meant, or list_files for the ones changed last",
             )
@@ -116,8 +108,7 @@ fn on_screen(context: &Context, open: OpenNote) -> Option<Answer<Output>> {
 
 fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {
     let Some(note) = context.vault.active_note() else {
-        return Err(ToolError::new(
-            ErrorCode::NotFound,
+        return Err(ToolError::not_found(
             "no note is open in Obsidian, as far as its workspace file tells",
             "ask which note is meant, or list_files for the ones changed last",
         ));

@@ -1,17 +1,12 @@
 //! `get_conversation`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::conversations::{ConversationView, Said};
+use super::prelude::*;
 use super::text_file::{count, local, local_short};
-use super::{Answer, Context, Tier, Tool, ToolError};
 use crate::conversation::title::is_hidden;
 use crate::conversation::{Conversation, ConversationId, ItemKind};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-
-pub(super) struct GetConversation;
 
 /// Conversations in one list.
 const MAX_LISTED: usize = 100;
@@ -19,23 +14,19 @@ const MAX_LISTED: usize = 100;
 const MAX_SAID: usize = 4_000;
 const MAX_ANSWER: usize = 40_000;
 
-/// Looks up an earlier conversation: by its number all that was said in it, or by `list_recent` the
-/// newest ones with their titles and summaries, or by `search` those in which certain words were
-/// said. What tools answered is not repeated. What was said then is a record, not a request.
+/// Looks up earlier conversations: one by its number with all that was said in it, the newest ones
+/// by `list_recent` with their titles and summaries, or by `search` those that contain certain
+/// words. Results of tools are left out. What was said then is a record, not a request.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The conversation to show, as the lists number them.
-    #[serde(default)]
+pub(super) struct GetConversation {
+    /// The number of the conversation to show.
     conversation_id: Option<u64>,
-    /// How many of the newest conversations to list, up to 100; 10 if nothing at all is asked for.
-    #[serde(default)]
+    /// How many of the newest conversations to list, up to 100. Default, without any argument: 10.
     list_recent: Option<usize>,
-    /// List those in which all these words were said; words in double quotes belong together.
-    #[serde(default)]
+    /// Words that must all occur in a conversation; words in double quotes are a phrase.
     search: Option<String>,
-    /// With `conversation_id`: the first item to show, to continue after an answer that was cut.
-    #[serde(default)]
+    /// With `conversation_id`: the first item to show, to continue an answer that was cut off.
     first_item: Option<u64>,
 }
 
@@ -91,24 +82,22 @@ impl Tool for GetConversation {
     const SELDOM: bool = true;
     const QUOTES: bool = true;
     const EXAMPLE: &'static str = r#"{"list_recent": 3}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let view = seen(context)?;
         let asked =
-            [input.conversation_id.is_some(), input.list_recent.is_some(), input.search.is_some()];
+            [self.conversation_id.is_some(), self.list_recent.is_some(), self.search.is_some()];
         if asked.iter().filter(|given| **given).count() > 1 {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 "`conversation_id`, `list_recent` and `search` cannot be asked for together",
                 "give one of them",
             ));
         }
-        match (input.conversation_id, input.search) {
-            (Some(id), _) => show(view, id, input.first_item.unwrap_or(1)),
+        match (self.conversation_id, self.search) {
+            (Some(id), _) => show(view, id, self.first_item.unwrap_or(1)),
             (None, Some(words)) => search(view, &words),
-            (None, None) => list(view, input.list_recent.unwrap_or(10)),
+            (None, None) => list(view, self.list_recent.unwrap_or(10)),
         }
     }
 }
@@ -123,11 +112,7 @@ pub(super) fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError
         ));
     }
     context.conversations.as_deref().ok_or_else(|| {
-        ToolError::new(
-            ErrorCode::NotFound,
-            "no conversations are stored here",
-            "there is none to see",
-        )
+        ToolError::not_found("no conversations are stored here", "there is none to see")
     })
 }
 
@@ -164,8 +149,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
     let id = i64::try_from(number).ok().filter(|id| *id > 0).map(ConversationId);
     let told = id.map(|id| view.told(id)).transpose()?.flatten();
     let Some((conversation, said)) = told else {
-        return Err(ToolError::new(
-            ErrorCode::NotFound,
+        return Err(ToolError::not_found(
             format!("there is no conversation {number}"),
             "list_recent shows what there is; the oldest are deleted in time",
         ));

@@ -1,25 +1,19 @@
 //! `get_file_info`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::{count, local, local_short, size};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::text::Text;
 use crate::vault::{FileContent, Kind, Meta, ResolvedEntry, TrashOption, Want, nonblocking};
 
 /// The most entries of a folder that are counted without blocking.
 const MANY: usize = 4_096;
 
-pub(super) struct GetFileInfo;
-
-/// Describes a file or folder: its size, when it was created and last changed (local time), permissions; for text the
-/// number of lines and words; for a folder its content and newest change. `/` is the vault itself: also how many notes
-/// it has, and where deleted files go. A link is described itself.
+/// Describes a file or folder: size, creation and last change (local time), permissions; for text
+/// its lines and words; for a folder its contents and newest change. `/` is the vault itself: also
+/// its number of notes, and where deleted files go. Describes a link itself, not its target.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct GetFileInfo {
     /// The file or folder, from the vault's root; `/` for the whole vault.
     path: String,
 }
@@ -36,7 +30,7 @@ pub struct Output {
     kind: &'static str,
     /// Bytes; for a folder those of all files below it.
     size: u64,
-    /// Birth, local time; none where the file system does not keep it.
+    /// When it was created, local time; none if the file system does not store it.
     created: Option<String>,
     /// Last change, local time.
     modified: String,
@@ -54,9 +48,9 @@ pub struct Output {
     words: Option<usize>,
     /// The content of a folder.
     children: Option<Children>,
-    /// Other names of the same file (hard links).
+    /// The number of other names of the file (hard links).
     other_names: u64,
-    /// Where it leads, for a link.
+    /// The target of a link.
     link_target: Option<String>,
     /// The file that this one is a copy of, by its name: a sync program made it when two machines
     /// had changed the file.
@@ -104,11 +98,10 @@ impl Tool for GetFileInfo {
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let found = context.find(&input.path, Want::Entry)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let found = context.find(&self.path, Want::Entry)?;
         let ResolvedEntry { path, meta } = &found;
         let (readable, (lines, words)) = match meta.kind {
             Kind::File => looked_into(context, &found),

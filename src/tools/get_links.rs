@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::base_lines::bases;
 use super::graph;
+use super::paging;
+use super::prelude::*;
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch, paging};
 use crate::index::links::{Backlinks, Lead};
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
@@ -31,18 +28,16 @@ const MAX_OTHERS: usize = 3;
 /// Characters shown of a line.
 const MAX_CHARACTERS: usize = 240;
 
-/// Lists a file's links and backlinks.
-pub struct GetLinks;
-
-/// Lists a note's or other file's links with their targets, as Obsidian resolves them, the broken
-/// ones among them, and the notes and canvases that link to it, with the lines of those links.
+/// Lists the links of a note or other file with their targets, as Obsidian resolves them, including
+/// broken ones, and the notes and canvases that link to it, with the lines of those links.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name or alias
-    /// alone.
+pub struct GetLinks {
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`; or a
+    /// note's name or alias.
     path: String,
-    /// The first link, and the first file with links to it, to show, from 1: to continue after an answer that was cut.
+    /// The first link and the first linking file to show, from 1, to continue a list that was cut
+    /// off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
@@ -54,17 +49,17 @@ pub struct Output {
     path: String,
     /// The links in it, in the order of the text; at most 500.
     outgoing: Vec<Outgoing>,
-    /// How many there are.
+    /// The number of all.
     total_outgoing: usize,
     /// The missing targets of its links, each once.
     unresolved: Vec<String>,
     /// The files that link to it, by path; at most 100.
     backlinks: Vec<Source>,
-    /// How many files there are.
+    /// The number of all files.
     total_backlinks: usize,
     /// Lines of bases that mention it by name.
     mentions: Vec<Mention>,
-    /// Files of the vault whose links are not, or not all, known.
+    /// Files of the vault whose links are not, or only partly, known.
     unknown_files: usize,
 }
 
@@ -123,11 +118,10 @@ impl Tool for GetLinks {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let path = context.find(&input.path, Want::File)?.path;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let path = context.find(&self.path, Want::File)?.path;
         let links = graph::so_far(context)?;
         let leads = links.outgoing(&path).unwrap_or_default();
         let found = links.backlinks(&path);
@@ -140,7 +134,7 @@ impl Tool for GetLinks {
         unresolved.dedup();
         let subpaths = subpaths(context, &path);
         let total_outgoing = leads.len();
-        let skipped = paging::skipped(input.first_result);
+        let skipped = paging::skipped(self.first_result);
         let shown = leads.into_iter().skip(skipped).take(MAX_OUTGOING);
         let (unknown_files, unknown) = graph::unknown(&links);
         let data = Output {

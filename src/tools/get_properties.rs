@@ -1,21 +1,16 @@
 //! `get_properties`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::prelude::*;
 use super::text_file;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::markdown;
 
-pub(super) struct GetProperties;
-
-/// Reads the properties (the YAML frontmatter) of a note, in their order, with values as JSON.
-/// Invalid YAML is reported; the note stays readable.
+/// Reads the properties (YAML frontmatter) of a note, in their order, with values as JSON. Invalid
+/// YAML is reported.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct GetProperties {
     /// The note, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
     path: String,
 }
@@ -27,11 +22,11 @@ pub struct Output {
     path: String,
     /// The properties, in their order.
     properties: Vec<Named>,
-    /// Whether the note has frontmatter at all.
+    /// Whether the note has frontmatter.
     has_frontmatter: bool,
-    /// Why the frontmatter cannot be read, if it cannot.
+    /// Why the frontmatter cannot be read.
     fault: Option<String>,
-    /// All tags of the note, those in its text included, each once.
+    /// All tags of the note, including those in its text, each once.
     tags: Vec<String>,
     /// Identity of the file's bytes, for `expected_revision`.
     revision: String,
@@ -56,11 +51,10 @@ impl Tool for GetProperties {
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let file = text_file::read(context, &input.path)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let file = text_file::read(context, &self.path)?;
         let text = file.text()?;
         let body = text.body();
         let document = markdown::read(body);

@@ -27,11 +27,11 @@ pub struct ChangeSetData {
     conversation: Option<String>,
     /// The change set (`17`) or change (`17.2`) that it undid.
     undoes: Option<String>,
-    /// Whether all of it has been taken back.
+    /// Whether all of it was undone.
     undone: bool,
     /// The changes in the order in which they were made, at most a hundred; `first_change` continues.
     pub changes: Vec<ChangeData>,
-    /// How many changes there are in all.
+    /// The number of all changes.
     total: usize,
 }
 
@@ -44,11 +44,11 @@ pub struct ChangeData {
     action: &'static str,
     /// The file's path after the change; before it, if the file was deleted.
     path: String,
-    /// Where something moved was before.
+    /// The former path of something that was moved.
     from: Option<String>,
-    /// Where something deleted went.
+    /// Where something deleted is now.
     place: Option<String>,
-    /// The change set that took it back.
+    /// The change set that undid it.
     undone_by: Option<u64>,
     /// The change of the text as a unified diff, if it was requested.
     pub diff: Option<String>,

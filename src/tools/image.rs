@@ -18,7 +18,7 @@ pub struct Image {
 }
 
 /// An image with its width and height in pixels, as it is given and as its file has it.
-pub(super) struct Made {
+pub(super) struct EncodedImage {
     pub image: Image,
     pub size: (u32, u32),
     pub original: (u32, u32),
@@ -38,11 +38,11 @@ impl Image {
         path: &VaultPath,
         content: &FileContent,
         format: Format,
-    ) -> Result<Made, ToolError> {
+    ) -> Result<EncodedImage, ToolError> {
         let made = scaled(format, &content.bytes).map_err(|fault| bad(path, format, &fault))?;
         let Scaled { mime, bytes, size, original } = made;
         let (path, revision) = (path.as_str().to_owned(), content.revision.to_string());
-        Ok(Made { image: Self { path, revision, mime, bytes }, size, original })
+        Ok(EncodedImage { image: Self { path, revision, mime, bytes }, size, original })
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::marks;
 use super::news::News;
-use super::plans::{self, not_kept, sentence};
+use super::plans::{self, sentence};
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
@@ -61,11 +61,11 @@ impl Job {
 
     /// The job with this number, if the caller may see all its notes.
     pub fn find(context: &Context, id: u64) -> Result<Self, ToolError> {
-        let row = context.journal.store().jobs.get(id.cast_signed()).map_err(not_kept)?;
+        let row = context.journal.store().jobs.get(id.cast_signed())?;
         let job = row.map(|row| Self::read(context, row)).transpose()?;
         job.filter(|job| plans::is_seen(context.vault.view(), &job.items)).ok_or_else(|| {
             let hint = "list_jobs shows those that there are";
-            ToolError::new(ErrorCode::NotFound, format!("there is no job {id}"), hint)
+            ToolError::not_found(format!("there is no job {id}"), hint)
         })
     }
 
@@ -138,7 +138,7 @@ impl Job {
             marks::keep(context, self.done_items())?;
             self.store_hits(context)?;
         }
-        context.journal.store().jobs.update(&self.row).map_err(not_kept)?;
+        context.journal.store().jobs.update(&self.row)?;
         self.tell(context, state.word());
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Job {
                 why: json(item),
             }));
         }
-        context.journal.store().enabled_rules.add_hits(&hits).map_err(not_kept)
+        Ok(context.journal.store().enabled_rules.add_hits(&hits)?)
     }
 
     /// The remaining items, adapted to the changes that this job itself made.
@@ -190,7 +190,7 @@ pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
     !changes.is_empty() && changes.iter().all(|change| change.undone_by.is_some())
 }
 
-pub(super) struct Wanted<'a> {
+pub(super) struct JobRequest<'a> {
     pub plan: u64,
     pub identity: &'a str,
     /// The items at their required revisions.
@@ -212,7 +212,7 @@ pub(super) struct Applied {
 
 /// The result of applying pieces of a job, other than its items.
 #[derive(Default)]
-struct Beside {
+struct SideEffects {
     /// The number of files with updated links.
     relinked: usize,
     folders_left: Vec<String>,
@@ -284,7 +284,7 @@ pub(super) fn check_not_begun(
     identity: &str,
     items: &[Item],
 ) -> Result<(), ToolError> {
-    for row in context.journal.store().jobs.list().map_err(not_kept)? {
+    for row in context.journal.store().jobs.list()? {
         if row.plan != plan.cast_signed() {
             continue;
         }
@@ -311,7 +311,10 @@ pub(super) fn check_not_begun(
 ///
 /// # Errors
 /// [`ErrorCode::StalePlan`]; the gate's refusal or a needed approval, without a job; later failures as in [`go_on`].
-pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Applied), ToolError> {
+pub(super) fn begin(
+    context: &Context,
+    wanted: JobRequest<'_>,
+) -> Result<(Job, Applied), ToolError> {
     let (items, skipped) = look(context, wanted.items, wanted.skip_stale)?;
     let row = JobRow {
         plan: wanted.plan.cast_signed(),
@@ -326,14 +329,14 @@ pub(super) fn begin(context: &Context, wanted: Wanted<'_>) -> Result<(Job, Appli
         ..JobRow::default()
     };
     let most = context.settings.organize.keep_jobs;
-    let id = context.journal.store().jobs.begin(&row, most).map_err(not_kept)?;
+    let id = context.journal.store().jobs.begin(&row, most)?;
     let mut job = Job::read(context, JobRow { id, ..row })?;
     match run(context, &mut job) {
-        Ok(Beside { relinked, folders_left }) => {
+        Ok(SideEffects { relinked, folders_left }) => {
             Ok((job, Applied { items, skipped, relinked, folders_left }))
         }
         Err(Stopped::BeforeAnything(error)) => {
-            context.journal.store().jobs.delete(id).map_err(not_kept)?;
+            context.journal.store().jobs.delete(id)?;
             Err(error)
         }
         Err(Stopped::Later(error)) => Err(error),
@@ -361,11 +364,11 @@ pub(super) fn go_on(
     job.row.items = json(&job.items);
     job.set(context, JobState::Running, None)?;
     match run(context, job) {
-        Ok(Beside { relinked, folders_left }) => {
+        Ok(SideEffects { relinked, folders_left }) => {
             Ok(Applied { items, skipped, relinked, folders_left })
         }
         Err(Stopped::BeforeAnything(error)) => {
-            context.journal.store().jobs.update(&before).map_err(not_kept)?;
+            context.journal.store().jobs.update(&before)?;
             job.tell(context, JobState::Interrupted.word());
             Err(error)
         }
@@ -391,7 +394,7 @@ enum Stopped {
 }
 
 /// Applies the remaining pieces.
-fn run(context: &Context, job: &mut Job) -> Result<Beside, Stopped> {
+fn run(context: &Context, job: &mut Job) -> Result<SideEffects, Stopped> {
     use Stopped::{BeforeAnything, Later};
     let running = context.running_jobs.begin(job.row.id);
     let left = job.left();
@@ -425,7 +428,7 @@ fn run(context: &Context, job: &mut Job) -> Result<Beside, Stopped> {
     }
     let parts = Whole { is_part: pieces > 1, ..whole };
     let editor = Editor { whole: Some(parts), ..editor };
-    let mut beside = Beside::default();
+    let mut beside = SideEffects::default();
     while job.done.len() < job.pieces.len() {
         if context.cancel.is_cancelled() || running.is_to_stop() {
             return Err(stop(context, job, ToolError::cancelled()));
@@ -462,7 +465,7 @@ fn piece(
     job: &mut Job,
     editor: Editor<'_>,
     title: &str,
-) -> Result<Beside, PieceError> {
+) -> Result<SideEffects, PieceError> {
     let next: HashSet<u32> = job.pieces[job.done.len()].iter().copied().collect();
     let mut left = job.left();
     left.retain(|item| next.contains(&item.id));
@@ -474,8 +477,8 @@ fn piece(
         job.pieces.remove(at);
         job.row.pieces = json(&job.pieces);
         let kept = context.journal.store().jobs.update(&job.row);
-        kept.map_err(|error| PieceError::Other(not_kept(error)))?;
-        return Ok(Beside::default());
+        kept.map_err(|error| PieceError::Other(error.into()))?;
+        return Ok(SideEffects::default());
     }
     if job.done.len() + 1 == job.pieces.len() {
         changes.extend(applying::removals(&context.vault, &job.items));
@@ -493,7 +496,7 @@ fn piece(
         path.filter(|_| *outcome == Outcome::FolderRemoved(false))
     };
     let folders_left = removed.into_iter().zip(&applied.outcomes).filter_map(stays).collect();
-    Ok(Beside { relinked: followed.plan.rewrites.len(), folders_left })
+    Ok(SideEffects { relinked: followed.plan.rewrites.len(), folders_left })
 }
 
 fn removed_folder(change: &Change) -> Option<String> {
@@ -570,7 +573,7 @@ pub(super) fn line(item: &Item) -> String {
 /// their items.
 pub fn settle(context: &Context) -> Result<(), ToolError> {
     let jobs = &context.journal.store().jobs;
-    for row in jobs.list().map_err(not_kept)? {
+    for row in jobs.list()? {
         if row.state != JobState::Running.word() {
             continue;
         }

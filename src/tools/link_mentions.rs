@@ -2,13 +2,10 @@
 
 use std::collections::HashSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::graph;
 use super::mentions::{self, Direction, Mention};
+use super::prelude::*;
 use super::text_file::{TextFile, count, fits, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch, graph};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -20,31 +17,29 @@ const ATTEMPTS: usize = 5;
 /// Notes named in one answer.
 const MAX_NAMED: usize = 100;
 
-pub(super) struct LinkMentions;
-
-/// Makes links of the places that `unlinked_mentions` lists: `kettle` becomes `[[Kettle|kettle]]`, the first in each note
-/// or every one. Nothing else in the notes changes. All notes change at once or none does, and `undo` takes it back.
+/// Turns the places that `unlinked_mentions` lists into links: `kettle` becomes
+/// `[[Kettle|kettle]]`, the first in each note or every one. Nothing else in the notes changes. All
+/// notes change together or none does; `undo` reverts it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct LinkMentions {
     /// The note, from the vault's root, or its name.
     path: String,
     /// `to`: link to this note where others name it; `from`: link to others where this one names them.
     #[serde(default)]
     direction: Direction,
     /// With `to`: only in this note or in notes below this folder.
-    #[serde(default)]
     within: Option<String>,
-    /// With `to`: other words that mean the note, beside its name and aliases.
+    /// With `to`: other words that mean the note, besides its name and aliases.
     #[serde(default)]
     names: Vec<String>,
     /// Link every place, not only the first in each note.
     #[serde(default)]
     every: bool,
-    /// Also in notes that link to the named note elsewhere.
+    /// Also in notes that already link to the named note.
     #[serde(default)]
     also_linked: bool,
-    /// Tell what would change, and change nothing.
+    /// Only report what would change.
     #[serde(default)]
     dry_run: bool,
 }
@@ -54,15 +49,15 @@ pub struct Input {
 pub struct Output {
     /// The note asked about.
     path: String,
-    /// How many links were made.
+    /// The number of links made.
     links: usize,
-    /// How many notes changed.
+    /// The number of notes changed.
     notes: usize,
     /// The notes with the new links, by path; at most 100.
     changed: Vec<Changed>,
     /// Whether nothing was changed because that was asked for.
     dry_run: bool,
-    /// The change set this is: what `undo` takes. None if nothing changed.
+    /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,
 }
 
@@ -83,15 +78,13 @@ impl Tool for LinkMentions {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Path: within);
     const EXAMPLE: &'static str = r#"{"path": "t.md", "names": ["one"]}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let note = mentions::note(context, &input.path)?;
-        let within = input.within.as_deref().filter(|path| !path.trim().is_empty());
-        if input.direction == Direction::From && (within.is_some() || !input.names.is_empty()) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let note = mentions::note(context, &self.path)?;
+        let within = self.within.as_deref().filter(|path| !path.trim().is_empty());
+        if self.direction == Direction::From && (within.is_some() || !self.names.is_empty()) {
+            return Err(ToolError::invalid(
                 "`within` and `names` do not go with `from`",
                 "leave them out, or use `to`",
             ));
@@ -99,11 +92,11 @@ impl Tool for LinkMentions {
         let place = graph::place(context, within)?;
         let mut attempts = 0;
         let (changed, change_set) = loop {
-            let (changes, changed) = plan(context, &input, &note, &place)?;
-            if input.dry_run || changes.is_empty() {
+            let (changes, changed) = plan(context, &self, &note, &place)?;
+            if self.dry_run || changes.is_empty() {
                 break (changed, None);
             }
-            let title = match input.direction {
+            let title = match self.direction {
                 Direction::To => format!("link mentions of {note}"),
                 Direction::From => format!("link mentions in {note}"),
             };
@@ -120,7 +113,7 @@ impl Tool for LinkMentions {
             links: changed.iter().map(|note| note.links.len()).sum(),
             notes: changed.len(),
             changed: changed.into_iter().take(MAX_NAMED).collect(),
-            dry_run: input.dry_run,
+            dry_run: self.dry_run,
             change_set,
         };
         Ok(Answer::new(text(&data), data))
@@ -129,7 +122,7 @@ impl Tool for LinkMentions {
 
 fn plan(
     context: &Context,
-    input: &Input,
+    input: &LinkMentions,
     note: &VaultPath,
     place: &VaultPath,
 ) -> Result<(Vec<Change>, Vec<Changed>), ToolError> {

@@ -1,19 +1,14 @@
 //! `list_changes`
 
 use chrono::{Local, Utc};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::history::{self, ChangeSetData};
+use super::prelude::*;
 use super::text_file::shown;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging, when};
+use super::{paging, when};
 use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
-
-pub struct ListChanges;
 
 /// Change sets in one answer.
 const MAX_SETS: usize = 200;
@@ -21,31 +16,27 @@ const MAX_SETS: usize = 200;
 /// Bytes of diffs in one answer; further changes are listed without.
 const MAX_DIFF_BYTES: usize = 60_000;
 
-/// Lists the changes made through the steward, newest first: change sets with their number, time
-/// and caller, and below each its changes. `undo` takes these numbers. Changes by other programs,
-/// Obsidian among them, are not included.
+/// Lists the changes made through the steward, newest first: change sets with number, time and
+/// caller, each with its changes. `undo` takes these numbers. Changes by other programs, including
+/// Obsidian, are not listed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only what touched this file, or something in this folder; also one that is gone by now.
-    #[serde(default)]
+pub struct ListChanges {
+    /// Only changes of this file, or in this folder, even if it no longer exists.
     path: Option<String>,
     /// Only changes since then: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3d`, `today`.
-    #[serde(default)]
     since: Option<String>,
-    /// Only change sets with a smaller number than this: to continue after an answer that was cut.
-    #[serde(default)]
+    /// Only change sets with a smaller number, to continue a list that was cut off.
     before: Option<u64>,
-    /// Only this change set, with all its changes: a great one is shown in parts of a hundred.
-    #[serde(default)]
+    /// Only this change set, with its changes, a hundred at a time.
     change_set: Option<u64>,
-    /// The first change shown of each set, from 1: to continue in a large one.
+    /// The first change of each set to show, from 1, to continue a large set.
     #[serde(default = "paging::default::<1>")]
     first_change: usize,
-    /// How many change sets at most, up to 200.
+    /// Maximum number of change sets, up to 200.
     #[serde(default = "paging::default::<20>")]
     limit: usize,
-    /// Whether to show what changed in the texts.
+    /// Whether to include the differences of the texts.
     #[serde(default)]
     diff: bool,
 }
@@ -66,29 +57,28 @@ impl Tool for ListChanges {
     const KIND: ToolKind = ToolKind::Search;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let since = input
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let since = self
             .since
             .as_deref()
             .map(|text| when::parse(text, context.clock.now().with_timezone(&Local)));
-        let (limit, said) = paging::bounded(input.limit, MAX_SETS);
+        let (limit, said) = paging::bounded(self.limit, MAX_SETS);
         let query = Query {
-            path: input.path.as_deref().map(|path| asked(context, path)).transpose()?,
+            path: self.path.as_deref().map(|path| asked(context, path)).transpose()?,
             since: since.transpose()?.map(|time| time.with_timezone(&Utc)),
-            before: input.before.map(ChangeSetId),
+            before: self.before.map(ChangeSetId),
             seen: context.vault.view().clone(),
             limit: limit + 1,
         };
-        let mut sets = match input.change_set {
+        let mut sets = match self.change_set {
             None => context.journal.history().change_sets(&query)?,
             Some(id) => vec![one_set(context, id)?],
         };
         let more = sets.len() > limit;
         sets.truncate(limit);
-        let skipped = input.first_change.max(1) - 1;
+        let skipped = self.first_change.max(1) - 1;
         let mut lines = Vec::new();
         let mut change_sets = Vec::new();
         let mut room = MAX_DIFF_BYTES;
@@ -99,7 +89,7 @@ impl Tool for ListChanges {
             let told = history::lines(shown_now.iter().take(data.changes.len()));
             for ((change, line), data) in shown_now.iter().zip(told).zip(&mut data.changes) {
                 lines.push(format!("    {line}"));
-                if input.diff {
+                if self.diff {
                     data.diff = difference(context, change, &mut room)?;
                     let diff = data.diff.as_deref().unwrap_or_default();
                     lines.extend(diff.lines().map(|line| format!("          {}", shown(line))));
@@ -114,7 +104,7 @@ impl Tool for ListChanges {
             change_sets.push(data);
         }
         match sets.last() {
-            None if input.path.is_some() || input.since.is_some() => {
+            None if self.path.is_some() || self.since.is_some() => {
                 lines.push("no changes match".to_owned());
             }
             None => lines.push("nothing was changed through the steward yet".to_owned()),
@@ -131,8 +121,7 @@ impl Tool for ListChanges {
 fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
     let set = context.journal.history().change_set(ChangeSetId(id))?;
     set.filter(|set| set.is_seen_through(context.vault.view())).ok_or_else(|| {
-        ToolError::new(
-            ErrorCode::NotFound,
+        ToolError::not_found(
             format!("there is no change set {id}"),
             "list_changes without a number shows what there is",
         )

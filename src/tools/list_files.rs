@@ -1,38 +1,32 @@
 //! `list_files`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::paging;
+use super::prelude::*;
 use super::text_file::{count, local, shown, size};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Entry, Kind, Order, Want, Wanted, nonblocking};
 
-pub struct ListFiles;
-
 const MAX_RESULTS: usize = 1_000;
 
-/// Lists files and folders whose path fits a pattern, the newest first. Case does not matter. `*`
-/// stands for any characters within a name, `**` for any folders, `?` for one character, `{a,b}`
-/// for either; brackets are literal, and so are braces without a comma and signs after `\` where something
-/// has that name.
-/// A pattern without a slash looks only into the folder itself:
-/// `*.md` lists its notes, `**/*.md` those in all folders below it too.
+/// Lists files and folders that match a pattern, newest first. Case does not matter. `*` stands for
+/// any characters in a name, `**` for any folders, `?` for one character, `{a,b}` for either;
+/// brackets are literal, and so are braces without a comma, and characters after `\` if something
+/// has that name. A pattern without a slash looks only into the folder itself: `*.md` lists its
+/// notes, `**/*.md` also those in all folders below.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The pattern, below `path`. Left out: `*`, everything in the folder.
+pub struct ListFiles {
+    /// The pattern, below `path`. Default: `*`, everything in the folder.
     #[serde(default = "everything")]
     pattern: String,
-    /// The folder to list, from the vault's root. Left out: the root.
+    /// The folder to list, from the vault's root. Default: the root.
     #[serde(default)]
     path: String,
-    /// How many entries at most, 1 to 1,000. Left out: 100.
+    /// Maximum number of entries, 1 to 1,000. Default: 100.
     #[serde(default = "paging::signed::<100>")]
     max_results: i64,
-    /// The first entry shown, from 1: to continue after an answer that was cut.
+    /// The first entry to show, from 1, to continue a list that was cut off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
     /// The type of the entries.
@@ -100,9 +94,9 @@ pub struct Output {
     path: String,
     /// The entries, in order.
     entries: Vec<Listed>,
-    /// How many fit, those beyond the limit included.
+    /// The number of all that match, including those beyond the limit.
     total: usize,
-    /// How many fit in folders below, where nothing fits in the folder itself.
+    /// The number that match in folders below, if nothing matches in the folder itself.
     total_below: Option<usize>,
 }
 
@@ -132,17 +126,16 @@ impl Tool for ListFiles {
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
-        let folder = context.find(&input.path, Want::Folder)?.path;
-        let glob = glob_below(context, &folder, &input.pattern, false)?;
-        let wanted = Wanted { folder: &folder, glob: &glob, kind: input.kind.kind() };
-        let skipped = paging::skipped(input.first_result);
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MAX_RESULTS, "max_results", self.max_results)?;
+        let folder = context.find(&self.path, Want::Folder)?.path;
+        let glob = glob_below(context, &folder, &self.pattern, false)?;
+        let wanted = Wanted { folder: &folder, glob: &glob, kind: self.kind.kind() };
+        let skipped = paging::skipped(self.first_result);
         let upto = skipped.saturating_add(limit);
-        let (mut entries, total) = listed(context, &wanted, input.sort_by.order(), upto);
+        let (mut entries, total) = listed(context, &wanted, self.sort_by.order(), upto);
         entries.drain(..skipped.min(entries.len()));
         let below = |glob: &Glob| {
             let wanted = Wanted { glob, ..wanted };
@@ -151,7 +144,7 @@ impl Tool for ListFiles {
         let total_below = (total == 0 && !glob.has_slash())
             .then(|| below(&glob.anywhere()))
             .filter(|below| *below > 0);
-        let text = text(&input.pattern, &folder, &entries, (skipped, total), total_below);
+        let text = text(&self.pattern, &folder, &entries, (skipped, total), total_below);
         let path = folder.as_str().to_owned();
         Ok(Answer::new(text, Output { path, entries, total, total_below }))
     }

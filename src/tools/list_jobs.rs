@@ -1,17 +1,12 @@
 //! `list_jobs`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::jobs::{self, Job, is_undone};
-use super::plans::{self, not_kept, sentence};
+use super::paging;
+use super::plans::{self, sentence};
+use super::prelude::*;
 use super::text_file::{local, local_short};
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, paging};
-use crate::note::code::ErrorCode;
 use crate::organize::job::JobState;
 use crate::organize::plan::Item;
-
-pub struct ListJobs;
 
 /// Jobs in one answer.
 const MAX_JOBS: usize = 50;
@@ -19,19 +14,18 @@ const MAX_JOBS: usize = 50;
 /// Items in one answer.
 const MAX_ITEMS: usize = 200;
 
-/// Lists jobs, newest first: plans that were applied, with their progress by the journal. With `job` one of them, item
-/// by item.
+/// Lists jobs, newest first: plans that were applied, and their progress. With `job` a single job,
+/// item by item.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ListJobs {
     /// Only this job, with its items.
-    #[serde(default)]
     job: Option<u64>,
     /// Only jobs in this state: `running`, `completed`, `failed`, `interrupted`, `cancelled`, `undone` or
     /// `partly_undone`.
-    #[serde(default)]
     state: Option<String>,
-    /// The first job shown, or with `job` the first item, from 1: to continue after an answer that was cut.
+    /// The first job, or with `job` the first item, to show, from 1, to continue a list that was
+    /// cut off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
@@ -41,7 +35,7 @@ pub struct Input {
 pub struct Output {
     /// Newest first, at most 50.
     jobs: Vec<JobData>,
-    /// How many there are.
+    /// The number of all.
     total: usize,
     /// The items of the requested job; at most 200.
     items: Vec<JobItem>,
@@ -102,17 +96,16 @@ impl Tool for ListJobs {
     const KIND: ToolKind = ToolKind::Search;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let skipped = paging::skipped(input.first_result);
-        if let Some(job) = input.job {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let skipped = paging::skipped(self.first_result);
+        if let Some(job) = self.job {
             return Ok(one(&Job::find(context, job)?, skipped));
         }
-        let wanted = input.state.as_deref().map(state).transpose()?;
+        let wanted = self.state.as_deref().map(state).transpose()?;
         let mut found = Vec::new();
-        for row in context.journal.store().jobs.list().map_err(not_kept)? {
+        for row in context.journal.store().jobs.list()? {
             let job = Job::read(context, row)?;
             let is_wanted = wanted.is_none_or(|state| job.state() == state);
             if is_wanted && plans::is_seen(context.vault.view(), &job.items) {
@@ -134,8 +127,7 @@ impl Tool for ListJobs {
 fn state(word: &str) -> Result<JobState, ToolError> {
     JobState::parse(word).ok_or_else(|| {
         let states: Vec<&str> = JobState::ALL.iter().map(|state| state.word()).collect();
-        ToolError::new(
-            ErrorCode::InvalidInput,
+        ToolError::invalid(
             format!("`{word}` is not a state of a job"),
             format!("give one of {}", states.join(", ")),
         )

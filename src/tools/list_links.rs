@@ -1,31 +1,25 @@
 //! `list_links`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::graph;
+use super::paging;
+use super::prelude::*;
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::links::Scope;
 
 const MAX_RESULTS: usize = 1_000;
 
-pub(super) struct ListLinks;
-
 /// Lists broken links, notes without backlinks, or notes without links.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The kind of the entries.
+pub(super) struct ListLinks {
+    /// What to list.
     kind: WantedLinks,
-    /// Only in this file or below this folder. Left out: the whole vault.
-    #[serde(default)]
+    /// Only in this file or below this folder. Default: the whole vault.
     path: Option<String>,
-    /// How many entries at most, 1 to 1,000. Left out: 100.
+    /// Maximum number of entries, 1 to 1,000. Default: 100.
     #[serde(default = "paging::signed::<100>")]
     max_results: i64,
-    /// The first entry shown, from 1: to continue after an answer that was cut.
+    /// The first entry to show, from 1, to continue a list that was cut off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
@@ -47,9 +41,9 @@ enum WantedLinks {
 pub struct Output {
     /// The links or notes, by path.
     entries: Vec<Entry>,
-    /// How many there are, those beyond the limit included.
+    /// The number of all, including those beyond the limit.
     total: usize,
-    /// Files of the vault whose links are not, or not all, known.
+    /// Files of the vault whose links are not, or only partly, known.
     unknown_files: usize,
 }
 
@@ -73,15 +67,14 @@ impl Tool for ListLinks {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"kind": "unresolved"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MAX_RESULTS, "max_results", input.max_results)?;
-        let place = graph::place(context, input.path.as_deref())?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MAX_RESULTS, "max_results", self.max_results)?;
+        let place = graph::place(context, self.path.as_deref())?;
         let links = graph::so_far(context)?;
         let note = |path: &str| Entry { path: path.to_owned(), link: None, line: None };
-        let (mut entries, nothing): (Vec<Entry>, _) = match input.kind {
+        let (mut entries, nothing): (Vec<Entry>, _) = match self.kind {
             WantedLinks::Unresolved => {
                 let found = links.doubtful(&place, false).into_iter().map(|found| Entry {
                     path: found.source.as_str().to_owned(),
@@ -101,7 +94,7 @@ impl Tool for ListLinks {
             }
         };
         let total = entries.len();
-        let skipped = paging::skipped(input.first_result);
+        let skipped = paging::skipped(self.first_result);
         entries.drain(..skipped.min(total));
         entries.truncate(limit);
         let (unknown_files, unknown) = graph::unknown(&links);

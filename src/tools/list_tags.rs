@@ -1,29 +1,22 @@
 //! `list_tags`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::graph;
+use super::paging;
+use super::prelude::*;
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 
 /// Tags in one answer.
 const MAX_TAGS: usize = 1_000;
 
-/// Lists tags, the commonest first.
-pub struct ListTags;
-
-/// Lists the tags in notes and their properties, most frequent first, with the number of notes of
-/// each. A nested tag such as `garden/soil` counts for `garden` too. Case does not matter; the
-/// first spelling found is shown.
+/// Lists the tags in the text and properties of notes, most frequent first, with the number of
+/// notes of each. A nested tag such as `garden/soil` also counts for `garden`. Case does not
+/// matter; the first spelling found is shown.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only tags of this note or of notes below this folder. Left out: the whole vault.
-    #[serde(default)]
+pub struct ListTags {
+    /// Only tags of this note or of notes below this folder. Default: the whole vault.
     path: Option<String>,
-    /// The first tag shown, from 1: to continue after an answer that was cut.
+    /// The first tag to show, from 1, to continue a list that was cut off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
@@ -33,9 +26,9 @@ pub struct Input {
 pub struct Output {
     /// The commonest first; at most 1,000.
     tags: Vec<Tag>,
-    /// How many there are.
+    /// The number of all.
     total: usize,
-    /// Files of the vault whose tags are not, or not all, known.
+    /// Files of the vault whose tags are not, or only partly, known.
     unknown_files: usize,
 }
 
@@ -58,15 +51,14 @@ impl Tool for ListTags {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let place = graph::place(context, input.path.as_deref())?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let place = graph::place(context, self.path.as_deref())?;
         let links = graph::so_far(context)?;
         let found = links.tags(&place);
         let total = found.len();
-        let skipped = paging::skipped(input.first_result);
+        let skipped = paging::skipped(self.first_result);
         let tags: Vec<Tag> = found
             .into_iter()
             .skip(skipped)

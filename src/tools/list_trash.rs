@@ -1,37 +1,30 @@
 //! `list_trash`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::history;
 use super::list_files::parse_glob;
+use super::paging;
+use super::prelude::*;
 use super::text_file::{count, local, local_short, size};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::journal::TrashItem;
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-pub struct ListTrash;
-
 /// Things in one answer.
 const MAX_ITEMS: usize = 1000;
 
-/// Lists deleted files and folders that `restore` can restore, newest first: from the vault's
-/// `.trash`, the system's trash and the steward's own store, and texts that only the journal still
-/// has.
+/// Lists deleted files and folders that `restore` can bring back, newest first: from the vault's
+/// `.trash`, the system's trash and the steward's own store, and texts that only the journal has.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only entries whose path or name fits this glob, such as `*.md` or `Projects/**`.
-    #[serde(default)]
+pub struct ListTrash {
+    /// Only entries whose path or name matches this glob, such as `*.md` or `Projects/**`.
     pattern: Option<String>,
-    /// How many at most, up to 1,000.
+    /// Maximum number of entries, up to 1,000.
     #[serde(default = "paging::default::<100>")]
     limit: usize,
-    /// The first entry shown, from 1: to continue after an answer that was cut.
+    /// The first entry to show, from 1, to continue a list that was cut off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
 }
@@ -41,7 +34,7 @@ pub struct Input {
 pub struct Output {
     /// Newest first.
     items: Vec<Item>,
-    /// How many there are in all.
+    /// The number of all.
     total: usize,
 }
 
@@ -74,19 +67,18 @@ impl Tool for ListTrash {
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Pattern: pattern);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let glob = input.pattern.as_deref().map(glob).transpose()?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let glob = self.pattern.as_deref().map(glob).transpose()?;
         let mut items = history::seen(context, context.journal.trash().list()?);
         if let Some(glob) = &glob {
             items.retain(|item| fits(item, glob));
         }
         let total = items.len();
-        let skipped = paging::skipped(input.first_result).min(total);
+        let skipped = paging::skipped(self.first_result).min(total);
         items.drain(..skipped);
-        let (limit, said) = paging::bounded(input.limit, MAX_ITEMS);
+        let (limit, said) = paging::bounded(self.limit, MAX_ITEMS);
         items.truncate(limit);
         let mut lines: Vec<String> = items.iter().map(line).collect();
         match total {

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use super::ToolError;
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 
@@ -29,8 +28,7 @@ pub(super) fn shortened(line: &str) -> (&str, bool) {
 /// seen the rest, which would be lost.
 pub(super) fn refuse_cut(path: &VaultPath, old: &Text<'_>, new: &str) -> Result<(), ToolError> {
     let Some(number) = first_cut(old, new) else { return Ok(()) };
-    Err(ToolError::new(
-        ErrorCode::InvalidInput,
+    Err(ToolError::invalid(
         format!(
             "line {number} of `{path}` is longer than the {MAX_CHARACTERS} characters that are shown \
              of it, and would lose the rest"

@@ -10,9 +10,9 @@ use crate::organize::rule::Rule;
 use crate::store::rule_marks::RuleMark;
 
 /// The files that `once` rules took, by current path.
-pub(super) struct Taken(HashMap<String, HashSet<String>>);
+pub(super) struct ProcessedFiles(HashMap<String, HashSet<String>>);
 
-impl Taken {
+impl ProcessedFiles {
     /// Whether the rule with this hash has taken the file.
     pub fn has(&self, rule: &str, path: &VaultPath) -> bool {
         self.0.get(rule).is_some_and(|paths| paths.contains(&path.fold_key()))
@@ -39,13 +39,13 @@ pub(super) fn keep(
 }
 
 /// The files that the `once` rules among these have taken, without undone changes.
-pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<Taken, ToolError> {
+pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<ProcessedFiles, ToolError> {
     let mut taken = HashMap::new();
     for rule in rules.iter().filter(|rule| rule.once) {
         let paths = standing(context, rule)?.into_iter().map(|(_, path)| path.fold_key());
         taken.insert(rule.hash.clone(), paths.collect());
     }
-    Ok(Taken(taken))
+    Ok(ProcessedFiles(taken))
 }
 
 /// The marks of a rule whose changes were not undone, with the current paths of the files.

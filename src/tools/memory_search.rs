@@ -3,22 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::{local, shown};
-use super::tool::touches;
-use super::{
-    Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, get_conversation, paging, search_notes,
-};
+use super::{get_conversation, paging, search_notes};
 use crate::conversation::ConversationId;
 use crate::index::knowledge::words;
 use crate::journal::{self, ListedSet};
-use crate::note::code::ErrorCode;
 use crate::note::search_query;
-
-/// Finds notes, conversations and changes.
-pub struct MemorySearch;
 
 const MOST: usize = 30;
 
@@ -40,18 +31,18 @@ const RANK: f64 = 10.0;
 /// Characters of a snippet.
 const SNIPPET: usize = 300;
 
-/// Searches all that the user may remember: notes, earlier conversations, and changes made through the steward. The
-/// best of each are joined to one list, with how to open each. Use it when it is not clear where something was said or
-/// done; for notes alone `search_notes` has more.
+/// Searches everything that the user may remember: notes, earlier conversations, and changes made
+/// through the steward. Merges the best results of each into one list, and says how to open them.
+/// Use it when it is unclear where something was said or done; for notes alone use `search_notes`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct MemorySearch {
     /// A question or words.
     query: String,
-    /// Where to search: `notes`, `conversations`, `changes`. Left out: everywhere.
+    /// Where to search: `notes`, `conversations`, `changes`. Default: everywhere.
     #[serde(default)]
     sources: Vec<Source>,
-    /// At most so many results, up to 30.
+    /// Maximum number of results, up to 30.
     #[serde(default = "paging::default::<10>")]
     limit: usize,
 }
@@ -129,30 +120,24 @@ impl Tool for MemorySearch {
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Pattern: query);
     const EXAMPLE: &'static str = r#"{"query": "one"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", input.limit)?;
-        if input.query.trim().is_empty() {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
-                "`query` is empty",
-                "give a question or some words",
-            ));
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        if self.query.trim().is_empty() {
+            return Err(ToolError::invalid("`query` is empty", "give a question or some words"));
         }
-        let is_wanted =
-            |source: &Source| input.sources.is_empty() || input.sources.contains(source);
+        let is_wanted = |source: &Source| self.sources.is_empty() || self.sources.contains(source);
         let mut sources: Vec<Source> = Source::ALL.into_iter().filter(is_wanted).collect();
         let view = get_conversation::seen(context);
-        if input.sources.is_empty() && view.is_err() {
+        if self.sources.is_empty() && view.is_err() {
             sources.retain(|source| *source != Source::Conversations);
         }
-        let asked = words_of(&input.query);
+        let asked = words_of(&self.query);
         let (mut results, mut unread_notes) = (Vec::new(), 0);
         for source in &sources {
             let found = match source {
-                Source::Notes => notes(context, &input.query, &mut unread_notes)?,
+                Source::Notes => notes(context, &self.query, &mut unread_notes)?,
                 Source::Conversations => conversations(context, &asked)?,
                 Source::Changes => changes(context, &asked)?,
             };

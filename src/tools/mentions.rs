@@ -10,7 +10,6 @@ use unicode_normalization::char::is_combining_mark;
 use super::text_file::TextFile;
 use super::{Context, ToolError};
 use crate::index::links::Seen;
-use crate::note::code::ErrorCode;
 use crate::note::fold::{fold_key, normal};
 use crate::note::frontmatter;
 use crate::note::link::LinkKind;
@@ -84,9 +83,7 @@ impl Names {
     fn of_all(context: &Context, except: &VaultPath) -> Result<Self, ToolError> {
         let mut names = Self::default();
         for note in notes(context, &VaultPath::root()) {
-            if context.cancel.is_cancelled() {
-                return Err(ToolError::cancelled());
-            }
+            context.check_cancelled()?;
             if note == *except {
                 continue;
             }
@@ -225,11 +222,9 @@ pub(super) fn note(context: &Context, asked: &str) -> Result<VaultPath, ToolErro
     let path = context.find(asked, Want::File)?.path;
     match path.is_note() {
         true => Ok(path),
-        false => Err(ToolError::new(
-            ErrorCode::InvalidInput,
-            format!("`{path}` is not a note"),
-            "give a note as `path`",
-        )),
+        false => {
+            Err(ToolError::invalid(format!("`{path}` is not a note"), "give a note as `path`"))
+        }
     }
 }
 
@@ -242,9 +237,7 @@ fn in_notes(
 ) -> Result<Vec<(TextFile, Vec<Mention>)>, ToolError> {
     let mut found = Vec::new();
     for path in places {
-        if context.cancel.is_cancelled() {
-            return Err(ToolError::cancelled());
-        }
+        context.check_cancelled()?;
         let Ok(content) = context.vault.read(path) else { continue };
         let file = TextFile { path: path.clone(), content };
         let Ok(text) = file.editable() else { continue };

@@ -33,6 +33,7 @@ mod named;
 mod news;
 mod paging;
 mod plans;
+mod prelude;
 mod registry;
 mod relinked;
 pub mod rule_marks;

@@ -1,41 +1,34 @@
 //! `move`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::destination::{self, Deed};
+use super::destination::{self, Operation};
+use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError, ToolKind, Touch, base_lines};
+use super::{Learnt, base_lines};
 use crate::edits::{Followed, ReadOnly};
 use crate::journal::Change;
-use crate::note::code::ErrorCode;
 use crate::vault::{self, VaultError};
-
-/// Moves or renames, links included.
-pub struct Move;
 
 /// Symbolic links named in an answer.
 const MAX_TURNED: usize = 20;
 
-/// Moves or renames a file or folder. Missing folders of the destination are made. Nothing is ever
-/// replaced: an existing destination is an error. The destination is the whole new path, name
-/// included, not the folder to move into. Changing only the case of a name works. Links in all
-/// notes and canvases, and those in what moves, are rewritten where they would lead elsewhere, in
-/// the form that Obsidian is set to; the move and all of them are one change set.
+/// Moves or renames a file or folder. Missing folders of the destination are created. Never
+/// overwrites: an existing destination is an error. The destination is the full new path including
+/// the name, not the folder to move into. Changing only the case of a name works. Links in all
+/// notes and canvases, and in what moves, are updated in the form set in Obsidian; all of this is
+/// one change set.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct Move {
     /// The file or folder to move, from the vault's root.
     source: String,
     /// Its new path, from the vault's root. A file whose new name has no extension keeps its own.
     destination: String,
-    /// Show what would change, links included, and change nothing.
+    /// Only report what would change, including links.
     #[serde(default)]
     dry_run: bool,
-    /// Move it although files with links to it may not be written. Their links then lead elsewhere or
-    /// nowhere, and are named. Left out: nothing is moved, and the error names these files.
+    /// Move it even if files that link to it are read-only. Their links will break or lead
+    /// elsewhere, and are listed. By default nothing is moved, and the error lists these files.
     #[serde(default)]
     leave_read_only: bool,
 }
@@ -50,11 +43,11 @@ pub struct Output {
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Whether anything had to be done. In a dry run: would have.
+    /// Whether it was moved, or in a dry run would be.
     moved: bool,
-    /// Whether this only shows what would be done.
+    /// Whether this was a dry run.
     dry_run: bool,
-    /// The change set this is part of: what `undo` takes; none where nothing had to be done.
+    /// The change set, for `undo`; none if nothing had to be done.
     change_set: Option<u64>,
     /// The links that follow.
     links: Relinked,
@@ -85,19 +78,17 @@ impl Tool for Move {
     const KIND: ToolKind = ToolKind::Move;
     const TOUCHES: &'static [Touch] = touches!(Path: source, Path: destination);
     const EXAMPLE: &'static str = r#"{"source": "a.md", "destination": "b.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let source = context.find_to_take(&input.source)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let source = context.find_to_take(&self.source)?;
         if source.path.is_root() {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 "the vault itself cannot be moved",
                 "name a file or folder in it",
             ));
         }
-        let destination = destination::of(context, Deed::Move, &source, &input.destination)?;
+        let destination = destination::of(context, Operation::Move, &source, &self.destination)?;
         let moved = destination != source.path;
         let (mut change_set, mut links) = (None, Followed::default());
         let (mut base_lines, mut turned) = (Vec::new(), Vec::new());
@@ -105,13 +96,13 @@ impl Tool for Move {
             if destination.is_within(&source.path) {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
-            let read_only = if input.leave_read_only { ReadOnly::Leave } else { ReadOnly::Refuse };
+            let read_only = if self.leave_read_only { ReadOnly::Leave } else { ReadOnly::Refuse };
             turned = context.vault.redirected_links(&source.path, &destination);
             let (from, to) = (source.path.clone(), destination.clone());
             let title = format!("move `{from}` to `{to}`");
             let changes = vec![Change::Move { from, to }];
             base_lines = base_lines::base_lines(context, &source.path, &changes);
-            if input.dry_run {
+            if self.dry_run {
                 links = context.editor().preview(&changes, read_only)?;
             } else {
                 let (applied, followed) =
@@ -123,22 +114,22 @@ impl Tool for Move {
         let kind = source.meta.kind.word();
         let mut lines = vec![match moved {
             true => {
-                let verb = if input.dry_run { "would move" } else { "moved" };
+                let verb = if self.dry_run { "would move" } else { "moved" };
                 format!("{verb} the {kind} `{}` to `{destination}`", source.path)
             }
             false => format!("`{destination}` is there already under exactly this name; no change"),
         }];
-        lines.extend(links.text(input.dry_run));
+        lines.extend(links.text(self.dry_run));
         lines.extend(base_lines.iter().map(|line| {
             format!("not edited, names it: {}:{}: {}", line.path, line.line, line.text)
         }));
-        lines.extend(turned_text(&turned, input.dry_run));
+        lines.extend(turned_text(&turned, self.dry_run));
         let data = Output {
             source: source.path.as_str().to_owned(),
             destination: destination.as_str().to_owned(),
             kind,
             moved,
-            dry_run: input.dry_run,
+            dry_run: self.dry_run,
             change_set,
             links,
             base_lines,

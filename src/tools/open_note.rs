@@ -1,24 +1,17 @@
 //! `open_note`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
+use super::prelude::*;
 use crate::note::code::ErrorCode;
 use crate::vault::Want;
 
-pub(super) struct OpenNote;
-
-/// Opens a note in Obsidian, in front of the person, at a line if one is given. Only when they want
-/// to see it: it replaces what they look at. Works while Obsidian is open with the plugin.
+/// Opens a note in Obsidian in front of the person, optionally at a line. Use it only when they
+/// want to see it: it replaces what they are looking at. Needs Obsidian to be open with the plugin.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct OpenNote {
     /// The note, or another file that Obsidian shows.
     path: String,
     /// The line to show, from 1.
-    #[serde(default)]
     line: Option<u32>,
 }
 
@@ -40,22 +33,17 @@ impl Tool for OpenNote {
     const NEEDS_HOST: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let path = context.find(&input.path, Want::File)?.path;
-        if input.line == Some(0) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
-                "there is no line 0",
-                "lines count from 1",
-            ));
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let path = context.find(&self.path, Want::File)?.path;
+        if self.line == Some(0) {
+            return Err(ToolError::invalid("there is no line 0", "lines count from 1"));
         }
         let Some(host) = &context.host else { return Err(nobody()) };
         // Another program reports the path: a note that this caller may not see is left out.
         let is_seen = |open: &String| context.vault.resolve(open, Want::File).is_ok();
-        let open = host.open(&path, input.line, &context.cancel)?.filter(is_seen);
+        let open = host.open(&path, self.line, &context.cancel)?.filter(is_seen);
         let text = match &open {
             Some(open) if open == path.as_str() => format!("`{path}` is open in Obsidian"),
             Some(open) => format!("Obsidian was asked to open `{path}` but shows `{open}`"),

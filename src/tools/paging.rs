@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use super::error::ToolError;
-use crate::note::code::ErrorCode;
 
 /// The default of a number: `#[serde(default = "paging::default::<50>")]`.
 pub(super) fn default<const NUMBER: usize>() -> usize {
@@ -52,7 +51,7 @@ pub(super) fn within<T: Display + Copy + TryInto<usize>>(
     let number = asked.try_into().ok().filter(|number| bounds.contains(number));
     number.ok_or_else(|| {
         let hint = format!("give a number from {} to {}", bounds.start(), bounds.end());
-        ToolError::new(ErrorCode::InvalidInput, format!("`{name}` is {asked}"), hint)
+        ToolError::invalid(format!("`{name}` is {asked}"), hint)
     })
 }
 

@@ -1,51 +1,43 @@
 //! `plan_changes`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::given_rules::GivenRules;
 use super::plans::{self, KeptPlan, sentence};
+use super::prelude::*;
+use super::rules;
 use super::show_plan::{Problem, faults, problems};
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch, rules};
-use crate::note::code::ErrorCode;
 use crate::organize::plan::{Item, Plan};
 use crate::organize::planner;
 use crate::vault::Want;
 
-pub struct PlanChanges;
-
 /// Warnings and faults of rules in one answer.
 const MAX_WARNINGS: usize = 20;
 
-/// Plans changes of many notes, by rules or one by one, and changes nothing. The plan is stored with a number and an
-/// identity: look at it with `show_plan`, then apply exactly that with `apply_plan`. Links follow every move, and no
-/// note gets the path of another.
+/// Plans changes of many notes, by rules or one by one; changes nothing. The plan is stored with a
+/// number and an identity: review it with `show_plan`, then apply exactly that with `apply_plan`.
+/// Links follow every move, and no note is overwritten.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct PlanChanges {
     /// Rules: YAML as text, or the path of a rule file or of a note with a block `rules`. `name`, `in` (folders),
     /// `when` (a condition as in `query_notes`), `do` (`move`, `rename`, `set`, `tag`, `trash` and others).
-    #[serde(default)]
     rules: Option<Rules>,
     /// Changes of single notes.
     #[serde(default)]
     items: Vec<Wish>,
-    /// `replace` begins anew. `append` adds to `plan`: a note that it has already keeps its item.
+    /// `replace`: a new plan. `append`: add to `plan`; notes in it keep their items.
     #[serde(default)]
     mode: Mode,
-    /// The number of a plan to add to or to change; its number stays, its identity does not.
-    #[serde(default)]
+    /// The number of a plan to add to or change. It keeps its number and gets a new identity.
     plan: Option<u64>,
     /// Only notes in this folder.
-    #[serde(default)]
     path: Option<String>,
-    /// Items of `plan` that are taken out, by number.
+    /// Items of `plan` to remove, by number.
     #[serde(default)]
     take_out: Vec<u32>,
-    /// Items of `plan` that get another path.
+    /// New paths for items of `plan`.
     #[serde(default)]
     targets: Vec<Target>,
 }
@@ -84,27 +76,26 @@ pub struct Wish {
     /// The note or attachment.
     path: String,
     /// Its new path, name included.
-    #[serde(default)]
     to: Option<String>,
     /// Properties and their new values.
     #[serde(default)]
     set: Map<String, Value>,
-    /// Properties that go.
+    /// Properties that are removed.
     #[serde(default)]
     remove: Vec<String>,
     /// Tags to add to the frontmatter.
     #[serde(default)]
     tag: Vec<String>,
-    /// Tags that go from the frontmatter.
+    /// Tags to remove from the frontmatter.
     #[serde(default)]
     untag: Vec<String>,
-    /// Text that comes at the end.
+    /// Text added at the end.
     #[serde(default)]
     append: String,
-    /// Text that comes behind the frontmatter.
+    /// Text added after the frontmatter.
     #[serde(default)]
     prepend: String,
-    /// Whether it goes to the trash.
+    /// Whether it is moved to the trash.
     #[serde(default)]
     trash: bool,
 }
@@ -130,9 +121,9 @@ pub struct Output {
     items: usize,
     /// The changes in words: `move 12 notes, trash 1`.
     summary: String,
-    /// Files that rules were asked about.
+    /// Files for which rules were evaluated.
     looked_at: usize,
-    /// Items that something is wrong with, the first 20.
+    /// Items with problems, the first 20.
     problems: Vec<Problem>,
     /// The number of all of those.
     total_problems: usize,
@@ -154,34 +145,32 @@ impl Tool for PlanChanges {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"items": [{"path": "a.md", "to": "b.md"}]}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let within = match &input.path {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let within = match &self.path {
             Some(path) => Some(context.vault.resolve(path, Want::Folder)?.path),
             None => None,
         };
-        let before = input.plan.map(|plan| plans::find(context, plan)).transpose()?;
-        let changes_plan = !(input.take_out.is_empty() && input.targets.is_empty());
-        if before.is_none() && (input.mode == Mode::Append || changes_plan) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+        let before = self.plan.map(|plan| plans::find(context, plan)).transpose()?;
+        let changes_plan = !(self.take_out.is_empty() && self.targets.is_empty());
+        if before.is_none() && (self.mode == Mode::Append || changes_plan) {
+            return Err(ToolError::invalid(
                 "no plan was given to add to or to change",
                 "give its number as `plan`",
             ));
         }
         let mut items = Vec::new();
-        for wish in input.items {
+        for wish in self.items {
             items.push(item(context, wish)?);
         }
         let (mut joins, mut given) = (None, Vec::new());
-        if let Some(before) = before.as_ref().filter(|_| input.mode == Mode::Append || changes_plan)
+        if let Some(before) = before.as_ref().filter(|_| self.mode == Mode::Append || changes_plan)
         {
-            joins = Some(changed(context, before, &input.take_out, &input.targets)?);
+            joins = Some(changed(context, before, &self.take_out, &self.targets)?);
             given.clone_from(&before.rules);
         }
-        let rules = input.rules.map(Rules::text).filter(|rules| !rules.trim().is_empty());
+        let rules = self.rules.map(Rules::text).filter(|rules| !rules.trim().is_empty());
         let (rules, warnings) = match rules {
             Some(rules) => {
                 let rules = GivenRules::find(context, &rules)?;
@@ -195,8 +184,7 @@ impl Tool for PlanChanges {
             None => (Vec::new(), Vec::new()),
         };
         if items.is_empty() && joins.is_none() && rules.is_empty() {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 "nothing was given to plan",
                 "give `rules`, or `items` such as [{\"path\": \"a.md\", \"to\": \"Archive/a.md\"}]",
             ));
@@ -236,8 +224,7 @@ fn changed(
     let named = take_out.iter().copied().chain(targets.iter().map(|target| target.item));
     for number in named {
         if !plan.items.iter().any(|item| item.id == number) {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 format!("plan {} has no item {number}", before.id),
                 "show_plan has the numbers",
             ));

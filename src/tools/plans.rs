@@ -17,7 +17,6 @@ use crate::note::path::VaultPath;
 use crate::organize::plan::{Item, Plan};
 use crate::organize::planner::{PlanError, World};
 use crate::organize::rule::Rule;
-use crate::store::StoreError;
 use crate::store::plans::{NewPlan, PlanRow};
 use crate::vault::View;
 
@@ -143,25 +142,19 @@ pub(super) fn keep_untold(
     };
     let plans = &context.journal.store().plans;
     let id = id.map(u64::cast_signed);
-    let id = plans.store(id, &new, forget_before(context)).map_err(not_kept)?.cast_unsigned();
+    let id = plans.store(id, &new, forget_before(context))?.cast_unsigned();
     let caller = context.origin.caller.clone();
     Ok(KeptPlan { id, identity, made, caller, plan, rules })
-}
-
-pub(super) fn not_kept(error: StoreError) -> ToolError {
-    let hint = error.hint();
-    ToolError::new(ErrorCode::IoError, error.to_string(), hint)
 }
 
 /// The plan with this number, if it is stored and the caller may see all its notes.
 pub(super) fn find(context: &Context, id: u64) -> Result<KeptPlan, ToolError> {
     let plans = &context.journal.store().plans;
-    let row = plans.get(id.cast_signed(), forget_before(context)).map_err(not_kept)?;
+    let row = plans.get(id.cast_signed(), forget_before(context))?;
     let kept = row.map(|row| read(context.vault.view(), row)).transpose()?;
     kept.flatten().ok_or_else(|| {
         let days = context.settings.organize.keep_plans_days;
-        ToolError::new(
-            ErrorCode::NotFound,
+        ToolError::not_found(
             format!("there is no plan {id}"),
             format!("plans are forgotten after {days} days; plan_changes makes one"),
         )

@@ -3,14 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::image::{Image, Made, described};
+use super::Learnt;
+use super::image::{EncodedImage, Image, described};
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
+use super::prelude::*;
 use super::text_file::{self, TextFile, count};
-use super::tool::touches;
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError, Touch};
 use crate::media::image::Format;
 use crate::media::pdf::{self, BadPdf, Bounds};
 use crate::note::code::ErrorCode;
@@ -30,28 +27,25 @@ const MAX_PAGES: usize = 200;
 /// Bytes of an answer for the description of the file and of the rest.
 const AROUND: usize = 500;
 
-pub struct ReadFile;
-
-/// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the numbers are not part
-/// of the file. Case does not matter in the path, and `.md` may be left out. It gives at most 2,000 lines, 100 KB
-/// and 2,000 characters a line, and says how to continue. An image is given as such, a PDF as its text by page. With its `revision` a later change is refused if the file has changed since.
+/// Reads a text file of the vault, whole or a range of lines. Lines are numbered as `N: text`; the
+/// numbers are not part of the file. Case does not matter in the path, and `.md` may be omitted.
+/// Returns at most 2,000 lines, 100 KB and 2,000 characters per line, and says how to continue.
+/// Returns an image as such, and a PDF as its text by page. Pass `revision` to a later change to
+/// have it refused if the file has changed since.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`. Or a note's name or alias
-    /// alone.
+pub struct ReadFile {
+    /// The file, from the vault's root: `Projects/Garden.md`, or just `projects/garden`; or a
+    /// note's name or alias.
     path: String,
-    /// The first line to read, from 1. Left out: the first.
-    #[serde(default)]
+    /// The first line to read, from 1. Default: 1.
     start_line: Option<i64>,
-    /// The last line to read; -1 is the end. Left out: the end.
-    #[serde(default)]
+    /// The last line to read; -1 is the end. Default: -1.
     end_line: Option<i64>,
-    /// To continue in a cut line: the first character of `start_line` to read, from 1. Only that line is given.
-    #[serde(default)]
+    /// To continue in a line that was cut: the first character of `start_line` to read, from 1.
+    /// Reads only that line.
     start_character: Option<i64>,
     /// The first page of a PDF, from 1.
-    #[serde(default)]
     start_page: Option<i64>,
 }
 
@@ -113,23 +107,22 @@ impl Tool for ReadFile {
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let file = text_file::read(context, &input.path)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let file = text_file::read(context, &self.path)?;
         let text = match content(&file)? {
-            Content::Text(text) => text,
-            Content::Image(format) => return image(&file, &input, format),
-            Content::Pdf => return pages(context, &file, &input),
+            ReadableFile::Text(text) => text,
+            ReadableFile::Image(format) => return image(&file, &self, format),
+            ReadableFile::Pdf => return pages(context, &file, &self),
         };
-        if input.start_page.is_some() {
+        if self.start_page.is_some() {
             return Err(has_none(&file, "text, and has no pages", "count lines: `start_line`"));
         }
         let total_lines = text.line_count();
-        let (first, last) = range(&input, total_lines, file.path.as_str())?;
-        if let Some(character) = input.start_character {
-            let asked = Within { line: first, character, end_line: input.end_line };
+        let (first, last) = range(&self, total_lines, file.path.as_str())?;
+        if let Some(character) = self.start_character {
+            let asked = Within { line: first, character, end_line: self.end_line };
             return piece(&file, &text, &asked, context.room);
         }
         let page = page(&text, first, last, context.room.saturating_sub(AROUND).min(MAX_BYTES));
@@ -153,19 +146,13 @@ impl Tool for ReadFile {
             );
         }
         let data = Output {
-            path: file.path.as_str().to_owned(),
             content: page.plain,
             start_line: if total_lines == 0 { 0 } else { first },
             end_line,
             total_lines,
             next_start_line,
             cut_lines: page.cut,
-            next_start_character: None,
-            revision: file.content.revision.to_string(),
-            size: file.content.bytes.len() as u64,
-            encoding: encoding(text.encoding()),
-            image: None,
-            pages: None,
+            ..without_lines(&file, encoding(text.encoding()))
         };
         Ok(Answer::new(format!("{}\n{shown}", file.path), data))
     }
@@ -188,32 +175,32 @@ impl Tool for ReadFile {
 }
 
 /// What a file holds.
-enum Content<'a> {
+enum ReadableFile<'a> {
     Text(Text<'a>),
     Image(Format),
     Pdf,
 }
 
 /// By its bytes, whatever its name is; only a PDF can also be text.
-fn content(file: &TextFile) -> Result<Content<'_>, ToolError> {
+fn content(file: &TextFile) -> Result<ReadableFile<'_>, ToolError> {
     let bytes = &file.content.bytes;
     let is_pdf = pdf::is_pdf(bytes);
     if is_pdf && file.path.name().to_ascii_lowercase().ends_with(".pdf") {
-        return Ok(Content::Pdf);
+        return Ok(ReadableFile::Pdf);
     }
     match file.text() {
-        Ok(text) => Ok(Content::Text(text)),
-        Err(_) if is_pdf => Ok(Content::Pdf),
-        Err(not_text) => Format::of(bytes).map(Content::Image).ok_or(not_text),
+        Ok(text) => Ok(ReadableFile::Text(text)),
+        Err(_) if is_pdf => Ok(ReadableFile::Pdf),
+        Err(not_text) => Format::of(bytes).map(ReadableFile::Image).ok_or(not_text),
     }
 }
 
 fn has_none(file: &TextFile, what: &str, hint: &str) -> ToolError {
-    ToolError::new(ErrorCode::InvalidInput, format!("`{}` is {what}", file.path), hint)
+    ToolError::invalid(format!("`{}` is {what}", file.path), hint)
 }
 
 /// Whether a part of the lines is asked for.
-fn asks_for_lines(input: &Input) -> bool {
+fn asks_for_lines(input: &ReadFile) -> bool {
     input.start_line.or(input.end_line).or(input.start_character).is_some()
 }
 
@@ -236,7 +223,7 @@ fn without_lines(file: &TextFile, encoding: &'static str) -> Output {
 }
 
 /// An image instead of lines.
-fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output>, ToolError> {
+fn image(file: &TextFile, input: &ReadFile, format: Format) -> Result<Answer<Output>, ToolError> {
     if asks_for_lines(input) || input.start_page.is_some() {
         let hint = "give its `path` alone";
         return Err(has_none(file, "an image and has no lines", hint));
@@ -245,7 +232,7 @@ fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output
         // Decoding takes long; the answer is discarded and made on another thread.
         return Err(ToolError::cancelled());
     }
-    let Made { image, size, original } = Image::of(&file.path, &file.content, format)?;
+    let EncodedImage { image, size, original } = Image::of(&file.path, &file.content, format)?;
     let text = described(&file.path, format, file.content.bytes.len(), size, original);
     let data = Output {
         image: Some(ImageSize { width: original.0, height: original.1 }),
@@ -255,14 +242,18 @@ fn image(file: &TextFile, input: &Input, format: Format) -> Result<Answer<Output
 }
 
 /// The text of a PDF instead of lines.
-fn pages(context: &Context, file: &TextFile, input: &Input) -> Result<Answer<Output>, ToolError> {
+fn pages(
+    context: &Context,
+    file: &TextFile,
+    input: &ReadFile,
+) -> Result<Answer<Output>, ToolError> {
     if asks_for_lines(input) {
         return Err(has_none(file, "a PDF and has no lines", "count pages: `start_page`"));
     }
     let wanted = input.start_page.unwrap_or(1);
     let Some(first) = usize::try_from(wanted).ok().filter(|first| *first > 0) else {
         let message = format!("`start_page` is {wanted}");
-        return Err(ToolError::new(ErrorCode::InvalidInput, message, "pages count from 1"));
+        return Err(ToolError::invalid(message, "pages count from 1"));
     };
     if nonblocking::would_block() {
         return Err(ToolError::cancelled());
@@ -309,7 +300,7 @@ fn bad_pdf(path: &VaultPath, first: usize, fault: &BadPdf) -> ToolError {
         BadPdf::NoPage { total } => {
             let has = count(*total, "page");
             let message = format!("`{path}` has {has}; there is no page {first}");
-            return ToolError::new(ErrorCode::InvalidInput, message, "pages count from 1");
+            return ToolError::invalid(message, "pages count from 1");
         }
     };
     ToolError::new(code, format!("`{path}` is a PDF that {fault}"), hint)
@@ -330,9 +321,7 @@ fn piece(
     room: usize,
 ) -> Result<Answer<Output>, ToolError> {
     let Within { line: number, character, end_line } = *asked;
-    let wrong = |message: String, hint: &str| {
-        Err(ToolError::new(ErrorCode::InvalidInput, message, hint.to_owned()))
-    };
+    let wrong = |message: String, hint: &str| Err(ToolError::invalid(message, hint.to_owned()));
     if end_line.is_some_and(|end| usize::try_from(end) != Ok(number)) {
         let hint = "leave `end_line` out: `start_character` reads on in one line";
         return wrong(
@@ -361,7 +350,6 @@ fn piece(
         false => (CUT, format!("; go on with start_line {number}, start_character {}", last + 1)),
     };
     let data = Output {
-        path: file.path.as_str().to_owned(),
         content: if is_end { format!("{shown}\n") } else { shown.to_owned() },
         start_line: number,
         end_line: number,
@@ -369,11 +357,7 @@ fn piece(
         next_start_line: (is_end && number < total_lines).then_some(number + 1),
         cut_lines: if is_end { Vec::new() } else { vec![number] },
         next_start_character: (!is_end).then_some(last + 1),
-        revision: file.content.revision.to_string(),
-        size: file.content.bytes.len() as u64,
-        encoding: encoding(text.encoding()),
-        image: None,
-        pages: None,
+        ..without_lines(file, encoding(text.encoding()))
     };
     let text = format!(
         "{}\n{number}: {shown}{mark}\n[line {number} of {total_lines}, characters {first}-{last} of {total}{more}]",
@@ -383,10 +367,9 @@ fn piece(
 }
 
 /// The lines asked for, both ends from 1 and inside the file; an empty file has the range 1 to 0.
-fn range(input: &Input, total: usize, path: &str) -> Result<(usize, usize), ToolError> {
-    let wrong = |message: String| {
-        ToolError::new(ErrorCode::InvalidInput, message, "lines count from 1; -1 is the last line")
-    };
+fn range(input: &ReadFile, total: usize, path: &str) -> Result<(usize, usize), ToolError> {
+    let wrong =
+        |message: String| ToolError::invalid(message, "lines count from 1; -1 is the last line");
     let line = |number: i64, name: &str| match number {
         -1 => Ok(total.max(1)),
         1.. => Ok(usize::try_from(number).unwrap_or(usize::MAX)),

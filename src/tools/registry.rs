@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde::{Deserialize as _, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
@@ -118,7 +118,7 @@ impl Definition {
             permanent: T::PERMANENT.map(str::to_owned),
             aliases: T::ALIASES,
             example: T::EXAMPLE.to_owned(),
-            rests_on: |arguments| T::rests_on(&input::<T>(arguments).ok()?),
+            rests_on: |arguments| parse::<T>(arguments).ok()?.rests_on(),
             run: Box::new(run::<T>),
         }
     }
@@ -314,7 +314,7 @@ fn manual<T: Tool>() -> String {
 }
 
 fn schema_of_input<T: Tool>() -> Value {
-    schema_of::<T::Input>(without_null)
+    schema_of::<T>(without_null)
 }
 
 fn schema_of_output<T: Tool>() -> Value {
@@ -415,31 +415,28 @@ fn by_own_names(aliases: &[(&str, &str)], arguments: &Value) -> Option<Value> {
     Some(Value::Object(renamed))
 }
 
-fn input<T: Tool>(arguments: &Value) -> Result<T::Input, serde_json::Error> {
+fn parse<T: Tool>(arguments: &Value) -> Result<T, serde_json::Error> {
     if arguments.is_null() {
-        return T::Input::deserialize(json!({}));
+        return T::deserialize(json!({}));
     }
     let renamed = by_own_names(T::ALIASES, arguments);
     let arguments = renamed.as_ref().unwrap_or(arguments);
     // Whole numbers may come as `3.0`, which JSON Schema calls an integer, too.
-    T::Input::deserialize(arguments).or_else(|error| match whole(arguments) {
-        Some(arguments) => T::Input::deserialize(&arguments),
+    T::deserialize(arguments).or_else(|error| match whole(arguments) {
+        Some(arguments) => T::deserialize(&arguments),
         None => Err(error),
     })
 }
 
 fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, ToolError> {
-    let input = input::<T>(arguments).map_err(|error| {
-        ToolError::new(
-            ErrorCode::InvalidInput,
+    let tool = parse::<T>(arguments).map_err(|error| {
+        ToolError::invalid(
             format!("the arguments of `{}` do not fit: {error}", T::NAME),
             "change the argument that is named",
         )
     })?;
-    if context.cancel.is_cancelled() {
-        return Err(ToolError::cancelled());
-    }
-    let answer = T::run(context, input)?;
+    context.check_cancelled()?;
+    let answer = tool.run(context)?;
     let data = Facts::of(&answer.data).map_err(|error| {
         let message = format!("the answer of `{}` could not be written as JSON: {error}", T::NAME);
         ToolError::plain(ErrorCode::IoError, message)

@@ -2,19 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::tool::touches;
-use super::{
-    Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, mentions, paging, search_notes,
-};
+use super::prelude::*;
+use super::{graph, mentions, paging, search_notes};
 use crate::index::knowledge::{Asking, Related, RelatedNote};
 use crate::index::links::Seen;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-
-pub(super) struct RelatedNotes;
 
 /// Notes in one answer.
 const MOST: usize = 50;
@@ -22,10 +15,11 @@ const MOST: usize = 50;
 /// Linked files that are looked at; one with more links than these has little to do with each of them.
 const MOST_LINKS: usize = 200;
 
-/// Finds notes related to a note by meaning, rare words or links, without those linked with it.
+/// Finds notes related to a note by meaning, rare words or links; by default without those linked
+/// to or from it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct RelatedNotes {
     /// The note.
     path: String,
     /// Also notes that it links to or that link to it.
@@ -46,9 +40,9 @@ pub struct Output {
     path: String,
     /// The most related first.
     notes: Vec<NoteData>,
-    /// How many there are in all.
+    /// The number of all.
     total: usize,
-    /// Whether notes are still to be read.
+    /// Whether notes are still being read.
     partial: bool,
     /// As in search_notes.
     meaning: &'static str,
@@ -79,19 +73,18 @@ impl Tool for RelatedNotes {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", input.limit)?;
-        let skipped = paging::skipped(input.first_result);
-        let path = mentions::note(context, &input.path)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let skipped = paging::skipped(self.first_result);
+        let path = mentions::note(context, &self.path)?;
         let content = context.vault.read(&path)?;
         let text = Text::decode(&content.bytes, path.name());
         let text = text.as_ref().map_or("", |text| text.body());
         let graph = graph::so_far(context)?;
         let linked = neighbours(&graph, &path);
-        let wants = |other: &VaultPath, _: i64| input.linked || !linked.contains(other);
+        let wants = |other: &VaultPath, _: i64| self.linked || !linked.contains(other);
         let asking = Asking {
             view: context.vault.view(),
             cancel: &context.cancel,

@@ -16,9 +16,9 @@ const MAX_NAMED: usize = 20;
 /// Links of other files that changed with names.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Relinked {
-    /// Links rewritten so that they lead where they led.
+    /// Links rewritten so that they keep their targets.
     pub links: usize,
-    /// Number of files with these links.
+    /// The number of files with these links.
     pub files: usize,
     /// The first 20 of these files.
     pub rewritten: Vec<RelinkedFile>,
@@ -26,7 +26,7 @@ pub struct Relinked {
     pub not_rewritten: Vec<LeftLink>,
     /// The number of all of those.
     pub total_not_rewritten: usize,
-    /// Files that may hold links which now lead elsewhere, and whose links are not known.
+    /// Files whose links are not known and may now lead elsewhere.
     pub unknown_files: usize,
     /// The first 20 of them.
     pub unknown: Vec<LeftLink>,
@@ -37,7 +37,7 @@ pub struct Relinked {
 pub struct RelinkedFile {
     /// Its path, afterwards.
     pub path: String,
-    /// How many of its links.
+    /// The number of these links.
     pub links: usize,
     /// The first changed lines.
     pub lines: Vec<RelinkedLine>,

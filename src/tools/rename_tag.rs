@@ -1,12 +1,8 @@
 //! `rename_tag`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::graph;
+use super::prelude::*;
 use super::text_file::{self, count, fits};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -20,24 +16,21 @@ const ATTEMPTS: usize = 5;
 /// Notes named in one answer.
 const MAX_NAMED: usize = 100;
 
-pub(super) struct RenameTag;
-
-/// Gives a tag another name in all notes, in their text and in their `tags` property, together
-/// with the tags nested in it: renaming `garden` to `plot` makes `garden/soil` to `plot/soil`. Case
-/// does not matter in what is found. What is in code, math, links and addresses is no tag and
-/// stays. If the new tag exists already the two become one, which cannot be told apart later; the
-/// answer says so, and `dry_run` says it before. All notes change at once or none does.
+/// Renames a tag in all notes, in their text and in the property `tags`, together with its nested
+/// tags: renaming `garden` to `plot` makes `garden/soil` into `plot/soil`. Case does not matter.
+/// Text in code, math, links and addresses is not a tag and stays. If the new tag already exists,
+/// the two are merged and cannot be told apart later; the answer says so, also with `dry_run`. All
+/// notes change together or none does.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The tag as it is, with or without `#`: `garden` or `garden/soil`.
+pub(super) struct RenameTag {
+    /// The present tag, with or without `#`: `garden` or `garden/soil`.
     from: String,
     /// Its new name: letters, digits, `_`, `-`, and `/` for nesting; not digits alone.
     to: String,
-    /// Only in this note or in those below this folder. Left out: the whole vault.
-    #[serde(default)]
+    /// Only in this note or in those below this folder. Default: the whole vault.
     path: Option<String>,
-    /// Tell what would change, and change nothing.
+    /// Only report what would change.
     #[serde(default)]
     dry_run: bool,
 }
@@ -63,11 +56,11 @@ pub struct Output {
     merged_with: usize,
     /// Notes that have the tag and could not be changed, with the reason.
     skipped: Vec<Skipped>,
-    /// Files of the vault whose tags are not, or not all, known.
+    /// Files of the vault whose tags are not, or only partly, known.
     unknown_files: usize,
     /// Whether nothing was changed because that was asked for.
     dry_run: bool,
-    /// The change set this is: what `undo` takes. None if nothing changed.
+    /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,
 }
 
@@ -106,25 +99,23 @@ impl Tool for RenameTag {
     const HEAVY: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Tag: from);
     const EXAMPLE: &'static str = r#"{"from": "garden", "to": "plot"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let (from, to) = (name(&input.from)?, name(&input.to)?);
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let (from, to) = (name(&self.from)?, name(&self.to)?);
         if from == to {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 format!("`{from}` is called so already"),
                 "give another name as `to`",
             ));
         }
-        let place = graph::place(context, input.path.as_deref())?;
+        let place = graph::place(context, self.path.as_deref())?;
         let mut attempts = 0;
         let (plan, merged_with, change_set) = loop {
             graph::links(context)?;
             let merged_with = merged(context, from, to);
             let plan = plan(context, &place, from, to)?;
-            if input.dry_run || plan.changes.is_empty() {
+            if self.dry_run || plan.changes.is_empty() {
                 break (plan, merged_with, None);
             }
             let title = format!("rename the tag `{from}` to `{to}`");
@@ -137,8 +128,7 @@ impl Tool for RenameTag {
             }
         };
         if !plan.found {
-            return Err(ToolError::new(
-                ErrorCode::NotFound,
+            return Err(ToolError::not_found(
                 format!("no note {}has the tag `{from}`", below(&place)),
                 "list_tags shows the tags that there are",
             ));
@@ -155,7 +145,7 @@ impl Tool for RenameTag {
             merged_with,
             skipped: plan.skipped,
             unknown_files: graph::seen(context).gaps().len(),
-            dry_run: input.dry_run,
+            dry_run: self.dry_run,
             change_set,
         };
         Ok(Answer::new(words(&data), data))
@@ -164,8 +154,7 @@ impl Tool for RenameTag {
 
 fn name(asked: &str) -> Result<&str, ToolError> {
     rename::name_of(asked).ok_or_else(|| {
-        ToolError::new(
-            ErrorCode::InvalidInput,
+        ToolError::invalid(
             format!("`{asked}` is not a tag"),
             "tags are made of letters, digits, `_`, `-` and `/` between two names, without blanks \
              and not of digits alone",
@@ -185,9 +174,7 @@ fn merged(context: &Context, from: &str, to: &str) -> usize {
 fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Plan, ToolError> {
     let mut plan = Plan::default();
     for path in graph::seen(context).tagged(place, from) {
-        if context.cancel.is_cancelled() {
-            return Err(ToolError::cancelled());
-        }
+        context.check_cancelled()?;
         let content = match context.vault.read(&path) {
             Ok(content) => content,
             Err(VaultError::NotFound { .. }) => continue,

@@ -1,29 +1,22 @@
 //! `restore`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::history;
+use super::prelude::*;
 use super::relinked::Relinked;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch};
 use crate::journal::TrashItem;
 use crate::note::code::ErrorCode;
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 
-pub struct Restore;
-
-/// Brings a deleted file or folder back to where it was, or to another path. Nothing is ever
-/// replaced: where the name is taken it comes back beside it as `name (restored).md`.
+/// Restores a deleted file or folder to its former path or to another. Never overwrites: if the
+/// path is taken, the copy is named `name (restored).md`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct Restore {
     /// The file or folder to restore: an `item` of list_trash, or its former path or name. If the path was deleted
     /// several times, the last deletion is meant.
     item: String,
-    /// Where to put it, from the vault's root, name included; where it was if left out.
-    #[serde(default)]
+    /// The path to restore to, from the vault's root, including the name. Default: the former path.
     to: Option<String>,
 }
 
@@ -37,7 +30,7 @@ pub struct Output {
     /// `file`, `folder` or `link`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The change set this is part of: what `undo` takes.
+    /// The change set, for `undo`.
     change_set: u64,
     /// Links in other files that would lead to it now and led elsewhere: they still do.
     links: Relinked,
@@ -53,13 +46,12 @@ impl Tool for Restore {
     const SELDOM: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Trashed: item);
     const EXAMPLE: &'static str = r#"{"item": "deleted.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let items = history::seen(context, context.journal.trash().list()?);
-        let item = find(items, &input.item)?;
-        let to = match &input.to {
+        let item = find(items, &self.item)?;
+        let to = match &self.to {
             Some(to) => Some(context.vault.new_path(to)?),
             None => None,
         };
@@ -120,7 +112,7 @@ fn find(items: Vec<TrashItem>, asked: &str) -> Result<TrashItem, ToolError> {
             };
             let shown: String = asked.chars().flat_map(crate::note::path::show).collect();
             let message = format!("`{shown}` is not in the trash");
-            Err(ToolError::new(ErrorCode::NotFound, message, hint))
+            Err(ToolError::not_found(message, hint))
         }
         ([newest, ..], 1) => Ok((*newest).clone()),
         (_, _) => Err(ToolError {

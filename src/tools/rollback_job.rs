@@ -1,23 +1,19 @@
 //! `rollback_job`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::jobs::Job;
-use super::taken_back::{self, Blocked};
+use super::prelude::*;
+use super::taken_back::{self, BlockedItem};
 use super::text_file::count;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind};
 
-pub struct RollbackJob;
-
-/// Takes back what a job did: all of it, or some items. What was written in a note since stays, and links follow. If an
-/// item cannot be taken back, as when its old path is taken, the others are, and it is named.
+/// Undoes a job, or some of its items. Later changes of the same notes are kept, and links follow.
+/// If an item cannot be undone, for example because its old path is taken, the others are undone
+/// and it is listed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct RollbackJob {
     /// The number of the job.
     job: u64,
-    /// Only these items, by number, with those that went where these have to go back to.
+    /// Only these items, by number, and those that have to move out of their way.
     #[serde(default)]
     items: Vec<u32>,
 }
@@ -29,33 +25,16 @@ pub struct Output {
     job: u64,
     /// `undone` or `partly_undone`.
     state: &'static str,
-    /// Items that were taken back now.
+    /// Items that were undone now.
     undone: usize,
     /// Items of the job that are still applied.
     standing: usize,
-    /// Items that could not be taken back, with the reason.
+    /// Items that could not be undone, with the reason.
     blocked: Vec<BlockedItem>,
-    /// The change set that did it; undoing that brings it back. None where every item is blocked.
+    /// The change set of the undo, for `undo`; none if every item is blocked.
     change_set: Option<u64>,
     /// Notes for a person.
     notes: Vec<String>,
-}
-
-/// An item that could not be taken back.
-#[derive(Serialize, JsonSchema)]
-pub struct BlockedItem {
-    /// Its number.
-    item: u32,
-    /// Where it is.
-    path: String,
-    /// Why.
-    reason: String,
-}
-
-impl From<Blocked> for BlockedItem {
-    fn from(blocked: Blocked) -> Self {
-        Self { item: blocked.item, path: blocked.path, reason: blocked.reason }
-    }
 }
 
 impl Tool for RollbackJob {
@@ -66,12 +45,11 @@ impl Tool for RollbackJob {
     const HEAVY: bool = true;
     const SELDOM: bool = true;
     const EXAMPLE: &'static str = r#"{"job": 1}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let mut job = Job::find(context, input.job)?;
-        let taken = taken_back::take_back(context, &mut job, &input.items)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let mut job = Job::find(context, self.job)?;
+        let taken = taken_back::take_back(context, &mut job, &self.items)?;
         let (done, undone) = job.counts();
         let mut lines = vec![format!("undid {} of job {}", count(taken.undone, "item"), job.id())];
         lines.extend(
@@ -83,7 +61,7 @@ impl Tool for RollbackJob {
             state: job.state().word(),
             undone: taken.undone,
             standing: done - undone,
-            blocked: taken.blocked.into_iter().map(BlockedItem::from).collect(),
+            blocked: taken.blocked,
             change_set: taken.change_set,
             notes: taken.notes,
         };

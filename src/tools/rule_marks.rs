@@ -1,8 +1,7 @@
 //! Lists and removes marks of `once` rules for a person.
 
-use super::enabled::{named, not_found};
+use super::enabled::named;
 use super::marks::standing;
-use super::plans::not_kept;
 use super::{Context, ToolError};
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
@@ -50,7 +49,10 @@ pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, Too
     let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.once).collect();
     if rules.is_empty() {
         let message = format!("no rule of `{}` that is asked for has `once`", given.source);
-        return Err(not_found(message, "rules with `once: true` remember which files they took"));
+        return Err(ToolError::not_found(
+            message,
+            "rules with `once: true` remember which files they took",
+        ));
     }
     // A deleted file may still have a mark.
     let key = |asked: &String| match context.find(asked, Want::File) {
@@ -74,10 +76,10 @@ pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, Too
     }
     if let (true, Some(path)) = (chosen.is_empty(), &wanted.path) {
         let hint = "without a file, all that they took are listed";
-        return Err(not_found(format!("none of these rules took `{path}`"), hint));
+        return Err(ToolError::not_found(format!("none of these rules took `{path}`"), hint));
     }
     if wanted.forget {
-        context.journal.store().rule_marks.remove(&chosen).map_err(not_kept)?;
+        context.journal.store().rule_marks.remove(&chosen)?;
     }
     Ok(found)
 }

@@ -1,20 +1,15 @@
 //! `search_files`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::list_files::glob_below;
+use super::paging;
+use super::prelude::*;
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, paging};
 use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::note::spelling;
 use crate::vault::{ResolvedEntry, Want, nonblocking};
-
-pub struct SearchFiles;
 
 const MAX_FILES: usize = 1_000;
 const MAX_MATCHES: usize = 500;
@@ -26,42 +21,38 @@ const HINT_MILLISECONDS: u64 = 500;
 /// Bytes of excerpts in one answer.
 const MAX_TEXT: usize = 200 << 10;
 
-/// Searches the text of notes with a regular expression, line by line, the newest notes first, and shows the matching
-/// lines with the lines around them. A pattern without capitals ignores case. Searches Markdown notes unless
-/// `file_pattern` says otherwise. Says what was left out, and how many lines match in how many files in all; with
-/// `output_mode` `count` however long that takes.
+/// Searches the text of notes with a regular expression, line by line, newest notes first, and
+/// shows matching lines with the lines around them. A pattern without capitals ignores case.
+/// Searches Markdown notes unless `file_pattern` says otherwise. Says what was left out, and how
+/// many lines match in how many files; with `output_mode` `count` it counts them all, however long
+/// that takes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The regular expression. `.`, `(`, `[`, `?`, `*`, `+`, `|` have their meaning; put `\` before
-    /// them to search for the characters themselves.
+pub struct SearchFiles {
+    /// The regular expression. Put `\` before `.`, `(`, `[`, `?`, `*`, `+` and `|` to search for
+    /// these characters themselves.
     pattern: String,
-    /// Which files, as a glob: `*.canvas`, `Projects/**`. Without a slash it fits names at any
-    /// depth. Left out: Markdown notes.
-    #[serde(default)]
+    /// Which files, as a glob: `*.canvas`, `Projects/**`. Without a slash it matches names at any
+    /// depth. Default: Markdown notes.
     file_pattern: Option<String>,
     /// Only below this folder, or only this file of any type.
     #[serde(default)]
     path: String,
-    /// Whether to ignore case. Left out: ignored unless the pattern has a capital.
-    #[serde(default)]
+    /// Whether to ignore case. Default: only if the pattern has no capital.
     ignore_case: Option<bool>,
-    /// Lines shown before and after each match, up to 20. Left out: 2.
-    #[serde(default)]
+    /// Lines shown before and after each match, up to 20. Default: 2.
     context_lines: Option<usize>,
-    /// Lines shown before each match, in place of `context_lines`.
-    #[serde(default)]
+    /// Lines shown before each match, instead of `context_lines`.
     context_before: Option<usize>,
-    /// Lines shown after each match, in place of `context_lines`.
-    #[serde(default)]
+    /// Lines shown after each match, instead of `context_lines`.
     context_after: Option<usize>,
     /// The form of the answer.
     #[serde(default)]
     output_mode: OutputMode,
-    /// How many files at most, 1 to 1,000. Left out: 10.
+    /// Maximum number of files, 1 to 1,000. Default: 10.
     #[serde(default = "paging::default::<10>")]
     max_results: usize,
-    /// How many matching lines at most, 1 to 500. Left out: 50.
+    /// Maximum number of matching lines, 1 to 500. Default: 50.
     #[serde(default = "paging::default::<50>")]
     max_matches: usize,
 }
@@ -90,16 +81,15 @@ pub struct Output {
     total_matches: Option<u64>,
     /// Whether there may be more than these totals: they are counted to the end where few files are left.
     at_least: bool,
-    /// Files that were searched.
+    /// The number of files searched.
     searched: usize,
-    /// Files that fit but were not searched for lines to show, because the answer was full or the time
-    /// over.
+    /// The number of matching files that were not searched, because the answer was full or the time was up.
     not_searched: usize,
-    /// Files that are not text.
+    /// The number of files that are not text.
     binary: usize,
     /// Files that could not be searched.
     skipped: Vec<Skipped>,
-    /// Whether the time was over before the end.
+    /// Whether the search ran out of time.
     timed_out: bool,
     /// Where nothing was found: a pattern that finds the same text written with other quotes or dashes, or
     /// with accents as characters of their own. None where there is no such text.
@@ -149,11 +139,10 @@ impl Tool for SearchFiles {
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: pattern);
     const EXAMPLE: &'static str = r#"{"pattern": "one"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let query = query(context, &input)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let query = query(context, &self)?;
         let settings = &context.settings.search;
         let index = &context.index.text;
         let mut results =
@@ -164,8 +153,8 @@ impl Tool for SearchFiles {
             return Err(ToolError::cancelled());
         }
         let totals = Totals::of(&results, query.mode);
-        results.files.truncate(input.max_results);
-        let (mut text, whole) = text(&input, &results, &totals);
+        results.files.truncate(self.max_results);
+        let (mut text, whole) = text(&self, &results, &totals);
         let written_otherwise = written_otherwise(context, &query, &results);
         if let Some(pattern) = &written_otherwise {
             let alike = "other quotes, dashes or forms of accented letters";
@@ -234,7 +223,7 @@ fn written_otherwise(context: &Context, query: &Query, results: &Results) -> Opt
     (!found.files.is_empty()).then_some(query.pattern)
 }
 
-fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
+fn query(context: &Context, input: &SearchFiles) -> Result<Query, ToolError> {
     let around =
         paging::within(0..=MAX_CONTEXT, "context_lines", input.context_lines.unwrap_or(2))?;
     let before = input.context_before.unwrap_or(around);
@@ -265,7 +254,7 @@ fn query(context: &Context, input: &Input) -> Result<Query, ToolError> {
 }
 
 /// The folder to search below, and which files: of a file that is named itself, that one alone.
-fn place(context: &Context, input: &Input) -> Result<(VaultPath, Option<Glob>), ToolError> {
+fn place(context: &Context, input: &SearchFiles) -> Result<(VaultPath, Option<Glob>), ToolError> {
     let no_folder = match context.find(&input.path, Want::Folder) {
         Ok(ResolvedEntry { path, .. }) => {
             let glob = |pattern: &str| glob_below(context, &path, pattern, true);
@@ -297,7 +286,7 @@ fn file_result(file: FileMatches, mode: Mode) -> FileResult {
 }
 
 /// The answer as text, and how many of the files fit into it.
-fn text(input: &Input, results: &Results, totals: &Totals) -> (String, usize) {
+fn text(input: &SearchFiles, results: &Results, totals: &Totals) -> (String, usize) {
     let mut text = String::new();
     let mut whole = 0;
     for file in &results.files {
@@ -336,7 +325,7 @@ fn excerpts(file: &FileMatches) -> String {
 }
 
 /// The numbers of matches shown and left out, in one line.
-fn summary(input: &Input, results: &Results, totals: &Totals, whole: usize) -> String {
+fn summary(input: &SearchFiles, results: &Results, totals: &Totals, whole: usize) -> String {
     let mut parts = Vec::new();
     let files = results.files.len();
     if files == 0 {

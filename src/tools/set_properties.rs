@@ -1,14 +1,11 @@
 //! `set_properties`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Learnt;
+use super::prelude::*;
 use super::text_file::{self, TextFile, fits};
-use super::tool::touches;
-use super::{Answer, Context, Learnt, Tier, Tool, ToolError, Touch};
-use crate::journal::{Change, Outcome};
-use crate::note::code::ErrorCode;
+use crate::journal::Change;
 use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
 use crate::note::{diff, markdown};
 use crate::vault::Before;
@@ -19,16 +16,14 @@ const MAX_CHANGES: usize = 100;
 /// Existing properties that an error about a missing one lists.
 const MAX_NAMED: usize = 20;
 
-pub(super) struct SetProperties;
-
-/// Sets or removes properties of a note (the YAML frontmatter), one or several at once. An existing
-/// property is found in any case and keeps its place and spelling; a new one comes last; the block
-/// is made if there is none, and removed with its last property. Comments, order, quotes and every
-/// other byte of the note stay. Setting the present value changes nothing and says so. The answer
-/// shows a diff.
+/// Sets or removes properties of a note (YAML frontmatter), one or several at once. Finds an
+/// existing property in any case, and keeps its place and spelling; appends a new one; creates the
+/// frontmatter if there is none, and removes it with its last property. Every other byte of the
+/// note stays, including comments, order and quotes. If a value is already set, nothing changes and
+/// the answer says so. The answer shows a diff.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct SetProperties {
     /// The note, from the vault's root: `Projects/Garden.md`, or just `projects/garden`.
     path: String,
     /// Names and their new values: a text, a number, `true` or `false` for a checkbox, `null` for
@@ -38,11 +33,10 @@ pub struct Input {
     /// `[[Note]]`.
     #[serde(default)]
     set: Map<String, Value>,
-    /// Names of properties to take away.
+    /// Names of properties to remove.
     #[serde(default)]
     remove: Vec<String>,
-    /// The revision that was read; the change is refused if the note is another by now.
-    #[serde(default)]
+    /// The revision that was read; the change is refused if the note has changed since.
     expected_revision: Option<String>,
 }
 
@@ -51,11 +45,11 @@ pub struct Input {
 pub struct Output {
     /// The real path.
     path: String,
-    /// Properties that have another value now, as they are spelt in the note.
+    /// Properties that have a new value, as spelt in the note.
     set: Vec<String>,
-    /// Properties that are gone.
+    /// Properties that were removed.
     removed: Vec<String>,
-    /// Properties that were so already, or were not there to be removed.
+    /// Properties that already had the value, or did not exist.
     unchanged: Vec<String>,
     /// The change as a unified diff; empty if nothing changed.
     diff: String,
@@ -63,7 +57,7 @@ pub struct Output {
     revision: String,
     /// Identity of the old content.
     previous_revision: String,
-    /// The change set this is part of: what `undo` takes. None if nothing changed.
+    /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,
 }
 
@@ -74,16 +68,14 @@ impl Tool for SetProperties {
     const IDEMPOTENT: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md", "set": {"x": 1}}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let changes = changes(&input)?;
-        let file = text_file::read(context, &input.path)?;
-        file.expect(input.expected_revision.as_deref())?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let changes = changes(&self)?;
+        let file = text_file::read(context, &self.path)?;
+        file.expect(self.expected_revision.as_deref())?;
         if !file.path.is_note() {
-            return Err(ToolError::new(
-                ErrorCode::InvalidInput,
+            return Err(ToolError::invalid(
                 format!("`{}` is not a note: only notes have properties", file.path),
                 "give the path of a file that ends in `.md`",
             ));
@@ -112,13 +104,11 @@ impl Tool for SetProperties {
                     before: Before::Revision(old.revision),
                 }],
             )?;
-            let [Outcome::Written(saved)] = &applied.outcomes[..] else {
-                unreachable!("a write has one outcome, that it was written")
-            };
+            let saved = applied.written();
             data.revision = saved.revision.to_string();
             data.change_set = Some(applied.change_set.0);
         }
-        Ok(Answer::new(words(&data, &input.remove, text.body()), data))
+        Ok(Answer::new(words(&data, &self.remove, text.body()), data))
     }
 
     fn learnt(edited: &Output) -> Vec<Learnt> {
@@ -130,9 +120,8 @@ impl Tool for SetProperties {
     }
 }
 
-fn changes(input: &Input) -> Result<Vec<PropertyChange>, ToolError> {
-    let wrong =
-        |message: String, hint: &str| Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+fn changes(input: &SetProperties) -> Result<Vec<PropertyChange>, ToolError> {
+    let wrong = |message: String, hint: &str| Err(ToolError::invalid(message, hint));
     let number = input.set.len() + input.remove.len();
     if number == 0 {
         return wrong(
@@ -165,7 +154,7 @@ fn changes(input: &Input) -> Result<Vec<PropertyChange>, ToolError> {
 
 fn refused(file: &TextFile, error: &PropertyError) -> ToolError {
     let message = format!("the properties of `{}` stay as they are: {error}", file.path);
-    ToolError::new(ErrorCode::InvalidInput, message, error.hint())
+    ToolError::invalid(message, error.hint())
 }
 
 /// Describes the change of a note whose text was `body`; `remove` are the properties to be removed.

@@ -2,21 +2,18 @@
 
 use std::collections::HashSet;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::plans::{self, KeptPlan, sentence};
+use super::prelude::*;
 use super::text_file::local;
-use super::{Answer, Context, Tier, Tool, ToolError, given_rules, jobs, paging};
+use super::{given_rules, jobs, paging};
 use crate::note::path::VaultPath;
 use crate::organize::linked;
 use crate::organize::plan::{Item, Plan, RuleResult};
 use crate::organize::planner;
 use crate::organize::views::{self, GroupBy, View};
 use crate::vault::{Kind, Want};
-
-pub struct ShowPlan;
 
 /// Items in one answer.
 const MAX_ITEMS: usize = 200;
@@ -27,27 +24,27 @@ const MAX_TEXT: usize = 100_000;
 /// Problems that an answer names.
 const MAX_PROBLEMS: usize = 20;
 
-/// Shows what a plan of `plan_changes` would do, and gives the identity with which `apply_plan` applies exactly that.
-/// Changes nothing.
+/// Shows what a plan of `plan_changes` would do, and returns the identity with which `apply_plan`
+/// applies exactly that. Changes nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ShowPlan {
     /// The number of the plan.
     plan: u64,
-    /// `tree` (folders before and after), `table` (a line an item), `diff` (the texts that change), `json` or `html`.
+    /// `tree` (folders before and after), `table` (one line per item), `diff` (the texts that
+    /// change), `json` or `html`.
     #[serde(default)]
     format: Format,
     /// The grouping of `table`, `json` and `html`.
     #[serde(default)]
     group_by: Group,
-    /// Also show the files to which nothing happens.
+    /// Also show the files that stay as they are.
     #[serde(default)]
     include_unchanged: bool,
-    /// The first item shown, from 1: to continue after an answer that was cut.
+    /// The first item to show, from 1, to continue a list that was cut off.
     #[serde(default = "paging::default::<1>")]
     first_item: usize,
-    /// Say why rules took this note, by its path or the number of its item.
-    #[serde(default)]
+    /// Explain why rules took this note: its path, or the number of its item.
     why: Option<String>,
 }
 
@@ -87,9 +84,9 @@ pub struct Output {
     summary: String,
     /// The items from `first_item` on, by path; at most 200.
     items: Vec<PlannedItem>,
-    /// How many items there are.
+    /// The number of all items.
     total: usize,
-    /// Rules that went wrong for some files, as `plan_changes` tells them.
+    /// Rules that failed for some files, as in `plan_changes`.
     faults: Vec<Value>,
     /// Folders that the plan leaves empty and removes, if they are empty then.
     emptied: Vec<String>,
@@ -108,23 +105,23 @@ pub struct PlannedItem {
     path: String,
     /// Its path afterwards, if that is another.
     to: Option<String>,
-    /// Properties that get these values.
+    /// Properties that are set, with their values.
     set: Map<String, Value>,
-    /// Properties that go.
+    /// Properties that are removed.
     remove: Vec<String>,
-    /// Tags that come.
+    /// Tags that are added.
     tag: Vec<String>,
-    /// Tags that go.
+    /// Tags that are removed.
     untag: Vec<String>,
-    /// Text that comes at the end.
+    /// Text added at the end.
     append: String,
-    /// Text that comes behind the frontmatter.
+    /// Text added after the frontmatter.
     prepend: String,
     /// Whether it is created.
     create: bool,
-    /// Whether it goes to the trash.
+    /// Whether it is moved to the trash.
     trash: bool,
-    /// The rules that took it.
+    /// The rules that apply to it.
     rules: Vec<String>,
     /// `low`, `medium` or `high`.
     risk: Value,
@@ -172,19 +169,18 @@ impl Tool for ShowPlan {
     const SELDOM: bool = true;
     const LONG_ANSWER: bool = true;
     const EXAMPLE: &'static str = r#"{"plan": 1}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let kept = plans::find(context, input.plan)?;
-        if let Some(asked) = &input.why {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let kept = plans::find(context, self.plan)?;
+        if let Some(asked) = &self.why {
             return why(context, &kept, asked);
         }
         let all: Vec<&Item> = kept.plan.items.iter().collect();
-        let skipped = paging::skipped(input.first_item).min(all.len());
+        let skipped = paging::skipped(self.first_item).min(all.len());
         let shown: Vec<&Item> = all.iter().skip(skipped).take(MAX_ITEMS).copied().collect();
         let text = match skipped {
-            0 => view(context, &kept.plan, &input)?,
+            0 => view(context, &kept.plan, &self)?,
             _ => views::lines(&shown),
         };
         let mut lines = vec![format!("plan {}: {}", kept.id, sentence(&all)), text];
@@ -193,7 +189,7 @@ impl Tool for ShowPlan {
             lines.push(format!("[{rest} more items; go on with first_item: {next}]"));
         }
         lines.push(format!("identity {}", kept.identity));
-        let text = match input.format {
+        let text = match self.format {
             // A file, and nothing beside it.
             Format::Json | Format::Html => lines.swap_remove(1),
             Format::Tree | Format::Table | Format::Diff => lines.join("\n"),
@@ -225,7 +221,7 @@ pub(super) fn faults(plan: &Plan) -> Vec<Value> {
     plan.faults.iter().map(|fault| json!(fault)).collect()
 }
 
-fn view(context: &Context, plan: &Plan, input: &Input) -> Result<String, ToolError> {
+fn view(context: &Context, plan: &Plan, input: &ShowPlan) -> Result<String, ToolError> {
     let unchanged: Option<Vec<String>> = input.include_unchanged.then(|| {
         let planned: HashSet<&str> = plan.items.iter().map(|item| item.path.as_str()).collect();
         let seen = context.vault.catalogue();

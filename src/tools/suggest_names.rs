@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Names;
 use super::named::Convention;
+use super::prelude::*;
 use super::text_file::{count, shown, size};
-use super::{Answer, Context, Names, Tier, Tool, ToolError, ToolKind, Touch};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::bases::value::FileId;
@@ -23,26 +22,24 @@ use crate::organize::suggest::{About, is_empty_name, makes_the_same, style_named
 use crate::organize::{about, conventions};
 use crate::vault::{Kind, Want};
 
-pub struct SuggestNames;
-
 /// Files of one call.
 const MAX_FILES: usize = 500;
 
 /// Letters of a text that are shown.
 const PREVIEW: usize = 160;
 
-/// Suggests names for notes and attachments in the style of their folder, from the present name, the property `title`,
-/// the first heading and date properties. Nothing is renamed: pass your choice to plan_changes as items with `path` and
-/// `to`, or to move. Each suggestion has a reason; each file its first words, so that you can judge whether the name
-/// fits the content, and make a better one.
+/// Suggests names for notes and attachments in the style of their folder, from the present name,
+/// the property `title`, the first heading and date properties. Renames nothing: pass your choice
+/// to plan_changes as items with `path` and `to`, or to move. Each suggestion has a reason, and
+/// each file its first words, so that you can judge whether a name fits, or make a better one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct SuggestNames {
     /// The files, from the vault's root, or a folder for the files directly in it; 500 files at most.
     paths: Vec<String>,
-    /// How they are to be named: a pattern such as `{YYYY-MM-DD} {Title Words}`, the id of a convention from
-    /// describe_vault, or a style such as `kebab-case`. Left out: as their folder names files, else the vault.
-    #[serde(default)]
+    /// How to name them: a pattern such as `{YYYY-MM-DD} {Title Words}`, the id of a convention
+    /// from describe_vault, or a style such as `kebab-case`. Default: as their folder names files,
+    /// else the vault.
     convention: Option<String>,
 }
 
@@ -93,11 +90,10 @@ impl Tool for SuggestNames {
     const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = &[(Cow::Borrowed("paths"), Names::Path)];
     const EXAMPLE: &'static str = r#"{"paths": ["a.md"]}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        suggest(context, &input.paths, input.convention.as_deref(), &Proposed::default())
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        suggest(context, &self.paths, self.convention.as_deref(), &Proposed::default())
     }
 }
 
@@ -136,9 +132,7 @@ fn suggest(
     let own = convention.map(|asked| naming.asked(asked)).transpose()?;
     let mut found = Vec::with_capacity(paths.len());
     for path in &paths {
-        if context.cancel.is_cancelled() {
-            return Err(ToolError::cancelled());
-        }
+        context.check_cancelled()?;
         let wanted = own.clone().unwrap_or_else(|| naming.of_folder(path));
         if let Some(file) = moment.file(path) {
             let words = proposed.words.get(path.as_str());
@@ -182,7 +176,7 @@ fn files(context: &Context, asked: &[String]) -> Result<Vec<VaultPath>, ToolErro
     paths.retain(|path| seen.insert(path.clone()));
     if paths.is_empty() {
         let hint = "give `paths`: files, or a folder with files directly in it";
-        return Err(ToolError::new(ErrorCode::InvalidInput, "no file was given", hint));
+        return Err(ToolError::invalid("no file was given", hint));
     }
     if paths.len() > MAX_FILES {
         let message =
@@ -286,8 +280,7 @@ fn key(path: &VaultPath) -> (String, bool) {
 }
 
 fn unknown(asked: &str, why: &str) -> ToolError {
-    ToolError::new(
-        ErrorCode::InvalidInput,
+    ToolError::invalid(
         format!("`{asked}` is not a convention: {why}"),
         "give a pattern such as `{YYYY-MM-DD} {Title Words}`, a style such as `kebab-case`, or an `id` that \
          describe_vault tells; {number}, {3 digits}, {code}, {version}, {emoji}, {id of 12 digits} stand for what \

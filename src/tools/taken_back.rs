@@ -2,26 +2,32 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::jobs::{Job, is_undone, outline};
 use super::plans::sentence;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, Whole};
 use crate::journal::{Action, UndoError};
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::job::{self, JobState};
 use crate::organize::plan::Item;
 
 /// An item that could not be undone.
-pub(super) struct Blocked {
+#[derive(Serialize, JsonSchema)]
+pub struct BlockedItem {
+    /// Its number.
     pub item: u32,
+    /// Where it is.
     pub path: String,
+    /// Why.
     pub reason: String,
 }
 
 pub(super) struct TakenBack {
     pub undone: usize,
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedItem>,
     /// The change set of the undo; `None` if every item is blocked.
     pub change_set: Option<u64>,
     /// Notes for the person, one sentence each.
@@ -49,11 +55,7 @@ pub(super) fn take_back(
     let all: Vec<&Item> = standing.iter().map(|(item, _)| *item).collect();
     if let Some(id) = only.iter().find(|id| !all.iter().any(|item| item.id == **id)) {
         let message = format!("job {} did nothing with an item {id}", job.id());
-        return Err(ToolError::new(
-            ErrorCode::InvalidInput,
-            message,
-            "list_jobs with `job` has the numbers",
-        ));
+        return Err(ToolError::invalid(message, "list_jobs with `job` has the numbers"));
     }
     let chosen: HashSet<u32> = match only.is_empty() {
         true => all.iter().map(|item| item.id).collect(),
@@ -120,7 +122,7 @@ pub(super) fn take_back(
                 let Some(at) = at else { return Err(error.into()) };
                 let (item, _) = left.remove(at);
                 let path = item.to.clone().unwrap_or_else(|| item.path.clone());
-                blocked.push(Blocked { item: item.id, path, reason: error.to_string() });
+                blocked.push(BlockedItem { item: item.id, path, reason: error.to_string() });
             }
             Err(error) => return Err(error.into()),
         }

@@ -61,7 +61,7 @@ pub(super) fn fits(vault: &Vault, path: &VaultPath, bytes: usize) -> Result<(), 
 pub(super) fn parse_revision(text: &str) -> Result<Revision, ToolError> {
     text.parse().map_err(|error: crate::vault::NoRevision| {
         let hint = "use the `revision` of the last read_file, write_file or edit_file";
-        ToolError::new(ErrorCode::InvalidInput, error.to_string(), hint)
+        ToolError::invalid(error.to_string(), hint)
     })
 }
 

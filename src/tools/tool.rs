@@ -54,10 +54,10 @@ pub enum Names {
 /// An argument that names a file or the like, and the kind of the name.
 pub type Touch = (Cow<'static, str>, Names);
 
-/// The name of an argument, which the compiler knows to be a field of `Input`.
+/// The name of an argument, checked by the compiler to be a field of the tool.
 macro_rules! argument {
     ($field:ident) => {{
-        const _: usize = std::mem::offset_of!(Input, $field);
+        let _ = std::mem::offset_of!(Self, $field);
         stringify!($field)
     }};
 }
@@ -100,8 +100,8 @@ pub enum Basis {
     },
 }
 
-/// A tool. The type has no value; it only groups the parts.
-pub trait Tool {
+/// A tool: its fields are the arguments, and its doc comments the manual that a model reads.
+pub trait Tool: DeserializeOwned + JsonSchema {
     /// The tool's name, in snake_case.
     const NAME: &'static str;
     /// Other names that callers know arguments by: the argument, and the other name.
@@ -148,23 +148,21 @@ pub trait Tool {
     /// job 1. If it changes something, it is one
     /// change that can be undone. The tests of the doors and the policy drive every tool with it.
     const EXAMPLE: &'static str;
-    /// Its arguments; the doc comments are what a model reads.
-    type Input: DeserializeOwned + JsonSchema;
     type Output: Serialize + JsonSchema;
 
-    /// Does it.
+    /// Carries out the call.
     ///
     /// # Errors
     /// For the caller to correct.
-    fn run(context: &Context, input: Self::Input) -> Result<Answer<Self::Output>, ToolError>;
+    fn run(self, context: &Context) -> Result<Answer<Self::Output>, ToolError>;
 
     /// The texts of files that the answer reveals.
     fn learnt(_: &Self::Output) -> Vec<Learnt> {
         Vec::new()
     }
 
-    /// The state that a call with this input relies on; `None` if the input names all of it.
-    fn rests_on(_: &Self::Input) -> Option<Basis> {
+    /// The state that the call relies on without naming it.
+    fn rests_on(&self) -> Option<Basis> {
         None
     }
 }

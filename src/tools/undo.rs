@@ -1,34 +1,26 @@
 //! `undo`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::Basis;
 use super::history::{self, ChangeSetData};
+use super::prelude::*;
 use super::relinked::Relinked;
-use super::tool::argument;
-use super::{Answer, Basis, Context, Tier, Tool, ToolError, ToolKind};
 use crate::journal::{ChangeSetId, ListedSet, Target};
-use crate::note::code::ErrorCode;
 
-pub struct Undo;
-
-/// Takes back what was changed through the steward: a whole change set, or one change of it;
-/// `list_changes` has the numbers. Without a number it takes back the last change set that was
-/// neither undone nor an undo. An undo is a change set itself, so it can be undone again. What was
-/// written in a file since stays, and a file that was renamed is found. If that was in the same lines
-/// as the change, nothing is done and the answer shows the difference; `force` puts the whole file
-/// back and keeps the newer text in the journal, and writes one anew that is gone. Links written since
-/// then follow what goes back.
+/// Undoes a change set made through the steward, or one change of it; `list_changes` has the
+/// numbers. Without a number, undoes the last change set that is neither undone nor an undo. An
+/// undo is a change set itself and can be undone. Later edits of a file are kept, and renamed files
+/// are found. If a later edit is in the same lines, nothing is done and the answer shows the
+/// difference; `force` then restores the whole file (also a deleted one) and keeps the newer text
+/// in the journal. Links follow what moves back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct Undo {
     /// The number of a change set: 17.
-    #[serde(default)]
     change_set: Option<u64>,
     /// One change of a change set: `17.2`.
-    #[serde(default)]
     change: Option<String>,
-    /// Also undo if the file has changed since in the same lines, or is gone; the newer text stays in the journal.
+    /// Undo even if the file has changed since in the same lines, or no longer exists; the newer
+    /// text is kept in the journal.
     #[serde(default)]
     force: bool,
 }
@@ -36,9 +28,9 @@ pub struct Input {
 /// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The change set, or the one change, that was taken back.
+    /// The change set, or the change, that was undone.
     undone: String,
-    /// The change set that did it: undo this to bring it back.
+    /// The change set of the undo: undo it to redo the change.
     change_set: u64,
     /// The changes made.
     changes: Option<ChangeSetData>,
@@ -54,29 +46,23 @@ impl Tool for Undo {
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Other;
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let target = match (input.change_set, &input.change) {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let target = match (self.change_set, &self.change) {
             (Some(_), Some(_)) => {
-                return Err(ToolError::new(
-                    ErrorCode::InvalidInput,
+                return Err(ToolError::invalid(
                     "both `change_set` and `change` were given",
                     "give one of them",
                 ));
             }
             (Some(set), None) => Target::Set(ChangeSetId(set)),
             (None, Some(change)) => change.parse::<Target>().map_err(|error| {
-                ToolError::new(
-                    ErrorCode::InvalidInput,
-                    error.to_string(),
-                    "list_changes has the numbers",
-                )
+                ToolError::invalid(error.to_string(), "list_changes has the numbers")
             })?,
             (None, None) => Target::Set(last(context)?.id),
         };
-        let (undone, links) = context.editor().undo(target, input.force)?;
+        let (undone, links) = context.editor().undo(target, self.force)?;
         let links = Relinked::of(context.vault.view(), &links);
         let set = undone.applied.change_set;
         let listed = context.journal.history().change_set(set)?;
@@ -100,8 +86,8 @@ impl Tool for Undo {
         Ok(Answer::new(lines.join("\n"), data))
     }
 
-    fn rests_on(input: &Input) -> Option<Basis> {
-        let is_last = input.change_set.is_none() && input.change.is_none();
+    fn rests_on(&self) -> Option<Basis> {
+        let is_last = self.change_set.is_none() && self.change.is_none();
         is_last.then_some(Basis::LastChange { change_set: argument!(change_set) })
     }
 }
@@ -110,8 +96,7 @@ impl Tool for Undo {
 fn last(context: &Context) -> Result<ListedSet, ToolError> {
     let last = context.journal.history().newest_standing(context.vault.view(), |_| true)?;
     last.ok_or_else(|| {
-        ToolError::new(
-            ErrorCode::NotFound,
+        ToolError::not_found(
             "there is nothing to undo",
             "list_changes shows what was changed through the steward",
         )

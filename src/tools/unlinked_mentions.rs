@@ -1,33 +1,29 @@
 //! `unlinked_mentions`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::mentions::{self, Direction};
+use super::prelude::*;
 use super::text_file::{count, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging};
+use super::{graph, paging};
 use crate::note::path::VaultPath;
-
-pub(super) struct UnlinkedMentions;
 
 const MOST: usize = 200;
 
-/// Lists places where a note's text has the name or an alias of another note without a link to it: in other notes the
-/// names of this one, or in this one the names of others. Whole words only, whatever their case; not in code,
-/// properties, headings, links and addresses. `link_mentions` makes links of them.
+/// Lists places where the text of a note contains the name or an alias of another note without
+/// linking to it: the names of this note in others, or names of others in this one. Whole words in
+/// any case; not in code, properties, headings, links and addresses. `link_mentions` turns them
+/// into links.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(super) struct UnlinkedMentions {
     /// The note, from the vault's root, or its name.
     path: String,
     /// `to`: where other notes name this one; `from`: where this one names others.
     #[serde(default)]
     direction: Direction,
-    /// Also places in notes that link to the named note elsewhere.
+    /// Also places in notes that already link to the named note.
     #[serde(default)]
     also_linked: bool,
-    /// At most so many places, up to 200.
+    /// Maximum number of places, up to 200.
     #[serde(default = "paging::default::<50>")]
     limit: usize,
     /// The first place to show, from 1, to continue a list.
@@ -42,11 +38,11 @@ pub struct Output {
     path: String,
     /// By the path of the note they are in, in the order of its text.
     mentions: Vec<MentionData>,
-    /// How many places there are in all.
+    /// The number of all places.
     total: usize,
-    /// In how many notes they are.
+    /// The number of notes that they are in.
     notes: usize,
-    /// Files whose links are not, or not all, known.
+    /// Files whose links are not, or only partly, known.
     unknown_files: usize,
 }
 
@@ -77,15 +73,14 @@ impl Tool for UnlinkedMentions {
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", input.limit)?;
-        let skipped = paging::skipped(input.first_result);
-        let note = mentions::note(context, &input.path)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let skipped = paging::skipped(self.first_result);
+        let note = mentions::note(context, &self.path)?;
         let links = graph::so_far(context)?;
-        let (direction, linked) = (input.direction, input.also_linked);
+        let (direction, linked) = (self.direction, self.also_linked);
         let everywhere = VaultPath::root();
         let found = mentions::gather(context, &links, &note, direction, &everywhere, &[], linked)?;
         let notes = found.len();

@@ -4,7 +4,6 @@
 use chrono::{DateTime, Days, Duration, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 
 use super::ToolError;
-use crate::note::code::ErrorCode;
 
 /// The time that `text` means relative to `now`; a day begins at local midnight.
 pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolError> {
@@ -15,8 +14,7 @@ pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolEr
         .or_else(|| clock(&asked, now))
         .or_else(|| exactly(text.trim()))
         .ok_or_else(|| {
-            ToolError::new(
-                ErrorCode::InvalidInput,
+            ToolError::invalid(
                 format!("`{text}` is not a time"),
                 "say a date such as 2026-11-20, a date and time such as 2026-11-20 14:30, an age \
                  such as 2h, 3d or 1w, `today` or `yesterday`",
@@ -80,6 +78,7 @@ fn local(time: NaiveDateTime) -> Option<DateTime<Local>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::note::code::ErrorCode;
 
     #[test]
     fn times_are_understood_as_they_are_said() {

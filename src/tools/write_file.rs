@@ -1,42 +1,37 @@
 //! `write_file`
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::{self, parse_revision};
-use super::tool::{argument, touches};
-use super::{Answer, Basis, Context, Learnt, Tier, Tool, ToolError, Touch, long_line, twins};
+use super::{Basis, Learnt, long_line, twins};
 use crate::edits::ReadOnly;
-use crate::journal::{Change, Outcome};
-use crate::note::code::ErrorCode;
+use crate::journal::Change;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::vault::{Before, Kind, ResolvedEntry, Vault, VaultError, Want, WriteTarget};
 
-pub struct WriteFile;
-
-/// Creates a file with this content, or replaces all of one that exists; to change part of a note use
-/// edit_file. Missing folders are made. A file is found whatever the case of its path; where a note
-/// elsewhere answers to the name, nothing is written and the answer says which (`create` writes all the
-/// same). Links to another file of a new file's name still lead there. Give `expected_revision` (from
-/// read_file) when replacing a note that was read: the write is refused if it changed meanwhile. It is
-/// required where the new content is empty, or less than half of the old and over 1 KB shorter.
+/// Creates a file with this content, or replaces the whole content of an existing one; use
+/// edit_file to change a part. Missing folders are created. Case does not matter in the path. If a
+/// note elsewhere has this name, nothing is written and the answer names it (`create` writes
+/// anyway). Links to another file of a new file's name still lead there. Pass `expected_revision`
+/// (from read_file) when you replace a note that you read: the write is refused if it has changed
+/// since. It is required if the new content is empty, or less than half of the old and over 1 KB
+/// shorter.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Where, from the vault's root: `Projects/Garden.md`. A name without an extension becomes a note.
+pub struct WriteFile {
+    /// The path, from the vault's root: `Projects/Garden.md`. A name without an extension becomes a
+    /// note.
     path: String,
     /// The whole content of the file.
     content: String,
-    /// The action if the file exists.
+    /// What to do if the file exists.
     #[serde(default)]
     if_exists: IfExists,
-    /// Make a new file although a note answers to this name already.
+    /// Create a new file even if a note elsewhere has this name.
     #[serde(default)]
     create: bool,
-    /// The revision that was read; the write is refused if the file is another by now.
-    #[serde(default)]
+    /// The revision that was read; the write is refused if the file has changed since.
     expected_revision: Option<String>,
 }
 
@@ -51,9 +46,6 @@ enum IfExists {
     Fail,
 }
 
-/// The argument that keeps an existing file.
-const ONLY_NEW: (&str, &str) = (argument!(if_exists), "fail");
-
 /// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
@@ -67,7 +59,7 @@ pub struct Output {
     revision: String,
     /// Identity of the old content.
     previous_revision: Option<String>,
-    /// The change set this is part of: what `undo` takes.
+    /// The change set, for `undo`.
     change_set: u64,
     /// Links of other files that had led to another file of this name and were rewritten so that
     /// they still do.
@@ -79,43 +71,40 @@ impl Tool for WriteFile {
     const TITLE: &'static str = "Write a file";
     const TIER: Tier = Tier::Cautious;
     const IDEMPOTENT: bool = true;
-    const ONLY_NEW: Option<(&'static str, &'static str)> = Some(ONLY_NEW);
+    const ONLY_NEW: Option<(&'static str, &'static str)> = Some((argument!(if_exists), "fail"));
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "c.md", "content": "three"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let expected = input.expected_revision.as_deref().map(parse_revision).transpose()?;
-        let (path, before) = match context.vault.resolve_new(&input.path)? {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let expected = self.expected_revision.as_deref().map(parse_revision).transpose()?;
+        let (path, before) = match context.vault.resolve_new(&self.path)? {
             WriteTarget::Existing(found) if found.meta.kind != Kind::File => {
                 return Err(VaultError::NotAFile { path: found.path, kind: found.meta.kind }.into());
             }
-            WriteTarget::Existing(found) if input.if_exists == IfExists::Fail => {
+            WriteTarget::Existing(found) if self.if_exists == IfExists::Fail => {
                 return Err(stays(found.path));
             }
             WriteTarget::Existing(found) => {
                 if expected.is_none() {
-                    refuse_to_shrink(&context.vault, &found, &input.content)?;
+                    refuse_to_shrink(&context.vault, &found, &self.content)?;
                 }
-                refuse_what_was_cut(&context.vault, &found, &input.content)?;
+                refuse_what_was_cut(&context.vault, &found, &self.content)?;
                 (found.path, expected.map_or(Before::Any, Before::Revision))
             }
             WriteTarget::Free(path) if expected.is_some() => {
                 return Err(context.vault.gone_since(&path).into());
             }
-            WriteTarget::Free(path) => (free(context, path, input.create)?, Before::Absent),
+            WriteTarget::Free(path) => (free(context, path, self.create)?, Before::Absent),
         };
-        let content = input.content.into_bytes();
+        let content = self.content.into_bytes();
         let bytes = content.len();
         let (applied, links) = context.editor().apply_with_links(
             format!("write `{path}`"),
             vec![Change::Write { path: path.clone(), content, before }],
             ReadOnly::Refuse,
         )?;
-        let [Outcome::Written(saved), ..] = &applied.outcomes[..] else {
-            unreachable!("the outcome of a write is that it was written")
-        };
+        let saved = applied.written();
         let created = saved.before.is_none();
         let verb = if created { "created" } else { "overwrote" };
         let size = text_file::size(bytes as u64);
@@ -138,12 +127,12 @@ impl Tool for WriteFile {
         vec![Learnt::Written { path, revision }]
     }
 
-    fn rests_on(input: &Input) -> Option<Basis> {
-        input.expected_revision.is_none().then(|| Basis::Text {
-            path: input.path.clone(),
+    fn rests_on(&self) -> Option<Basis> {
+        self.expected_revision.is_none().then(|| Basis::Text {
+            path: self.path.clone(),
             revision: argument!(expected_revision),
-            only_new: ONLY_NEW,
-            is_only_new: input.if_exists == IfExists::Fail,
+            only_new: (argument!(if_exists), "fail"),
+            is_only_new: self.if_exists == IfExists::Fail,
         })
     }
 }
@@ -165,10 +154,7 @@ fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, T
     if !create {
         twins::refuse(context, &path, Want::File)?;
     }
-    match path.has_type() {
-        true => Ok(path),
-        false => Ok(context.vault.new_path(&format!("{path}.md"))?),
-    }
+    if path.has_type() { Ok(path) } else { Ok(context.vault.new_path(&format!("{path}.md"))?) }
 }
 
 /// Refuses lines as they were shown where the file has more of them.
@@ -210,6 +196,6 @@ fn refuse_to_shrink(vault: &Vault, found: &ResolvedEntry, content: &str) -> Resu
     );
     Err(ToolError {
         data: Some(serde_json::json!({ "size": old, "new_size": new })),
-        ..ToolError::new(ErrorCode::InvalidInput, message, hint)
+        ..ToolError::invalid(message, hint)
     })
 }

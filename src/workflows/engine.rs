@@ -66,7 +66,7 @@ enum Planned<'a> {
 
 /// The state of all steps.
 #[derive(Default)]
-struct Standing {
+struct Progress {
     /// The results of ended steps for expressions.
     ended: Vec<Option<(StepState, Value)>>,
     /// Steps that wait for a person.
@@ -84,26 +84,26 @@ impl<'a> Engine<'a> {
         mut known: HashMap<(usize, i64), (Json, Ended)>,
     ) -> (Vec<StepReport>, RunState) {
         let steps = &self.workflow.steps;
-        let mut standing = Standing {
+        let mut progress = Progress {
             ended: vec![None; steps.len()],
             waiting: vec![false; steps.len()],
-            ..Standing::default()
+            ..Progress::default()
         };
         let inputs = of_json(self.inputs);
         loop {
             if self.cancel.is_cancelled() {
-                standing.is_cancelled = true;
+                progress.is_cancelled = true;
             }
-            if standing.is_failed || standing.is_cancelled {
+            if progress.is_failed || progress.is_cancelled {
                 break;
             }
             let is_ready = |number: &usize| {
-                standing.ended[*number].is_none()
-                    && !standing.waiting[*number]
+                progress.ended[*number].is_none()
+                    && !progress.waiting[*number]
                     && steps[*number]
                         .depends_on
                         .iter()
-                        .all(|&before| standing.ended[before].is_some())
+                        .all(|&before| progress.ended[before].is_some())
             };
             let ready: Vec<usize> = (0..steps.len()).filter(is_ready).collect();
             // Read-only steps first; changes one by one, in the order of the file.
@@ -118,12 +118,12 @@ impl<'a> Engine<'a> {
             }
             let planned: Vec<(usize, Vec<Planned<'a>>)> = next
                 .into_iter()
-                .map(|number| (number, self.plan(number, &inputs, &standing, &mut known)))
+                .map(|number| (number, self.plan(number, &inputs, &progress, &mut known)))
                 .collect();
-            self.act(planned, is_change, &mut standing);
+            self.act(planned, is_change, &mut progress);
         }
-        let is_waiting = standing.waiting.contains(&true);
-        let state = match (standing.is_failed, standing.is_cancelled, is_waiting) {
+        let is_waiting = progress.waiting.contains(&true);
+        let state = match (progress.is_failed, progress.is_cancelled, is_waiting) {
             (true, ..) => RunState::Failed,
             (_, true, _) => RunState::Interrupted,
             (_, _, true) => RunState::Waiting,
@@ -131,12 +131,12 @@ impl<'a> Engine<'a> {
             _ => RunState::Done,
         };
         for (number, step) in steps.iter().enumerate() {
-            let is_reported = standing.reports.iter().any(|report| report.step == step.id);
-            if standing.ended[number].is_none() && !is_reported {
-                standing.reports.push(report(step, None, Json::Null, Ended::default()));
+            let is_reported = progress.reports.iter().any(|report| report.step == step.id);
+            if progress.ended[number].is_none() && !is_reported {
+                progress.reports.push(report(step, None, Json::Null, Ended::default()));
             }
         }
-        (standing.reports, state)
+        (progress.reports, state)
     }
 
     /// The executions of a step with their inputs.
@@ -144,12 +144,12 @@ impl<'a> Engine<'a> {
         &self,
         number: usize,
         inputs: &Value,
-        standing: &Standing,
+        progress: &Progress,
         known: &mut HashMap<(usize, i64), (Json, Ended)>,
     ) -> Vec<Planned<'a>> {
         let step = &self.workflow.steps[number];
         let results = step.depends_on.iter().filter_map(|&before| {
-            let (_, value) = standing.ended[before].as_ref()?;
+            let (_, value) = progress.ended[before].as_ref()?;
             Some((Text::from(self.workflow.steps[before].id.as_str()), value.clone()))
         });
         let steps = Value::Object(Arc::new(Object(results.collect())));
@@ -161,13 +161,13 @@ impl<'a> Engine<'a> {
             zone: self.zone,
         };
         let is_unknown = |before: &usize| {
-            standing.ended[*before].as_ref().is_some_and(|(state, _)| *state == StepState::Unknown)
+            progress.ended[*before].as_ref().is_some_and(|(state, _)| *state == StepState::Unknown)
         };
         if self.doer.is_dry_run() && step.depends_on.iter().any(is_unknown) {
             return vec![known_as(report(step, None, Json::Null, unforeseen()))];
         }
         // In a dry run, a missing result of a skipped change is not a failure.
-        let is_unsure = self.doer.is_dry_run() && self.follows_a_shown_change(number, standing);
+        let is_unsure = self.doer.is_dry_run() && self.follows_a_shown_change(number, progress);
         let broken = |item: Option<usize>, message: String| {
             let ended = match is_unsure {
                 true => unforeseen(),
@@ -228,7 +228,7 @@ impl<'a> Engine<'a> {
         &self,
         planned: Vec<(usize, Vec<Planned<'a>>)>,
         is_change: bool,
-        standing: &mut Standing,
+        progress: &mut Progress,
     ) {
         let units: Vec<&Unit<'a>> = planned
             .iter()
@@ -241,7 +241,7 @@ impl<'a> Engine<'a> {
         // The time zone cannot be shared between threads, so `self` cannot either.
         let Self { workflow, doer, cancel, run, tell, .. } = *self;
         let total = workflow.steps.len();
-        let done = standing.ended.iter().flatten().count();
+        let done = progress.ended.iter().flatten().count();
         let told = |unit: &Unit<'_>, ended: Option<StepState>| {
             tell(&Told {
                 run,
@@ -302,35 +302,35 @@ impl<'a> Engine<'a> {
                     }
                 }
             }
-            self.end(number, reports, standing);
+            self.end(number, reports, progress);
         }
     }
 
     /// The state of a step after its executions.
-    fn end(&self, number: usize, reports: Vec<StepReport>, standing: &mut Standing) {
+    fn end(&self, number: usize, reports: Vec<StepReport>, progress: &mut Progress) {
         let step = &self.workflow.steps[number];
         let has = |state: StepState| reports.iter().any(|report| report.ended.state == state);
         if has(StepState::Failed) && step.on_error == OnError::Stop {
-            standing.is_failed = true;
+            progress.is_failed = true;
         }
         if has(StepState::Waiting) {
-            standing.waiting[number] = true;
-        } else if !has(StepState::NotRun) || standing.is_failed {
+            progress.waiting[number] = true;
+        } else if !has(StepState::NotRun) || progress.is_failed {
             let order = [StepState::Failed, StepState::Unknown, StepState::Shown, StepState::Done];
             // An empty list is done.
             let none = if reports.is_empty() { StepState::Done } else { StepState::Skipped };
             let state = order.into_iter().find(|&state| has(state)).unwrap_or(none);
-            standing.ended[number] = Some((state, result(step, state, &reports)));
+            progress.ended[number] = Some((state, result(step, state, &reports)));
         }
-        standing.reports.extend(reports);
+        progress.reports.extend(reports);
     }
 
     /// Whether a step depends, directly or indirectly, on a change that a dry run only showed.
-    fn follows_a_shown_change(&self, number: usize, standing: &Standing) -> bool {
+    fn follows_a_shown_change(&self, number: usize, progress: &Progress) -> bool {
         let mut seen = vec![false; self.workflow.steps.len()];
         let mut left = self.workflow.steps[number].depends_on.clone();
         while let Some(before) = left.pop() {
-            if standing.ended[before].as_ref().is_some_and(|(state, _)| *state == StepState::Shown)
+            if progress.ended[before].as_ref().is_some_and(|(state, _)| *state == StepState::Shown)
             {
                 return true;
             }

@@ -335,11 +335,9 @@ fn the_kind_of_a_tool_is_as_its_name_says() {
     }
 }
 
-/// A tool that is told of as others are, under a name that is known at run time only.
-struct Greet;
-
+/// A tool that is registered under a name known only at run time.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Greeted {
+struct Greet {
     name: String,
 }
 
@@ -349,11 +347,10 @@ impl Tool for Greet {
     const TIER: Tier = Tier::Safe;
     const IDEMPOTENT: bool = true;
     const EXAMPLE: &'static str = r#"{"name": "you"}"#;
-    type Input = Greeted;
     type Output = Vec<String>;
 
-    fn run(_: &Context, input: Greeted) -> Result<Answer<Vec<String>>, ToolError> {
-        Ok(Answer::new(format!("hello {}", input.name), vec![input.name]))
+    fn run(self, _: &Context) -> Result<Answer<Vec<String>>, ToolError> {
+        Ok(Answer::new(format!("hello {}", self.name), vec![self.name]))
     }
 }
 

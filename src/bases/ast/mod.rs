@@ -72,7 +72,6 @@ pub enum Node {
     Or(Box<Expr>, Box<Expr>),
     Binary {
         op: Op,
-        op_at: Span,
         left: Box<Expr>,
         right: Box<Expr>,
     },

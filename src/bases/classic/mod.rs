@@ -374,19 +374,19 @@ impl<'s> Parser<'s> {
         let args = vec![*text.expr];
         let method = Node::Method { of: file.expr, name: "similarity".into(), name_at, args };
         let left = self.tree.make(method, at.clone(), file.height)?;
-        let (op, op_at, right) = match self.comparison()? {
-            Some((op, op_at)) => {
+        let (op, right) = match self.comparison()? {
+            Some((op, _)) => {
                 let right = self.value()?;
                 if !matches!(right.expr.node, Node::Number(_)) {
                     return Err(self
                         .scan
                         .fault(right.expr.at, "a similarity is a number from 0 to 1"));
                 }
-                (op, op_at, right)
+                (op, right)
             }
             None => {
-                let half = self.tree.make(Node::Number(SIMILAR), at.clone(), 0)?;
-                (Classic::Greater, at, half)
+                let half = self.tree.make(Node::Number(SIMILAR), at, 0)?;
+                (Classic::Greater, half)
             }
         };
         let op = match op {
@@ -397,7 +397,7 @@ impl<'s> Parser<'s> {
             Classic::GreaterOrEqual => Op::GreaterOrEqual,
             _ => Op::Equal,
         };
-        self.tree.binary(left, right, |left, right| Node::Binary { op, op_at, left, right })
+        self.tree.binary(left, right, |left, right| Node::Binary { op, left, right })
     }
 
     fn comparison(&mut self) -> Result<Option<(Classic, Span)>, Diagnostic> {

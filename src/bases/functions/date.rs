@@ -11,17 +11,22 @@ use super::{Type, one, text_of};
 
 functions! { OF_DATES of Date:
     "year" -> Number, Plain(|context, value, _| part(context, value, Datelike::year)): "The year.";
-    "month" -> Number, Plain(|context, value, _| part(context, value, Datelike::month)): "The month, 1 to 12.";
+    "month" -> Number,
+        Plain(|context, value, _| part(context, value, Datelike::month)): "The month, 1 to 12.";
     "day" -> Number, Plain(|context, value, _| part(context, value, Datelike::day)): "The day of the month.";
     "hour" -> Number, Plain(|context, value, _| part(context, value, Timelike::hour)): "The hour, 0 to 23.";
     "minute" -> Number, Plain(|context, value, _| part(context, value, Timelike::minute)): "The minute.";
     "second" -> Number, Plain(|context, value, _| part(context, value, Timelike::second)): "The second.";
-    "millisecond" -> Number, Plain(|context, value, _| part(context, value, DateTime::timestamp_subsec_millis)): "The millisecond.";
-    "date"() -> Date, Plain(without_time): "The day, without the time.";
+    "millisecond" -> Number,
+        Plain(|context, value, _| part(context, value, DateTime::timestamp_subsec_millis)): "The millisecond.";
+    "date"() -> Date, Plain(|context, value, _| Ok(Value::Date(context.times().day(date(value))))):
+        "The day, without the time.";
     "format"(one("format", &[Type::Text])) -> Text, Plain(format):
         "As text, in a format of Moment.js: \"YYYY-MM-DD HH:mm\".";
-    "isEmpty"() -> Bool, Plain(is_empty): "False: a date is there.";
-    "relative"() -> Text, Plain(relative): "How far from now: \"3 days ago\", \"in 2 months\".";
+    "isEmpty"() -> Bool, Plain(|_, _, _| Ok(Value::Bool(false))): "False: a date is there.";
+    "relative"() -> Text,
+        Plain(|context, value, _| Ok(Value::text(context.times().relative(date(value), context.now())))):
+        "How far from now: \"3 days ago\", \"in 2 months\".";
     "time"() -> Text, Plain(time): "The time as text: \"23:59:59\".";
 }
 
@@ -54,22 +59,10 @@ fn part<N: Into<i64>>(
     Ok(Value::Number(of(&local).into() as f64))
 }
 
-fn without_time(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Date(context.times().day(date(value))))
-}
-
 fn format(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     let local = context.times().local(date(value).millis);
     let text = moment::format(&local, text_of(args, 0)).text;
     context.made_text(text)
-}
-
-fn is_empty(_: &mut Context<'_>, _: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Bool(false))
-}
-
-fn relative(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::text(context.times().relative(date(value), context.now())))
 }
 
 fn time(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {

@@ -13,35 +13,47 @@ const TEXT: &[Type] = &[Type::Text];
 const LINKED: &[Type] = &[Type::File, Type::Link, Type::Text, Type::Null];
 
 functions! { FUNCTIONS of File:
-    "name" -> Text, Plain(name):
+    "name" -> Text, Plain(|context, value, _| Ok(Value::text(shown_name(&context.source().path(of(value)))))):
         "Its name: of a note without .md, of another file with its extension.";
-    "basename" -> Text, Plain(basename): "Its name without the extension.";
-    "path" -> Text, Plain(path): "Its path from the top of the vault.";
+    "basename" -> Text,
+        Plain(|context, value, _| Ok(Value::text(split(&context.source().path(of(value))).0))):
+        "Its name without the extension.";
+    "path" -> Text, Plain(|context, value, _| Ok(Value::Text(context.source().path(of(value))))):
+        "Its path from the top of the vault.";
     "folder" -> Text, Plain(folder): "The path of its folder; / at the top.";
-    "ext" -> Text, Plain(ext): "Its extension, without the point.";
-    "size" -> Number, Plain(size): "Its size in bytes.";
-    "ctime" -> Date, Plain(ctime): "When it was made.";
-    "mtime" -> Date, Plain(mtime): "When it was last changed.";
-    "properties" -> Object, Plain(properties): "All properties of the note.";
+    "ext" -> Text, Plain(|context, value, _| Ok(Value::text(split(&context.source().path(of(value))).1))):
+        "Its extension, without the point.";
+    "size" -> Number, Plain(|context, value, _| Ok(Value::Number(context.source().size(of(value)) as f64))):
+        "Its size in bytes.";
+    "ctime" -> Date, Plain(|context, value, _| Ok(moment(context.source().created(of(value))))):
+        "When it was made.";
+    "mtime" -> Date, Plain(|context, value, _| Ok(moment(context.source().modified(of(value))))):
+        "When it was last changed.";
+    "properties" -> Object,
+        Plain(|context, value, _| Ok(Value::Object(context.source().properties(of(value))))):
+        "All properties of the note.";
     "tags" -> List, Plain(tags): "The tags of text and properties, without #.";
     "links" -> List, Plain(links):
         "The links of properties and text, embeds and links to its own headings among them.";
     "embeds" -> List, Plain(embeds): "The embeds of the text.";
     "backlinks" -> List, Plain(backlinks): "Links to the files that link to it, each once.";
-    "file" -> File, Plain(itself): "The file itself.";
+    "file" -> File, Plain(|_, value, _| Ok(value.clone())): "The file itself.";
     "words" -> Number, Plain(words) extension: "How many words the note has.";
     "text" -> Text, Plain(text) extension: "The note's text, behind its properties.";
     "headings" -> List, Plain(headings) extension: "The headings of the note, as texts.";
     "asLink"(optional("display", &[Type::Any])) -> Link, Plain(as_link):
         "A link to it, with another text to show.";
-    "hasLink"(one("otherFile", LINKED)) -> Bool, Plain(has_link): "Whether it links to a file.";
+    "hasLink"(one("otherFile", LINKED)) -> Bool,
+        Plain(|context, value, args| Ok(Value::Bool(has_link_to(context, of(value), args.first())))):
+        "Whether it links to a file.";
     "hasProperty"(one("name", TEXT)) -> Bool, Plain(has_property):
         "Whether the note has a property.";
     "hasTag"(repeated("values", TEXT)) -> Bool, Plain(has_tag):
         "Whether it has one of the tags, or a tag nested below one of them.";
     "inFolder"(one("folder", TEXT)) -> Bool, Plain(in_folder):
         "Whether it lies in a folder, or in one below it.";
-    "similarity"(one("text", TEXT)) -> Number, Plain(similarity) extension:
+    "similarity"(one("text", TEXT)) -> Number,
+        Plain(|context, value, args| context.source().similarity(of(value), text_of(args, 0)).map(Value::Number)) extension:
         "How near its nearest passage is in meaning to a text, from 0 to 1.";
 }
 
@@ -69,22 +81,10 @@ fn split(path: &str) -> (&str, &str) {
     }
 }
 
-fn name(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::text(shown_name(&context.source().path(of(value)))))
-}
-
 /// The value of `file.name` for a path.
 pub(in crate::bases) fn shown_name(path: &str) -> &str {
     let (stem, ext) = split(path);
     if ext.eq_ignore_ascii_case("md") { stem } else { last(path) }
-}
-
-fn basename(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::text(split(&context.source().path(of(value))).0))
-}
-
-fn path(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Text(context.source().path(of(value))))
 }
 
 fn folder(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
@@ -93,26 +93,6 @@ fn folder(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
         "" => "/",
         folder => folder,
     }))
-}
-
-fn ext(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::text(split(&context.source().path(of(value))).1))
-}
-
-fn size(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(context.source().size(of(value)) as f64))
-}
-
-fn ctime(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(moment(context.source().created(of(value))))
-}
-
-fn mtime(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(moment(context.source().modified(of(value))))
-}
-
-fn properties(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Object(context.source().properties(of(value))))
 }
 
 fn tags(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
@@ -152,10 +132,6 @@ fn backlinks(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     context.made_list(files.into_iter().map(link).collect())
 }
 
-fn itself(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(value.clone())
-}
-
 fn text(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     match context.source().text(of(value)) {
         Some(text) => context.made_text(text),
@@ -185,10 +161,6 @@ fn as_link(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome 
     };
     let target = context.source().path(of(value));
     Ok(Value::Link(Arc::new(Link { target, display, from: None, is_external: false })))
-}
-
-fn has_link(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Bool(has_link_to(context, of(value), args.first())))
 }
 
 /// Whether a file links to another, given as a file, link or text: by resolved targets, else by the linkpath as
@@ -232,8 +204,4 @@ pub(super) fn lies_in(path: &str, folder: &str) -> bool {
         || parent(path)
             .strip_prefix(folder)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn similarity(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    context.source().similarity(of(value), text_of(args, 0)).map(Value::Number)
 }

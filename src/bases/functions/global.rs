@@ -22,8 +22,10 @@ functions! { FUNCTIONS of Globals:
         "The text with <, >, &, \" and ' escaped for HTML.";
     "file"(one("path", PATH)) -> File, Plain(file):
         "The file that a path, name or link leads to; null where there is none.";
-    "html"(one("html", TEXT)) -> Text, Plain(html): "A text that a view draws as HTML.";
-    "icon"(one("name", TEXT)) -> Text, Plain(icon): "The icon of that name, of Lucide's.";
+    "html"(one("html", TEXT)) -> Text, Plain(|_, _, args| Ok(first(args).clone())):
+        "A text that a view draws as HTML.";
+    "icon"(one("name", TEXT)) -> Text, Plain(|_, _, args| Ok(first(args).clone())):
+        "The icon of that name, of Lucide's.";
     "if"(one("condition", ANY), one("trueResult", ANY), optional("falseResult", ANY))
         -> Any, Lazy(either):
         "One value if the condition holds, else another, or null.";
@@ -33,13 +35,17 @@ functions! { FUNCTIONS of Globals:
         "A link to a path, name, file or web address, with another text to show.";
     "list"(one("element", ANY)) -> List, Plain(list):
         "A list as it is, anything else as a list of one.";
-    "max"(repeated("values", &[Type::Number])) -> Number, Plain(max): "The largest of the numbers.";
-    "min"(repeated("values", &[Type::Number])) -> Number, Plain(min):
+    "max"(repeated("values", &[Type::Number])) -> Number,
+        Plain(|_, _, args| Ok(Value::Number(most(args, |a, b| a > b)))):
+        "The largest of the numbers.";
+    "min"(repeated("values", &[Type::Number])) -> Number,
+        Plain(|_, _, args| Ok(Value::Number(most(args, |a, b| a < b)))):
         "The smallest of the numbers.";
-    "now"() -> Date, Plain(now): "This moment.";
+    "now"() -> Date, Plain(|context, _, _| Ok(moment(context.now()))): "This moment.";
     "number"(one("input", ANY)) -> Number, Plain(number):
         "The number that a text writes; of a date its milliseconds since 1970, of true 1, of false 0.";
-    "random"() -> Number, Plain(random): "A number from 0 up to 1, another for each note.";
+    "random"() -> Number, Plain(|context, _, _| Ok(Value::Number(context.random()))):
+        "A number from 0 up to 1, another for each note.";
     "today"() -> Date, Plain(today): "Today, without a time.";
 }
 
@@ -104,15 +110,6 @@ fn file(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     Ok(found.map_or(Value::Null, Value::File))
 }
 
-/// Values that views render specially (`html`, `image`, `icon`) are texts here.
-fn html(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
-    Ok(first(args).clone())
-}
-
-fn icon(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
-    Ok(first(args).clone())
-}
-
 fn image(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     let target = match first(args) {
         Value::Null => return Ok(Value::Null),
@@ -154,23 +151,11 @@ fn list(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
     }
 }
 
-fn max(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Number(most(args, |a, b| a > b)))
-}
-
-fn min(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Number(most(args, |a, b| a < b)))
-}
-
 /// The first number in an order; NaN if one of them is NaN.
 fn most(args: &[Value], is_before: fn(f64, f64) -> bool) -> f64 {
     let numbers = (0..args.len()).filter_map(|at| number_of(args, at));
     let most = numbers.reduce(|a, b| if a.is_nan() || is_before(a, b) { a } else { b });
     most.unwrap_or(f64::NAN)
-}
-
-fn now(context: &mut Context<'_>, _: &Value, _: &[Value]) -> Outcome {
-    Ok(moment(context.now()))
 }
 
 fn number(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
@@ -188,10 +173,6 @@ fn number(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
             Err(format!("Unable to parse \"{}\" as a number.", shortened(&text)))
         }
     }
-}
-
-fn random(context: &mut Context<'_>, _: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(context.random()))
 }
 
 fn today(context: &mut Context<'_>, _: &Value, _: &[Value]) -> Outcome {

@@ -12,8 +12,11 @@ const NUMBER: &[Type] = &[Type::Number];
 const PER_ELEMENT: &[Type] = &[Type::PerElement];
 
 functions! { FUNCTIONS of List:
-    "length" -> Number, Plain(length): "How many elements it has.";
-    "contains"(one("value", ANY)) -> Bool, Plain(contains): "Whether an element equals the value.";
+    "length" -> Number, Plain(|_, value, _| Ok(Value::Number(elements(value).len() as f64))):
+        "How many elements it has.";
+    "contains"(one("value", ANY)) -> Bool,
+        Plain(|context, list, args| contains_any(context, list, &args[..args.len().min(1)])):
+        "Whether an element equals the value.";
     "containsAll"(repeated("values", ANY)) -> Bool, Plain(contains_all):
         "Whether it has all of the values.";
     "containsAny"(repeated("values", ANY)) -> Bool, Plain(contains_any):
@@ -21,14 +24,17 @@ functions! { FUNCTIONS of List:
     "filter"(one("condition", PER_ELEMENT)) -> List, Lazy(filter):
         "The elements for which the condition over value and index holds.";
     "flat"() -> List, Plain(flat): "The elements of the lists in it put in their place.";
-    "isEmpty"() -> Bool, Plain(is_empty): "Whether it has no elements, or is not there.";
+    "isEmpty"() -> Bool, Plain(|_, value, _| Ok(Value::Bool(value.is_empty()))):
+        "Whether it has no elements, or is not there.";
     "join"(optional("separator", &[Type::Text])) -> Text, Plain(join): "Its elements as one text.";
     "map"(one("expression", PER_ELEMENT)) -> List, Lazy(map):
         "What the expression over value and index gives for each element.";
     "mean"() -> Number, Plain(mean): "The mean of the numbers in it.";
     "reduce"(one("expression", PER_ELEMENT), optional("acc", ANY)) -> Any, Lazy(reduce):
         "One value: the expression over value, index and acc gives the next acc.";
-    "reverse"() -> List, Plain(reverse): "Its elements from the last to the first.";
+    "reverse"() -> List,
+        Plain(|context, list, _| context.made_list(elements(list).iter().rev().cloned().collect())):
+        "Its elements from the last to the first.";
     "slice"(one("start", NUMBER), optional("end", NUMBER)) -> List, Plain(slice):
         "From the element at start, counted from 0, up to end; below 0 from the end.";
     "sort"() -> List, Plain(sort): "Its elements from the smallest to the largest.";
@@ -43,19 +49,11 @@ fn elements(value: &Value) -> &[Value] {
     }
 }
 
-fn length(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(elements(value).len() as f64))
-}
-
 /// Whether a list has a value, at a step for each element.
 fn has(context: &mut Context<'_>, list: &Value, value: &Value) -> Result<bool, String> {
     context.charge(elements(list).len() as u64)?;
     let compare = context.compare();
     Ok(elements(list).iter().any(|element| compare.equal(element, value)))
-}
-
-fn contains(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
-    contains_any(context, list, &args[..args.len().min(1)])
 }
 
 fn contains_all(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
@@ -116,10 +114,6 @@ fn flat(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
     context.made_list(made)
 }
 
-fn is_empty(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Bool(value.is_empty()))
-}
-
 fn join(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
     let separator = match args.first() {
         None | Some(Value::Null) => ",",
@@ -152,10 +146,6 @@ fn mean(_: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
 fn sum(_: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
     // The iterator's sum of no numbers is -0.
     Ok(Value::Number(numbers(list).fold(0.0, |sum, number| sum + number)))
-}
-
-fn reverse(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
-    context.made_list(elements(list).iter().rev().cloned().collect())
 }
 
 fn slice(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {

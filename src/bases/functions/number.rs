@@ -8,10 +8,10 @@ use super::{Type, number_of, one, optional};
 const NUMBER: &[Type] = &[Type::Number];
 
 functions! { FUNCTIONS of Number:
-    "abs"() -> Number, Plain(abs): "Without its sign.";
-    "ceil"() -> Number, Plain(ceil): "Rounded up.";
-    "floor"() -> Number, Plain(floor): "Rounded down.";
-    "isEmpty"() -> Bool, Plain(is_empty): "Whether it is not there.";
+    "abs"() -> Number, Plain(|_, value, _| Ok(Value::Number(of(value).abs()))): "Without its sign.";
+    "ceil"() -> Number, Plain(|_, value, _| Ok(Value::Number(of(value).ceil()))): "Rounded up.";
+    "floor"() -> Number, Plain(|_, value, _| Ok(Value::Number(of(value).floor()))): "Rounded down.";
+    "isEmpty"() -> Bool, Plain(|_, value, _| Ok(Value::Bool(value.is_empty()))): "Whether it is not there.";
     "round"(optional("digits", NUMBER)) -> Number, Plain(round):
         "Rounded to whole numbers, or to as many decimal places as digits says; halves go up.";
     "toFixed"(one("precision", NUMBER)) -> Text, Plain(to_fixed):
@@ -23,22 +23,6 @@ fn of(value: &Value) -> f64 {
         Value::Number(number) => *number,
         _ => f64::NAN,
     }
-}
-
-fn abs(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(of(value).abs()))
-}
-
-fn ceil(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(of(value).ceil()))
-}
-
-fn floor(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(of(value).floor()))
-}
-
-fn is_empty(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Bool(value.is_empty()))
 }
 
 fn round(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {

@@ -11,65 +11,46 @@ const NUMBER: &[Type] = &[Type::Number];
 const TEXT_OR_PATTERN: &[Type] = &[Type::Text, Type::Pattern];
 
 functions! { FUNCTIONS of Text:
-    "length" -> Number, Plain(length): "How many characters it has.";
-    "contains"(one("value", TEXT)) -> Bool, Plain(contains):
+    "length" -> Number, Plain(|_, value, _| Ok(Value::Number(own(value).chars().count() as f64))):
+        "How many characters it has.";
+    "contains"(one("value", TEXT)) -> Bool,
+        Plain(|_, value, args| Ok(Value::Bool(own(value).contains(text_of(args, 0))))):
         "Whether it has the value in it; case counts.";
-    "containsAll"(repeated("values", TEXT)) -> Bool, Plain(contains_all):
+    "containsAll"(repeated("values", TEXT)) -> Bool,
+        Plain(|_, value, args| Ok(Value::Bool((0..args.len()).all(|at| own(value).contains(text_of(args, at)))))):
         "Whether it has all of the values in it.";
-    "containsAny"(repeated("values", TEXT)) -> Bool, Plain(contains_any):
+    "containsAny"(repeated("values", TEXT)) -> Bool,
+        Plain(|_, value, args| Ok(Value::Bool((0..args.len()).any(|at| own(value).contains(text_of(args, at)))))):
         "Whether it has one of the values in it.";
-    "endsWith"(one("query", TEXT)) -> Bool, Plain(ends_with): "Whether it ends with the query.";
-    "isEmpty"() -> Bool, Plain(is_empty): "Whether it has no characters, or is not there.";
-    "lower"() -> Text, Plain(lower): "In lower case.";
+    "endsWith"(one("query", TEXT)) -> Bool,
+        Plain(|_, value, args| Ok(Value::Bool(own(value).ends_with(text_of(args, 0))))):
+        "Whether it ends with the query.";
+    "isEmpty"() -> Bool, Plain(|_, value, _| Ok(Value::Bool(own(value).is_empty()))):
+        "Whether it has no characters, or is not there.";
+    "lower"() -> Text, Plain(|context, value, _| context.made_text(own(value).to_lowercase())):
+        "In lower case.";
     "repeat"(one("count", NUMBER)) -> Text, Plain(repeat): "As many times as count says.";
     "replace"(one("pattern", TEXT_OR_PATTERN), one("replacement", TEXT)) -> Text, Plain(replace):
         "All places of a text, or the first of a pattern (all with flag g), replaced; $1 is a pattern's first group.";
-    "reverse"() -> Text, Plain(reverse): "Its characters from the last to the first.";
+    "reverse"() -> Text,
+        Plain(|context, value, _| context.made_text(own(value).chars().rev().collect::<String>())):
+        "Its characters from the last to the first.";
     "slice"(one("start", NUMBER), optional("end", NUMBER)) -> Text, Plain(slice):
         "From the character at start, counted from 0, up to end; below 0 from the end.";
     "split"(one("separator", TEXT_OR_PATTERN), optional("n", NUMBER)) -> List, Plain(split):
         "The texts between the separators, the first n of them.";
-    "startsWith"(one("query", TEXT)) -> Bool, Plain(starts_with):
+    "startsWith"(one("query", TEXT)) -> Bool,
+        Plain(|_, value, args| Ok(Value::Bool(own(value).starts_with(text_of(args, 0))))):
         "Whether it begins with the query.";
     "title"() -> Text, Plain(title): "The first letter of each word as a capital.";
-    "trim"() -> Text, Plain(trim): "Without the white space at both ends.";
+    "trim"() -> Text,
+        Plain(|context, value, _| context.made_text(own(value).trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}'))):
+        "Without the white space at both ends.";
 }
 
 /// The text; of a link its target.
 fn own(value: &Value) -> &str {
     as_text(value).unwrap_or_default()
-}
-
-fn length(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Number(own(value).chars().count() as f64))
-}
-
-fn contains(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Bool(own(value).contains(text_of(args, 0))))
-}
-
-fn contains_all(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Bool((0..args.len()).all(|at| own(value).contains(text_of(args, at)))))
-}
-
-fn contains_any(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Bool((0..args.len()).any(|at| own(value).contains(text_of(args, at)))))
-}
-
-fn ends_with(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Bool(own(value).ends_with(text_of(args, 0))))
-}
-
-fn starts_with(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    Ok(Value::Bool(own(value).starts_with(text_of(args, 0))))
-}
-
-fn is_empty(_: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    Ok(Value::Bool(own(value).is_empty()))
-}
-
-fn lower(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    context.made_text(own(value).to_lowercase())
 }
 
 fn repeat(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
@@ -99,10 +80,6 @@ fn replace(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome 
         }
     };
     context.made_text(text)
-}
-
-fn reverse(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    context.made_text(own(value).chars().rev().collect::<String>())
 }
 
 fn slice(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
@@ -143,8 +120,4 @@ fn title(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
         is_inside = !c.is_whitespace() && (is_inside || c.is_alphanumeric());
     }
     context.made_text(titled)
-}
-
-fn trim(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    context.made_text(own(value).trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}'))
 }

@@ -131,10 +131,7 @@ fn pages(bytes: &[u8], first: usize, bounds: &Bounds<'_>) -> Result<PdfText, Bad
         bytes += page.len() + MARK;
         text.pages.push(page);
     }
-    match text.pages.is_empty() {
-        true => Err(BadPdf::NoPage { total }),
-        false => Ok(text),
-    }
+    if text.pages.is_empty() { Err(BadPdf::NoPage { total }) } else { Ok(text) }
 }
 
 fn open(bytes: &[u8]) -> Result<Document, BadPdf> {

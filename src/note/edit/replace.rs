@@ -90,10 +90,7 @@ pub(super) fn replace(
 
 /// Replaces `\r\n` with `\n`.
 fn unify(text: &str) -> Cow<'_, str> {
-    match text.contains("\r\n") {
-        true => Cow::Owned(text.replace("\r\n", "\n")),
-        false => Cow::Borrowed(text),
-    }
+    if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
 fn newlines(text: &str) -> usize {

@@ -134,9 +134,6 @@ pub(super) fn each_meeting(
             met(our, their);
         }
         // Whichever ends first meets nothing more.
-        match (one.end, one.start) <= (other.end, other.start) {
-            true => our += 1,
-            false => their += 1,
-        }
+        if (one.end, one.start) <= (other.end, other.start) { our += 1 } else { their += 1 }
     }
 }

@@ -242,10 +242,7 @@ fn written(value: &Value) -> Cow<'_, str> {
 impl Text {
     /// Normalises a text for comparison with the key.
     fn form<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.match_case {
-            true => fold::normal(text),
-            false => Cow::Owned(fold::fold_key(text)),
-        }
+        if self.match_case { fold::normal(text) } else { Cow::Owned(fold::fold_key(text)) }
     }
 
     fn is_in(&self, text: &str) -> bool {

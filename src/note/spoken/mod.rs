@@ -160,10 +160,7 @@ fn split(name: &str) -> Vec<String> {
         if c == '.' && before == Before::Digit && ends_in_zeros_first(&characters[at + 1..]) {
             words.push("0".to_owned());
         }
-        let latin = match c.is_alphanumeric() {
-            true => any_ascii::any_ascii_char(c),
-            false => "",
-        };
+        let latin = if c.is_alphanumeric() { any_ascii::any_ascii_char(c) } else { "" };
         let Some(first) = latin.chars().next() else {
             let sign = match c {
                 '&' => Some("and"),

@@ -4,7 +4,6 @@ use serde_json::Value as Json;
 
 use super::reader::get;
 use super::{Mentioned, Rule, RuleReader};
-use crate::bases::diagnostic::Kind;
 use crate::bases::template::{Purpose, Template};
 use crate::note::tag;
 use crate::note::yaml::{Content, Node};
@@ -83,7 +82,7 @@ impl RuleReader<'_> {
             "if_present" if get(pairs, "set").is_some() => None,
             "if_present" => {
                 let hint = "write it below `set`, in the same item";
-                self.fault(Kind::InvalidRule, key, "`if_present` belongs to a `set`", hint);
+                self.fault(key, "`if_present` belongs to a `set`", hint);
                 None
             }
             "remove" => {
@@ -127,7 +126,7 @@ impl RuleReader<'_> {
         let is_on = self.flag(value, name);
         if is_on == Some(false) {
             let message = format!("`{name}: false` does nothing");
-            self.fault(Kind::InvalidRule, value, message, "leave it away");
+            self.fault(value, message, "leave it away");
         }
         is_on == Some(true)
     }
@@ -143,13 +142,13 @@ impl RuleReader<'_> {
         let hint_is_text = node.text().is_some();
         let pairs = self.mapping(node, "`set`")?;
         if pairs.is_empty() && !hint_is_text {
-            self.fault(Kind::InvalidRule, node, "`set` is empty", "write `set: {status: done}`");
+            self.fault(node, "`set` is empty", "write `set: {status: done}`");
         }
         let mut values = Vec::with_capacity(pairs.len());
         for (key, value) in pairs {
             let name = key.text().unwrap_or_default().trim().to_owned();
             if name.is_empty() {
-                self.fault(Kind::InvalidRule, key, "a property has no name", "write one");
+                self.fault(key, "a property has no name", "write one");
                 continue;
             }
             if let Some(assigned) = self.assigned(value, &name) {
@@ -180,7 +179,7 @@ impl RuleReader<'_> {
                 if self.text[node.at.start..].starts_with("{{") {
                     let hint = "write it in quotes: `'{{…}}'`";
                     let message = format!("YAML takes the `{{` of `{name}` for keys with values");
-                    self.fault(Kind::InvalidRule, node, message, hint);
+                    self.fault(node, message, hint);
                     return None;
                 }
                 let mut map = serde_json::Map::new();
@@ -192,7 +191,7 @@ impl RuleReader<'_> {
                         None => {
                             let message = "a value within a value cannot be a template";
                             let hint = "set a property of its own to it";
-                            self.fault(Kind::InvalidRule, node, message, hint);
+                            self.fault(node, message, hint);
                             return None;
                         }
                     }
@@ -214,7 +213,7 @@ impl RuleReader<'_> {
         if name.is_none() {
             let message = format!("`{text}` is not a tag");
             let hint = "a tag has letters, digits, `_`, `-` and `/`, and is not a number";
-            self.fault(Kind::InvalidRule, node, message, hint);
+            self.fault(node, message, hint);
         }
         name.map(str::to_owned)
     }
@@ -251,7 +250,7 @@ impl RuleReader<'_> {
         }
         if get(pairs, "path").is_none() {
             let hint = "write `create: {path: 'Notes/{{title}} summary.md'}`";
-            self.fault(Kind::InvalidRule, node, "`create` does not say where", hint);
+            self.fault(node, "`create` does not say where", hint);
         }
         Some(Action::Create { path: path?, template })
     }
@@ -266,7 +265,7 @@ impl RuleReader<'_> {
         let own = kind(action);
         if own.is_some() && before.iter().any(|other| kind(other) == own) {
             let message = format!("the rule says twice {}", own.unwrap_or_default());
-            return self.fault(Kind::InvalidRule, key, message, "leave one of them away");
+            return self.fault(key, message, "leave one of them away");
         }
         let trashes = |action: &Action| matches!(action, Action::Trash);
         let stays = |action: &Action| kind(action).is_some();
@@ -274,7 +273,7 @@ impl RuleReader<'_> {
             || stays(action) && before.iter().any(trashes)
         {
             let message = "a note cannot go to the trash and to another place";
-            self.fault(Kind::InvalidRule, key, message, "leave one of them away");
+            self.fault(key, message, "leave one of them away");
         }
     }
 }

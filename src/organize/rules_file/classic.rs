@@ -2,7 +2,6 @@
 
 use super::reader::get;
 use super::{Rule, RuleReader};
-use crate::bases::diagnostic::Kind;
 use crate::note::yaml::Node;
 
 const KEYS: [&str; 5] = ["name", "if", "thenMoveTo", "thenRenameTo", "priority"];
@@ -37,7 +36,7 @@ impl RuleReader<'_> {
         if condition.as_ref().is_none_or(Node::is_null) {
             let at = pairs.first().map_or(0, |(key, _)| key.at.start);
             let hint = "write one: `if: file.ext == \"pdf\"`";
-            self.fault_at(Kind::InvalidRule, at..at, "the rule has no condition `if`", hint);
+            self.fault_at(at..at, "the rule has no condition `if`", hint);
         }
         condition
     }

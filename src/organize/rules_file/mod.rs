@@ -11,7 +11,7 @@ use chrono::NaiveTime;
 
 use super::rule::{Action, OnConflict, Rule, Trigger};
 use crate::bases::ast::{Expression, Span};
-use crate::bases::base_file::{self, Manner, not_yaml};
+use crate::bases::base_file::{self, ConditionSyntax, not_yaml};
 use crate::bases::blocks::blocks;
 use crate::bases::diagnostic::{Diagnostic, Kind};
 use crate::bases::duration::{Duration, Unit};
@@ -170,7 +170,7 @@ impl RuleReader<'_> {
         if rules.is_empty() && self.faults.is_empty() {
             let at = root.map_or(0..0, |root| root.at.start..root.at.start);
             let hint = "write a list `rules:` of keys such as `name`, `when` and `do`";
-            self.fault_at(Kind::InvalidRule, at, "there are no rules", hint);
+            self.fault_at(at, "there are no rules", hint);
         }
         let text: Arc<str> = self.text.into();
         for node in rules {
@@ -190,7 +190,7 @@ impl RuleReader<'_> {
         };
         if get(pairs, "rules").is_none() && pairs.iter().any(is_rule) {
             let hint = "write `rules:` above it, and `- ` before it";
-            self.fault(Kind::InvalidRule, root, "a rule stands alone, and not in a list", hint);
+            self.fault(root, "a rule stands alone, and not in a list", hint);
             return &[];
         }
         for (key, value) in pairs {
@@ -199,7 +199,7 @@ impl RuleReader<'_> {
                 "version" if value.scalar().is_some_and(|version| version == 1) => {}
                 "version" => {
                     let message = "there is no such version of rules";
-                    self.fault(Kind::InvalidRule, value, message, "write `version: 1`");
+                    self.fault(value, message, "write `version: 1`");
                 }
                 "dialect" => self.is_classic = self.dialect(value),
                 other => self.unknown_key(key, other, &KEYS),
@@ -223,17 +223,17 @@ impl RuleReader<'_> {
             None => {
                 let at = node.at.start..node.at.start;
                 let hint = "give it one: `name: File meeting notes`";
-                self.fault_at(Kind::InvalidRule, at, "a rule has no `name`", hint);
+                self.fault_at(at, "a rule has no `name`", hint);
                 String::new()
             }
         };
         let name = name.trim().to_owned();
         if let Some((_, node)) = named.filter(|_| !name.is_empty() && is_known(&name)) {
             let message = format!("another rule is named `{name}` too");
-            self.fault(Kind::InvalidRule, node, message, "give it a name of its own");
+            self.fault(node, message, "give it a name of its own");
         }
         if named.is_some() && name.is_empty() && self.faults.len() == before {
-            self.fault(Kind::InvalidRule, node, "a rule's `name` is empty", "write one");
+            self.fault(node, "a rule's `name` is empty", "write one");
         }
         self.rule = name.clone();
         self.mentions = Vec::new();
@@ -321,12 +321,7 @@ impl RuleReader<'_> {
         let priority = node.scalar().and_then(|priority| priority.as_i64());
         if priority.is_none() {
             let message = "`priority` has to be a whole number";
-            self.fault(
-                Kind::InvalidRule,
-                node,
-                message,
-                "the highest goes first; left out it is 0",
-            );
+            self.fault(node, message, "the highest goes first; left out it is 0");
         }
         priority.unwrap_or_default()
     }
@@ -352,8 +347,8 @@ impl RuleReader<'_> {
         {
             return self.base(pairs, rule);
         }
-        let manner = Manner { kind: Kind::InvalidRule, parse: self.parser() };
-        match base_file::read_condition(self.text, node, "when", manner) {
+        let syntax = ConditionSyntax { kind: Kind::InvalidRule, parse: self.parser() };
+        match base_file::read_condition(self.text, node, "when", syntax) {
             Ok(condition) => {
                 rule.when = condition.filter;
                 for (expression, node) in condition.expressions {
@@ -386,7 +381,7 @@ impl RuleReader<'_> {
         let (path, text) = match (self.find_base)(&asked) {
             Ok(found) => found,
             Err(message) => {
-                return self.fault(Kind::InvalidRule, node, message, "name a `.base` file");
+                return self.fault(node, message, "name a `.base` file");
             }
         };
         let base = match base_file::read(&text) {
@@ -395,7 +390,7 @@ impl RuleReader<'_> {
                 let first = faults.first();
                 let message = first.map(|first| first.described(&asked)).unwrap_or_default();
                 let message = format!("the base cannot be used: {message}");
-                return self.fault(Kind::InvalidRule, node, message, "correct the base first");
+                return self.fault(node, message, "correct the base first");
             }
         };
         let Some(found) = base.view(view.as_ref().map(|(_, name)| &**name)) else {
@@ -403,7 +398,7 @@ impl RuleReader<'_> {
             let (node, name) = view.map_or((node, ""), |(node, _)| (node, "of that name"));
             let message = format!("`{asked}` has no view {name}");
             let hint = format!("its views are `{}`", names.join("`, `"));
-            return self.fault(Kind::InvalidRule, node, message.trim_end(), &hint);
+            return self.fault(node, message.trim_end(), &hint);
         };
         rule.when.clone_from(&found.query.filter);
         rule.formulas.clone_from(&found.query.formulas);
@@ -423,7 +418,7 @@ impl RuleReader<'_> {
         }
         let Some((_, every)) = get(pairs, "every") else {
             let hint = "write `run: {every: 1d, at: \"03:00\"}`";
-            self.fault(Kind::InvalidRule, node, "`run` does not say how often", hint);
+            self.fault(node, "`run` does not say how often", hint);
             return Trigger::Manual;
         };
         let text = self.scalar(every, "every").unwrap_or_default();
@@ -433,7 +428,7 @@ impl RuleReader<'_> {
         let Some(seconds) = seconds.filter(in_range).map(|seconds| seconds as u64) else {
             let message = format!("`{text}` is not a time between a minute and 366 days");
             let hint = "write it as `30m`, `12h`, `1d` or `2w`";
-            self.fault(Kind::InvalidRule, every, message, hint);
+            self.fault(every, message, hint);
             return Trigger::Manual;
         };
         let at = get(pairs, "at").filter(|(_, at)| !at.is_null()).and_then(|(_, at)| {
@@ -441,11 +436,11 @@ impl RuleReader<'_> {
             let time = NaiveTime::parse_from_str(&text, "%H:%M").ok();
             if time.is_none() {
                 let message = format!("`{text}` is not a time of day");
-                self.fault(Kind::InvalidRule, at, message, "write it as `\"03:00\"`");
+                self.fault(at, message, "write it as `\"03:00\"`");
             } else if seconds % 86_400 > 0 {
                 let message =
                     format!("`at` needs whole days, and `{}` are none", in_hours(seconds));
-                self.fault(Kind::InvalidRule, at, message, "leave it away, or write `every: 1d`");
+                self.fault(at, message, "leave it away, or write `every: 1d`");
             }
             time
         });
@@ -462,7 +457,7 @@ impl RuleReader<'_> {
         let Some((_, node)) = get(pairs, "do") else { return };
         let message = "the rule would add its text each time it runs";
         let hint = "write `once: true`, or let it set what its condition asks for";
-        self.fault(Kind::InvalidRule, node, message, hint);
+        self.fault(node, message, hint);
     }
 }
 

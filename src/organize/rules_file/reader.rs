@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{FindBase, Mention, Mentioned, RuleReader};
 use crate::bases::base_file::moved;
 use crate::bases::diagnostic::{Diagnostic, Kind};
-use crate::bases::nearest::nearest;
+use crate::bases::nearest::did_you_mean;
 use crate::bases::template::{Purpose, Template};
 use crate::note::path::{PathError, VaultPath};
 use crate::note::yaml::{Content, Node};
@@ -23,20 +23,14 @@ impl<'t> RuleReader<'t> {
         }
     }
 
-    pub fn fault_at(
-        &mut self,
-        kind: Kind,
-        at: Range<usize>,
-        message: impl Into<String>,
-        hint: &str,
-    ) {
+    pub fn fault_at(&mut self, at: Range<usize>, message: impl Into<String>, hint: &str) {
         let at = at.start as u32..at.end as u32;
-        let error = Diagnostic::error(kind, self.text, at, message);
-        self.faults.push(if hint.is_empty() { error } else { error.hint(hint) });
+        let error = Diagnostic::error(Kind::InvalidRule, self.text, at, message);
+        self.faults.push(error.hint(hint));
     }
 
-    pub fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
-        self.fault_at(kind, node.at.clone(), message, hint);
+    pub fn fault(&mut self, node: &Node, message: impl Into<String>, hint: &str) {
+        self.fault_at(node.at.clone(), message, hint);
     }
 
     pub fn mention(&mut self, node: &Node, what: Mentioned) {
@@ -45,18 +39,16 @@ impl<'t> RuleReader<'t> {
     }
 
     pub fn unknown_key(&mut self, key: &Node, name: &str, known: &[&str]) {
-        let hint = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the keys are `{}`", known.join("`, `")),
-        };
-        self.fault(Kind::InvalidRule, key, format!("`{name}` is not a key here"), &hint);
+        let hint = did_you_mean(name, known.iter().copied())
+            .unwrap_or_else(|| format!("the keys are `{}`", known.join("`, `")));
+        self.fault(key, format!("`{name}` is not a key here"), &hint);
     }
 
     pub fn mapping<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [(Node, Node)]> {
         if let Content::Mapping(pairs) = &node.content {
             return Some(pairs);
         }
-        self.fault(Kind::InvalidRule, node, format!("{what} has to be keys with values"), "");
+        self.fault(node, format!("{what} has to be keys with values"), "");
         None
     }
 
@@ -66,7 +58,7 @@ impl<'t> RuleReader<'t> {
             _ if node.is_null() => &[],
             _ => {
                 let hint = "write one item a line, each behind `- `";
-                self.fault(Kind::InvalidRule, node, format!("`{what}` has to be a list"), hint);
+                self.fault(node, format!("`{what}` has to be a list"), hint);
                 &[]
             }
         }
@@ -81,7 +73,7 @@ impl<'t> RuleReader<'t> {
             Content::Scalar { .. } => std::slice::from_ref(node),
         };
         if items.is_empty() && !matches!(node.content, Content::Mapping(_)) {
-            self.fault(Kind::InvalidRule, node, format!("`{what}` is empty"), "leave it away");
+            self.fault(node, format!("`{what}` is empty"), "leave it away");
         }
         items
     }
@@ -89,7 +81,7 @@ impl<'t> RuleReader<'t> {
     pub fn scalar(&mut self, node: &Node, what: &str) -> Option<String> {
         if let Some(tag) = &node.tag {
             let message = format!("YAML takes `{tag}` for a type");
-            self.fault(Kind::InvalidRule, node, message, "write the text in quotes");
+            self.fault(node, message, "write the text in quotes");
             return None;
         }
         let text = node.text().filter(|_| !node.is_null()).map(str::to_owned);
@@ -100,7 +92,7 @@ impl<'t> RuleReader<'t> {
                 }
                 _ => "",
             };
-            self.fault(Kind::InvalidRule, node, format!("`{what}` has to be a text"), hint);
+            self.fault(node, format!("`{what}` has to be a text"), hint);
         }
         text
     }
@@ -109,7 +101,7 @@ impl<'t> RuleReader<'t> {
         let flag = node.scalar().and_then(|value| value.as_bool());
         if flag.is_none() {
             let message = format!("`{what}` has to be `true` or `false`");
-            self.fault(Kind::InvalidRule, node, message, "");
+            self.fault(node, message, "");
         }
         flag
     }
@@ -119,11 +111,9 @@ impl<'t> RuleReader<'t> {
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
             let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let hint = match nearest(&text, names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("write `{}`", names.join("` or `")),
-            };
-            self.fault(Kind::InvalidRule, node, format!("`{what}` cannot be `{text}`"), &hint);
+            let hint = did_you_mean(&text, names.iter().copied())
+                .unwrap_or_else(|| format!("write `{}`", names.join("` or `")));
+            self.fault(node, format!("`{what}` cannot be `{text}`"), &hint);
         }
         found.map(|(_, value)| value.clone())
     }
@@ -143,11 +133,10 @@ impl<'t> RuleReader<'t> {
                 return None;
             }
         };
-        for (expression, offset) in template.expressions().filter(|_| !self.is_classic) {
-            let (expression, node) = (expression.clone(), node.clone());
-            let at = node.at.start as u32..node.at.end as u32;
-            let what = Mentioned::Expression { expression, node, offset };
-            self.mentions.push(Mention { at, what });
+        let is_classic = self.is_classic;
+        for (expression, offset) in template.expressions().filter(|_| !is_classic) {
+            let expression = expression.clone();
+            self.mention(node, Mentioned::Expression { expression, node: node.clone(), offset });
         }
         Some(template)
     }
@@ -178,10 +167,7 @@ impl<'t> RuleReader<'t> {
         }
         let message = format!("rule `{}`: {}", self.rule, error.message);
         let named = Diagnostic::error(error.kind, self.text, error.at.clone(), message);
-        match &error.hint {
-            Some(hint) => named.hint(hint.clone()),
-            None => named,
-        }
+        named.hint(error.hint.clone().unwrap_or_default())
     }
 }
 

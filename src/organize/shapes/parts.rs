@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{Datelike as _, NaiveDate, NaiveDateTime, NaiveTime};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -50,8 +50,9 @@ words!(pub DateForm::format, ALL {
 });
 
 impl DateForm {
-    pub(super) fn write(self, day: NaiveDate) -> String {
-        let format = match self {
+    /// The format in chrono's syntax, which has no quarters.
+    fn strftime(self) -> Option<&'static str> {
+        Some(match self {
             Self::Dashed => "%Y-%m-%d",
             Self::Dotted => "%Y.%m.%d",
             Self::Underscored => "%Y_%m_%d",
@@ -59,26 +60,21 @@ impl DateForm {
             Self::DayFirst => "%d.%m.%Y",
             Self::Month => "%Y-%m",
             Self::Week => "%G-W%V",
-            Self::Quarter => {
-                use chrono::Datelike as _;
-                return format!("{}-Q{}", day.year(), day.month0() / 3 + 1);
-            }
+            Self::Quarter => return None,
             Self::Year => "%Y",
-        };
-        day.format(format).to_string()
+        })
+    }
+
+    pub(super) fn write(self, day: NaiveDate) -> String {
+        match self.strftime() {
+            Some(format) => day.format(format).to_string(),
+            None => format!("{}-Q{}", day.year(), day.month0() / 3 + 1),
+        }
     }
 
     /// Parses the day; `None` for formats without one.
     pub(super) fn day(self, text: &str) -> Option<NaiveDate> {
-        let format = match self {
-            Self::Dashed => "%Y-%m-%d",
-            Self::Dotted => "%Y.%m.%d",
-            Self::Underscored => "%Y_%m_%d",
-            Self::Compact => "%Y%m%d",
-            Self::DayFirst => "%d.%m.%Y",
-            Self::Month | Self::Week | Self::Quarter | Self::Year => return None,
-        };
-        NaiveDate::parse_from_str(text, format).ok()
+        NaiveDate::parse_from_str(text, self.strftime()?).ok()
     }
 }
 

@@ -71,10 +71,7 @@ pub fn html(view: &View<'_>) -> String {
             escaped(&group.name),
             group.items.len()
         );
-        match page.len() + part.len() <= view.room {
-            true => page.push_str(&part),
-            false => cut += 1,
-        }
+        if page.len() + part.len() <= view.room { page.push_str(&part) } else { cut += 1 }
     }
     if cut > 0 {
         page.push_str(&format!("<p>{} more</p>\n", super::count(cut, "group")));

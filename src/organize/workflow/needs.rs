@@ -5,7 +5,7 @@ use super::values::NAMES;
 use crate::bases::ast::{Expr, Expression, Node, Span};
 use crate::bases::check::Checker;
 use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
-use crate::bases::nearest::nearest;
+use crate::bases::nearest::{did_you_mean, nearest};
 use crate::bases::visit;
 
 /// A step that another one needs, and where that is written.
@@ -38,10 +38,7 @@ pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>
                     span,
                     diagnostic.message.clone(),
                 );
-                match &diagnostic.hint {
-                    Some(hint) => error.hint(hint.clone()),
-                    None => error,
-                }
+                error.hint(diagnostic.hint.clone().unwrap_or_default())
             }
             _ => diagnostic,
         });
@@ -135,10 +132,8 @@ pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>
 }
 
 fn input_hint(name: &str, inputs: &[Input]) -> String {
-    match nearest(name, inputs.iter().map(|input| input.name.as_str())) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("add `{name}:` below `inputs`"),
-    }
+    did_you_mean(name, inputs.iter().map(|input| input.name.as_str()))
+        .unwrap_or_else(|| format!("add `{name}:` below `inputs`"))
 }
 
 /// For each step, the numbers of its dependencies. Rejects unknown steps and cycles.

@@ -144,10 +144,7 @@ impl Addresses {
         let is_checked = !is_local(url)
             && !url.host_str().is_some_and(|host| self.is_named(host))
             && !PROXIES.iter().any(|name| std::env::var_os(name).is_some());
-        let builder = match is_checked {
-            true => builder.dns_resolver(Arc::new(PublicOnly)),
-            false => builder,
-        };
+        let builder = if is_checked { builder.dns_resolver(Arc::new(PublicOnly)) } else { builder };
         builder.build().map_err(|error| {
             let why = connection_words(error);
             LoginError::Unreachable { host: host(url), why }

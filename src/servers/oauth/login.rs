@@ -311,10 +311,7 @@ fn scopes(
     issuer: &AuthorizationServer,
     before: Option<&Login>,
 ) -> Vec<String> {
-    let first = match challenge.scopes.is_empty() {
-        true => &resource.scopes,
-        false => &challenge.scopes,
-    };
+    let first = if challenge.scopes.is_empty() { &resource.scopes } else { &challenge.scopes };
     let before = before.into_iter().flat_map(|login| login.requested.iter().chain(&login.wanted));
     let mut scopes = Vec::<String>::new();
     for scope in before.chain(first) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::params;
 
-use super::rows::{SET, STEP, SetRow, StepGlance, StepRow, read_set};
+use super::rows::{SET, STEP, SetRow, StepGlance, StepRow};
 use crate::store::blobs::BlobHash;
 use crate::store::database::Database;
 use crate::store::error::{Each, StoreError};
@@ -96,7 +96,7 @@ impl Changes {
                 values.push(format!("{path}0").into());
                 values.push((*newest).into());
             }
-            each(connection, &query, rusqlite::params_from_iter(values), read_set)
+            each(connection, &query, rusqlite::params_from_iter(values), SetRow::read)
         })
     }
 
@@ -123,7 +123,7 @@ impl Changes {
 
     pub fn set(&self, id: i64) -> Result<Option<SetRow>, StoreError> {
         let query = format!("SELECT {SET} FROM change_set WHERE id = ?1");
-        self.0.first(&query, [id], read_set)
+        self.0.first(&query, [id], SetRow::read)
     }
 
     /// The applied steps of a change set, in order.

@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use crate::store::blobs::BlobHash;
 use crate::store::error::StoreError;
-use crate::store::query::{column, columns};
+use crate::store::query::{column, row};
 
 /// A change set to begin.
 #[derive(Debug, Clone)]
@@ -59,21 +59,23 @@ pub struct Mark {
     pub undone_by: Option<i64>,
 }
 
-#[derive(Debug, Clone)]
-pub struct SetRow {
-    pub id: i64,
-    /// `change`, `undo` or `restore`.
-    pub kind: String,
-    /// For people.
-    pub title: String,
-    pub caller: String,
-    pub conversation: Option<String>,
-    pub turn: Option<String>,
-    pub undoes_set: Option<i64>,
-    /// The change of that set, if only one was undone.
-    pub undoes_number: Option<i64>,
-    /// Milliseconds since the Unix epoch.
-    pub began: i64,
+row! {
+    #[derive(Debug, Clone)]
+    pub struct SetRow in "change_set" {
+        pub id: i64,
+        /// `change`, `undo` or `restore`.
+        pub kind: String,
+        /// For people.
+        pub title: String,
+        pub caller: String,
+        pub conversation: Option<String>,
+        pub turn: Option<String>,
+        pub undoes_set: Option<i64>,
+        /// The change of that set, if only one was undone.
+        pub undoes_number: Option<i64>,
+        /// Milliseconds since the Unix epoch.
+        pub began: i64,
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -100,9 +102,7 @@ pub struct StepRow {
     pub ended: Option<i64>,
 }
 
-columns!(pub(super) SET, read_set, "change_set", SetRow {
-    id, kind, title, caller, conversation, turn, undoes_set, undoes_number, began,
-});
+pub(super) const SET: &str = SetRow::COLUMNS;
 /// The columns that [`StepRow::read`] reads, with `operation` joined.
 pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.number, step.kind, step.path, \
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \

@@ -1,10 +1,8 @@
 //! Completions of the beginning of an argument.
 
 use chrono::{DateTime, Days, FixedOffset};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::super::{Answer, Context, Tier, Tool, ToolError};
+use super::super::prelude::*;
 use super::likely::likely;
 use crate::vault::Want;
 
@@ -15,12 +13,10 @@ const MOST: usize = 100;
 const BEFORE: u64 = 400;
 const AFTER: u64 = 31;
 
-pub struct Complete;
-
 /// Completes the beginning of an argument.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct Complete {
     /// The kind of the argument.
     what: What,
     /// The typed beginning.
@@ -44,7 +40,7 @@ pub enum What {
 pub struct Output {
     /// The likeliest first; at most a hundred.
     values: Vec<String>,
-    /// How many there are.
+    /// The number of all.
     total: usize,
 }
 
@@ -53,19 +49,18 @@ impl Tool for Complete {
     const TITLE: &'static str = "Complete an argument";
     const TIER: Tier = Tier::Safe;
     const EXAMPLE: &'static str = r#"{"what": "path", "text": "a"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         // Processes pending changes first.
         context.find("", Want::Folder)?;
-        let (values, total) = match input.what {
+        let (values, total) = match self.what {
             What::Path => {
-                let (found, total) = likely(&context.vault, &input.text, MOST);
+                let (found, total) = likely(&context.vault, &self.text, MOST);
                 (found.into_iter().map(|one| one.path).collect(), total)
             }
             What::Day => {
-                let mut days = days(context, &input.text.trim().to_lowercase())?;
+                let mut days = days(context, &self.text.trim().to_lowercase())?;
                 let total = days.len();
                 days.truncate(MOST);
                 (days, total)

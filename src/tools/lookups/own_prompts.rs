@@ -5,7 +5,6 @@ use chrono::{DateTime, FixedOffset};
 use super::super::get_active_note::open_note;
 use super::super::{Context, ToolError};
 use super::prompt_notes::{Meta, Own, Prompt as Listed, PromptArgument, Selection, named, text};
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::prompt::{Given, Missing, Prompt, name_of};
 use crate::note::template::Variables;
@@ -106,7 +105,7 @@ impl OwnPrompt {
             Some(path) => note = Some(context.find(path, Want::File)?.path.as_str().to_owned()),
             None if selected.is_some() => {
                 let (message, hint) = ("a selection comes without its note", "give `note` as well");
-                return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+                return Err(ToolError::invalid(message, hint));
             }
             None if wants_selection || self.prompt.uses("note") => {
                 if let Some((path, text)) = open_note(context) {
@@ -132,7 +131,7 @@ impl OwnPrompt {
         if text.is_empty() {
             let message = format!("the prompt `{}` is empty", self.path);
             let hint = "write into the note what is to be sent";
-            return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+            return Err(ToolError::invalid(message, hint));
         }
         let selection = note.zip(selected).map(|(path, text)| Selection { path, text });
         Ok((text, selection))
@@ -151,6 +150,6 @@ impl OwnPrompt {
             }
         };
         let message = format!("`/{name}` needs {what}");
-        ToolError::new(ErrorCode::InvalidInput, message, hint)
+        ToolError::invalid(message, hint)
     }
 }

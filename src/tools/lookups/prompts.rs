@@ -1,14 +1,9 @@
 //! Prompts: the note of a day, the templates of the core plugin, and the person's own, filled.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::super::daily_note::{day_asked, place};
-use super::super::tool::touches;
-use super::super::{Answer, Context, Tier, Tool, ToolError, Touch};
+use super::super::prelude::*;
 use super::own_prompts::{self, OwnPrompt};
 use super::prompt_notes::{DAILY, Prompt, PromptArgument, Selection, named, text};
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::template::{Variables, fill};
 use crate::vault::{DailyNotes, ResolvedEntry, Want, WriteTarget};
@@ -16,12 +11,10 @@ use crate::vault::{DailyNotes, ResolvedEntry, Want, WriteTarget};
 /// Before the name of a template.
 const PREFIX: &str = "template_";
 
-pub struct ListPrompts;
-
 /// Lists the prompts: the daily note, the person's own, and one for each template.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListInput {}
+pub struct ListPrompts {}
 
 /// The prompts.
 #[derive(Serialize, JsonSchema)]
@@ -37,10 +30,9 @@ impl Tool for ListPrompts {
     const TITLE: &'static str = "List prompts";
     const TIER: Tier = Tier::Safe;
     const EXAMPLE: &'static str = "{}";
-    type Input = ListInput;
     type Output = ListOutput;
 
-    fn run(context: &Context, _: ListInput) -> Result<Answer<ListOutput>, ToolError> {
+    fn run(self, context: &Context) -> Result<Answer<ListOutput>, ToolError> {
         let argument = |name, description| PromptArgument { name, description, required: false };
         let date = || argument("date", "the day: `2026-11-24`, `yesterday`; left out: today");
         let title = || argument("title", "the value of `{{title}}`; left out: Untitled");
@@ -93,28 +85,21 @@ pub fn prompt_folders(context: &Context, own: &str) -> Vec<VaultPath> {
     templates.into_iter().chain(own_prompts::found(context, own)).collect()
 }
 
-pub struct GetPrompt;
-
 /// The text that a prompt brings into a conversation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct GetPrompt {
     /// The prompt's name.
     name: String,
-    /// The day, as a date or in words. Left out: today.
-    #[serde(default)]
+    /// The day, as a date or in words. Default: today.
     date: Option<String>,
-    /// The value of `{{title}}` in a template. Left out: Untitled.
-    #[serde(default)]
+    /// The value of `{{title}}` in a template. Default: Untitled.
     title: Option<String>,
-    /// The note that a person's own prompt is about. Left out: the one open in Obsidian.
-    #[serde(default)]
+    /// The note that a person's own prompt is about. Default: the one open in Obsidian.
     note: Option<String>,
-    /// The text that is selected in that note. Left out: what is selected in Obsidian.
-    #[serde(default)]
+    /// The text that is selected in that note. Default: what is selected in Obsidian.
     selection: Option<String>,
     /// The words that follow the name of a person's own prompt.
-    #[serde(default)]
     arguments: Option<String>,
 }
 
@@ -137,15 +122,14 @@ impl Tool for GetPrompt {
     const IDEMPOTENT: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: note);
     const EXAMPLE: &'static str = r#"{"name": "daily"}"#;
-    type Input = Input;
     type Output = GetOutput;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<GetOutput>, ToolError> {
+    fn run(self, context: &Context) -> Result<Answer<GetOutput>, ToolError> {
         // Clients send an empty text for what somebody left blank.
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        let time = day_asked(context, given(input.date).as_deref().unwrap_or("today"))?;
+        let time = day_asked(context, given(self.date).as_deref().unwrap_or("today"))?;
         let settings = context.vault.daily_notes()?;
-        let output = if input.name == DAILY {
+        let output = if self.name == DAILY {
             let day = time.format("%Y-%m-%d");
             let description = format!("The daily note of {day}");
             let text = match place(context, &settings.path(&time).text)? {
@@ -158,11 +142,11 @@ impl Tool for GetPrompt {
                 ),
             };
             GetOutput { description, text, selection: None }
-        } else if let Some(own) = own_prompts::find(context, &input.name)? {
+        } else if let Some(own) = own_prompts::find(context, &self.name)? {
             let asked = own_prompts::PromptRequest {
-                note: given(input.note),
-                selection: given(input.selection),
-                arguments: given(input.arguments).unwrap_or_default(),
+                note: given(self.note),
+                selection: given(self.selection),
+                arguments: given(self.arguments).unwrap_or_default(),
                 time,
                 settings: &settings,
             };
@@ -171,10 +155,10 @@ impl Tool for GetPrompt {
             GetOutput { description, text, selection }
         } else {
             let templates = templates(context, &settings)?;
-            let found = templates.into_iter().find(|(name, _)| *name == input.name);
-            let (_, path) = found.ok_or_else(|| no_prompt(&input.name))?;
+            let found = templates.into_iter().find(|(name, _)| *name == self.name);
+            let (_, path) = found.ok_or_else(|| no_prompt(&self.name))?;
             let description = format!("The template `{path}`, filled");
-            let title = given(input.title);
+            let title = given(self.title);
             let variables = Variables {
                 title: title.as_deref().unwrap_or("Untitled"),
                 time,
@@ -191,5 +175,5 @@ impl Tool for GetPrompt {
 fn no_prompt(name: &str) -> ToolError {
     let name: String = name.chars().take(80).collect();
     let message = format!("there is no prompt `{}`", name.escape_debug());
-    ToolError::new(ErrorCode::NotFound, message, "`prompts/list` names them all")
+    ToolError::not_found(message, "`prompts/list` names them all")
 }

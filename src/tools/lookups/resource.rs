@@ -1,12 +1,9 @@
 //! A file as a resource: the whole of it.
 
 use base64::Engine as _;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::super::prelude::*;
 use super::super::text_file::{TextFile, size};
-use super::super::tool::touches;
-use super::super::{Answer, Context, Tier, Tool, ToolError, Touch};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
@@ -14,12 +11,10 @@ use crate::vault::Want;
 /// Bytes of the largest resource: a client gives its model the whole of it.
 const MOST_BYTES: u64 = 1 << 20;
 
-pub struct ReadResource;
-
 /// Reads a file whole, text as text and any other as base64; at most one megabyte.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ReadResource {
     /// The file, from the vault's root, or the name of a note.
     path: String,
 }
@@ -42,11 +37,10 @@ impl Tool for ReadResource {
     const QUICK: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = r#"{"path": "a.md"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let found = context.find(&input.path, Want::File)?;
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let found = context.find(&self.path, Want::File)?;
         small_enough(&found.path, found.meta.size)?;
         let content = context.vault.read(&found.path)?;
         small_enough(&found.path, content.bytes.len() as u64)?;

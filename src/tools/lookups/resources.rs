@@ -1,11 +1,7 @@
 //! Notes as resources: the newest ones.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::super::list_files::{Listed, listed, parse_glob};
-use super::super::{Answer, Context, Tier, Tool, ToolError};
-use crate::note::code::ErrorCode;
+use super::super::prelude::*;
 use crate::vault::{Kind, Order, Want, Wanted};
 
 /// Notes that are listed at all: clients show them to choose from, and search finds the others.
@@ -14,15 +10,11 @@ const MOST_LISTED: usize = 200;
 /// Notes in one answer.
 const PAGE: usize = 50;
 
-/// Lists the newest notes.
-pub struct ListResources;
-
 /// Lists the newest notes, fifty at a time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ListResources {
     /// The cursor of the previous answer.
-    #[serde(default)]
     cursor: Option<String>,
 }
 
@@ -41,11 +33,10 @@ impl Tool for ListResources {
     const TIER: Tier = Tier::Safe;
     const QUICK: bool = true;
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let skipped = match input.cursor.as_deref() {
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let skipped = match self.cursor.as_deref() {
             None => 0,
             Some(cursor) => place(cursor)?,
         };
@@ -67,6 +58,6 @@ fn place(cursor: &str) -> Result<usize, ToolError> {
     let place = cursor.parse().ok().filter(|at| at % PAGE == 0 && *at < MOST_LISTED);
     place.ok_or_else(|| {
         let hint = "leave `cursor` out to begin anew";
-        ToolError::new(ErrorCode::InvalidInput, "there is no such cursor", hint)
+        ToolError::invalid("there is no such cursor", hint)
     })
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::text_file;
 use super::super::{Context, ToolError};
-use super::{Dialect, Input};
+use super::{Dialect, QueryNotes};
 use crate::bases::ast::{Expression, Node};
 use crate::bases::base_file;
 use crate::bases::blocks::blocks;
@@ -34,18 +34,18 @@ pub(super) struct RunnableQuery {
 }
 
 impl RunnableQuery {
-    pub fn of(context: &Context, input: &Input) -> Result<Self, ToolError> {
+    pub fn of(context: &Context, input: &QueryNotes) -> Result<Self, ToolError> {
         if input.condition.is_none() && input.base.is_none() {
             let hint = "give a condition in `where`, such as `status == \"open\"`, or a `.base` file in `base`";
             let message = "neither `where` nor `base` is given";
-            return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+            return Err(ToolError::invalid(message, hint));
         }
         let mut asked = match &input.base {
             Some(base) => Self::of_base(context, base, input.view.as_deref())?,
             None if input.view.is_some() => {
                 let hint = "name the `.base` file in `base`";
                 let message = "`view` is given without `base`";
-                return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+                return Err(ToolError::invalid(message, hint));
             }
             None => Self {
                 query: Query::default(),
@@ -130,14 +130,14 @@ impl RunnableQuery {
                 let found = found.filter(|_| number > 0).ok_or_else(|| {
                     let message = format!("`{}` has no `base` block {number}", file.path);
                     let hint = "blocks are counted from 1: `Note.md#2` is the second";
-                    ToolError::new(ErrorCode::NotFound, message, hint)
+                    ToolError::not_found(message, hint)
                 })?;
                 found.text.into()
             }
             (Some(_), false) => {
                 let message = format!("`{}` is not a note with blocks", file.path);
                 let hint = "leave `#` and the number out";
-                return Err(ToolError::new(ErrorCode::InvalidInput, message, hint));
+                return Err(ToolError::invalid(message, hint));
             }
         };
         let base = base_file::read(&source).map_err(|faults| {
@@ -161,7 +161,7 @@ impl RunnableQuery {
                 base.views.iter().map(|view| format!("`{}`", view.name)).collect();
             let message = format!("`{}` has no view `{}`", file.path, view.unwrap_or_default());
             let hint = format!("its views are {}", names.join(", "));
-            return Err(ToolError::new(ErrorCode::NotFound, message, hint));
+            return Err(ToolError::not_found(message, hint));
         };
         Ok(Self {
             query: found.query.clone(),

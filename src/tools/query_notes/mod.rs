@@ -5,11 +5,10 @@ mod words;
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Answer, Context, Names, Tier, Tool, ToolError, ToolKind, Touch, paging};
+use super::prelude::*;
+use super::{Names, paging};
 use crate::bases::compare::Compare;
 use crate::bases::date::Times;
 use crate::bases::diagnostic::Diagnostic;
@@ -20,15 +19,12 @@ use crate::bases::value::{Text, Value};
 use crate::bases::view::{self, Page, Table};
 use crate::bases::{Evaluator, Scope};
 use crate::index::properties::Moment;
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 use asked::{RunnableQuery, written};
 use words::words;
 
 const MAX_RESULTS: usize = 1_000;
-
-pub struct QueryNotes;
 
 /// Finds notes and files by properties, tags, links, dates and folders: what is overdue, what has no status. For words
 /// in texts use search_files. `where` is an expression of Obsidian's Bases: `status != "done" && due < today()`,
@@ -37,34 +33,31 @@ pub struct QueryNotes;
 /// isEmpty() length`, lists `filter(value > 1)`, dates `format("YYYY-MM")`; `/re/.matches(text)`, `if(a, b, c)`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Which notes: an expression. Left out: all that `base` shows.
+pub struct QueryNotes {
+    /// The condition, as an expression. Default: everything that `base` shows.
     #[serde(default, rename = "where")]
     condition: Option<String>,
-    /// A `.base` file whose view is asked for, or a `base` block of a note by its number: `Note.md#2`.
-    #[serde(default)]
+    /// A `.base` file whose view to query, or a `base` block of a note by number: `Note.md#2`.
     base: Option<String>,
-    /// The view of the base, by its name. Left out: the first.
-    #[serde(default)]
+    /// The view of the base, by its name. Default: the first.
     view: Option<String>,
     /// The note that `this` means.
-    #[serde(default)]
     this: Option<String>,
-    /// The columns: keys such as `status` or `file.mtime`, or expressions. Left out: those of the view, or the
+    /// The columns: keys such as `status` or `file.mtime`, or expressions. Default: those of the view, or the
     /// properties that `where` reads.
     #[serde(default)]
     select: Vec<String>,
-    /// By what to sort, the most important first: a key or an expression, and ` desc` behind it for the largest first.
+    /// What to sort by, most important first: a key or expression, followed by ` desc` for
+    /// descending order.
     #[serde(default)]
     sort: Vec<String>,
-    /// How many rows at most, 1 to 1,000. Left out: 50.
+    /// Maximum number of rows, 1 to 1,000. Default: 50.
     #[serde(default = "paging::signed::<50>")]
     limit: i64,
-    /// The first row shown, from 1: to continue after an answer that was cut.
+    /// The first row to show, from 1, to continue a list that was cut off.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
-    /// A note: says why it is in the answer or not, part by part.
-    #[serde(default)]
+    /// A note: explains why it is in the answer or not, part by part.
     explain: Option<String>,
     /// How `where` is written.
     #[serde(default)]
@@ -249,22 +242,21 @@ impl Tool for QueryNotes {
         (Cow::Borrowed("explain"), Names::Path),
     ];
     const EXAMPLE: &'static str = r#"{"where": "file.name == \"a\""}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, mut input: Input) -> Result<Answer<Output>, ToolError> {
-        let Input { condition, base, view, this, explain, .. } = &mut input;
+    fn run(mut self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let QueryNotes { condition, base, view, this, explain, .. } = &mut self;
         for text in [condition, base, view, this, explain] {
             // Models fill in arguments that they do not need.
             text.take_if(|text| text.trim().is_empty());
         }
-        let limit = paging::within(1..=MAX_RESULTS, "limit", input.limit)?;
-        let skipped = paging::skipped(input.first_result);
-        let asked = RunnableQuery::of(context, &input)?;
+        let limit = paging::within(1..=MAX_RESULTS, "limit", self.limit)?;
+        let skipped = paging::skipped(self.first_result);
+        let asked = RunnableQuery::of(context, &self)?;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
         let moment = context.moment()?.in_zone(&times);
-        let this = match &input.this {
+        let this = match &self.this {
             Some(asked) => Some(context.find(asked, Want::File)?.path),
             None => asked.base.clone(),
         };
@@ -278,7 +270,7 @@ impl Tool for QueryNotes {
             formulas: &asked.query.formulas,
         };
         let table = view::run(&asked.query, scope, Page { first: skipped, rows: limit });
-        let explanation = match &input.explain {
+        let explanation = match &self.explain {
             Some(note) => {
                 let path = context.find(note, Want::File)?.path;
                 Some(explanation(&asked.query, &path, &moment, scope)?)
@@ -289,7 +281,7 @@ impl Tool for QueryNotes {
         let compare = Compare { source: &moment, times: &times };
         // In a note, `this` is the note that holds the base.
         let is_embedded = asked.base.as_ref().is_some_and(|base| base.is_note());
-        let is_this_missing = table.used_this && input.this.is_none() && !is_embedded;
+        let is_this_missing = table.used_this && self.this.is_none() && !is_embedded;
         let data = output(&asked, table, explanation, warnings, &moment, compare);
         let data = Output { is_this_missing, ..data };
         if moment.is_cancelled() || context.cancel.is_cancelled() {
@@ -390,7 +382,7 @@ fn explanation(
 ) -> Result<Explanation, ToolError> {
     let Some(file) = moment.file(path) else {
         let message = format!("`{path}` was not there yet when the question began");
-        return Err(ToolError::new(ErrorCode::NotFound, message, "ask again"));
+        return Err(ToolError::not_found(message, "ask again"));
     };
     let mut evaluator = Evaluator::new(scope);
     let filter = query.filter.as_ref();

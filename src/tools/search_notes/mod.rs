@@ -5,15 +5,12 @@ mod passage;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Local};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::prelude::*;
 use super::text_file::count;
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging, when};
+use super::{graph, paging, when};
 use crate::index::knowledge::{self, Asking, FoundNote, Meant, Query, SearchResults};
 use crate::index::links::Seen;
-use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::search_query;
 use passage::Passage;
@@ -31,40 +28,35 @@ const MOST_IGNORED: usize = 20;
 pub(super) const NOT_READY: &str =
     "[found by words alone: what the notes mean is still being read; ask again in a while]";
 
-/// Finds notes by words and meaning.
-pub struct SearchNotes;
-
-/// Finds the notes that answer a question or contain some words, best first, with passages and links to cite them by.
-/// Words may be inflected or misspelt, in any language, or others of the same meaning. Finds
-/// canvases, too, and attachments by name. Obsidian's search operators filter
-/// exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:( )`, `block:( )`,
-/// `section:( )`, `task-todo:`, `[property:value]`. For lines that match a pattern use search_files, for
-/// properties query_notes.
+/// Finds the notes that answer a question or contain some words, best first, with passages and
+/// links to cite. Words may be inflected, misspelt, in any language, or replaced by words of the
+/// same meaning. Also finds canvases, and attachments by name. Obsidian's search operators filter
+/// exactly: `"exact words"`, `-word`, `OR`, `( )`, `/regex/`, `path:`, `file:`, `tag:#t`, `line:(
+/// )`, `block:( )`, `section:( )`, `task-todo:`, `[property:value]`. For lines that match a pattern
+/// use search_files, for properties query_notes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct SearchNotes {
     /// A question, words or a search: `how to descale the kettle`, `"green tea" -black tag:#drink`.
     query: String,
     /// Only notes in this folder, or only this note.
-    #[serde(default)]
     path: Option<String>,
-    /// At most so many notes, up to 50.
+    /// Maximum number of notes, up to 50.
     #[serde(default = "paging::default::<10>")]
     limit: usize,
     /// The first note to show, from 1, to continue a list.
     #[serde(default = "paging::default::<1>")]
     first_result: usize,
-    /// `ranked`: notes with any of the words; `all`: only those with all words in that spelling, as in Obsidian.
+    /// `ranked`: notes with any of the words; `all`: only notes with all words in that spelling, as
+    /// in Obsidian.
     #[serde(default, rename = "match")]
     matching: Matching,
-    /// `auto`: beside words; `only`: meaning alone.
+    /// `auto`: besides words; `only`: by meaning alone.
     #[serde(default)]
     meaning: Meaning,
     /// Only notes changed then or later: `2026-11-20`, `3 days`, `yesterday`.
-    #[serde(default)]
     since: Option<String>,
     /// Only notes changed before then.
-    #[serde(default)]
     until: Option<String>,
 }
 
@@ -151,29 +143,28 @@ impl Tool for SearchNotes {
     const DRAWN: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path, Pattern: query);
     const EXAMPLE: &'static str = r#"{"query": "one"}"#;
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, mut input: Input) -> Result<Answer<Output>, ToolError> {
-        for text in [&mut input.path, &mut input.since, &mut input.until] {
+    fn run(mut self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        for text in [&mut self.path, &mut self.since, &mut self.until] {
             // Models fill in arguments that they do not need.
             text.take_if(|text| text.trim().is_empty());
         }
-        let limit = paging::within(1..=MOST, "limit", input.limit)?;
-        let skipped = paging::skipped(input.first_result);
-        let place = graph::place(context, input.path.as_deref())?;
+        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let skipped = paging::skipped(self.first_result);
+        let place = graph::place(context, self.path.as_deref())?;
         let now: DateTime<Local> = context.clock.now().into();
         let moment = |text: &Option<String>| {
             let moment = text.as_deref().map(|text| when::parse(text, now)).transpose()?;
             Ok::<_, ToolError>(moment.and_then(|moment| moment.timestamp_nanos_opt()))
         };
-        let (since, until) = (moment(&input.since)?, moment(&input.until)?);
+        let (since, until) = (moment(&self.since)?, moment(&self.until)?);
         let wants = |path: &VaultPath, changed: i64| {
             path.is_within(&place)
                 && since.is_none_or(|since| changed >= since)
                 && until.is_none_or(|until| changed < until)
         };
-        let (query, understood, mut ignored) = query(&input)?;
+        let (query, understood, mut ignored) = query(&self)?;
         ignored.truncate(MOST_IGNORED);
         let links = graph::so_far(context)?;
         let view = context.vault.view();
@@ -197,7 +188,7 @@ impl Tool for SearchNotes {
 
 /// The best notes for a query in the whole vault.
 pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Output, ToolError> {
-    let input = Input {
+    let input = SearchNotes {
         query: query.to_owned(),
         path: None,
         limit,
@@ -207,14 +198,13 @@ pub(super) fn best(context: &Context, query: &str, limit: usize) -> Result<Outpu
         since: None,
         until: None,
     };
-    Ok(SearchNotes::run(context, input)?.data)
+    Ok(input.run(context)?.data)
 }
 
 /// The query, its description in English, and its parts that were not read as probably intended.
-fn query(input: &Input) -> Result<(Query, String, Vec<String>), ToolError> {
+fn query(input: &SearchNotes) -> Result<(Query, String, Vec<String>), ToolError> {
     if input.query.trim().is_empty() {
-        return Err(ToolError::new(
-            ErrorCode::InvalidInput,
+        return Err(ToolError::invalid(
             "`query` is empty",
             "give a question or some words, such as `descale kettle`",
         ));

@@ -4,19 +4,14 @@ mod items;
 mod outline;
 mod tree;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::prelude::*;
 use super::text_file::{count, local_short, shown};
-use super::tool::touches;
-use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging};
+use super::{graph, paging};
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 use items::Item;
 use outline::Outline;
 use tree::Tree;
-
-pub(super) struct VaultOutline;
 
 const DEFAULT_BUDGET: usize = 4_000;
 const MIN_BUDGET: usize = 200;
@@ -33,17 +28,17 @@ const MOST_NEW: usize = 5;
 /// The share of the budget that each of these lines may take.
 const PART_OF_HEAD: usize = 10;
 
-/// Shows what is in the vault, or in a folder of it, in one text of bounded length: all folders with how many notes they
-/// hold, their newest change and their typical tags, the notes in them as far as they fit, the most used tags, the most
-/// linked and the newest notes. What is not named is counted. The same vault and budget give the same text. Start here
-/// when you do not know the vault; for naming habits and properties use describe_vault.
+/// Shows what is in the vault, or in a folder of it, in a text of limited length: all folders with
+/// their number of notes, newest change and typical tags, as many notes as fit, the most used tags,
+/// the most linked and the newest notes. The rest is counted. The same vault and budget give the
+/// same text. Start here when you do not know the vault; for naming habits and properties use
+/// describe_vault.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    /// Only this folder. Left out: the whole vault.
-    #[serde(default)]
+pub(super) struct VaultOutline {
+    /// Only this folder. Default: the whole vault.
     path: Option<String>,
-    /// Characters of the text at most, 200 to 30,000. Left out: 4,000.
+    /// Maximum number of characters, 200 to 30,000. Default: 4,000.
     #[serde(default = "paging::default::<DEFAULT_BUDGET>")]
     budget: usize,
 }
@@ -105,12 +100,11 @@ impl Tool for VaultOutline {
     const LONG_ANSWER: bool = true;
     const TOUCHES: &'static [Touch] = touches!(Path: path);
     const EXAMPLE: &'static str = "{}";
-    type Input = Input;
     type Output = Output;
 
-    fn run(context: &Context, input: Input) -> Result<Answer<Output>, ToolError> {
-        let budget = paging::within(MIN_BUDGET..=MAX_BUDGET, "budget", input.budget)?;
-        let asked = input.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
+    fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
+        let budget = paging::within(MIN_BUDGET..=MAX_BUDGET, "budget", self.budget)?;
+        let asked = self.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
         let place = context.find(&asked, Want::Folder)?.path;
         outline(context, &place, budget)
     }

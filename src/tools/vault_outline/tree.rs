@@ -93,9 +93,10 @@ impl Tree {
             while let Some(number) = folder {
                 let one = &mut tree.folders[number];
                 one.newest = one.newest.max(Some(modified));
-                match is_note {
-                    true => one.all += 1,
-                    false => one.others += 1,
+                if is_note {
+                    one.all += 1
+                } else {
+                    one.others += 1
                 }
                 one.recent += usize::from(is_note && since.is_some_and(|since| modified >= since));
                 for (key, _) in &own {

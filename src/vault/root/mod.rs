@@ -296,10 +296,7 @@ impl Root {
             return Err(VaultError::ReadOnly { path: path.clone() });
         }
         folder.may_write(name).map_err(failed)?;
-        match must_keep_inode(&file, &meta) {
-            true => Ok(()),
-            false => folder.may_change().map_err(failed),
-        }
+        if must_keep_inode(&file, &meta) { Ok(()) } else { folder.may_change().map_err(failed) }
     }
 
     /// Checks whether `from` can be moved to `to`, without moving it.
@@ -320,10 +317,7 @@ impl Root {
         if !ids.contains(&FileId::UNKNOWN) && ids[0].device != ids[1].device {
             return Err(VaultError::OtherDisk { action: "move", path: from.clone() });
         }
-        match from.parent() == to.parent() {
-            true => Ok(()),
-            false => may_leave(&old, name).map_err(failed),
-        }
+        if from.parent() == to.parent() { Ok(()) } else { may_leave(&old, name).map_err(failed) }
     }
 
     /// The nearest existing ancestor of `path`.

@@ -171,10 +171,7 @@ pub(in crate::note) fn check(
         return Err("the other properties would not stay what they are".to_owned());
     }
     let rest = found.as_ref().map_or(&new[start..], |found| &new[found.range.end..]);
-    match rest == body {
-        true => Ok(()),
-        false => Err("the text below would not stay what it is".to_owned()),
-    }
+    if rest == body { Ok(()) } else { Err("the text below would not stay what it is".to_owned()) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::needs::{self, At, StepReference};
 use super::{Does, Input, OnError, Slot, Step, ToolFacts, Tools, Workflow};
 use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
 use crate::bases::duration;
-use crate::bases::nearest::nearest;
+use crate::bases::nearest::did_you_mean;
 
 use crate::note::yaml::{self, Content, Node};
 use crate::organize::rules_file;
@@ -65,10 +65,7 @@ pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> 
     let workflow = reader.workflow(root.as_ref());
     let WorkflowReader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| fault.at.start);
-    match faults.is_empty() {
-        true => Ok(Workflow { warnings, ..workflow }),
-        false => Err(faults),
-    }
+    if faults.is_empty() { Ok(Workflow { warnings, ..workflow }) } else { Err(faults) }
 }
 
 struct WorkflowReader<'t> {
@@ -95,7 +92,7 @@ impl WorkflowReader<'_> {
         let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
         let at = node.at.start as u32..(node.at.start + line) as u32;
         let error = Diagnostic::error(kind, self.text, at, message);
-        self.faults.push(if hint.is_empty() { error } else { error.hint(hint) });
+        self.faults.push(error.hint(hint));
     }
 
     fn wrong(&mut self, node: &Node, message: impl Into<String>, hint: &str) {
@@ -176,10 +173,8 @@ impl WorkflowReader<'_> {
         for (key, _) in pairs {
             let name = key.text().unwrap_or_default();
             if !known.contains(&name) {
-                let hint = match nearest(name, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("{of} has `{}`", known.join("`, `")),
-                };
+                let hint = did_you_mean(name, known.iter().copied())
+                    .unwrap_or_else(|| format!("{of} has `{}`", known.join("`, `")));
                 let message = format!("`{}` is not a key of {of}", name.escape_debug());
                 self.fault(Kind::UnknownName, key, message, &hint);
             }
@@ -331,10 +326,8 @@ impl WorkflowReader<'_> {
             return self.call(step, called, None, input, node, at);
         }
         let names = self.tools.names();
-        let hint = match nearest(called, names.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`steward tools` lists them".to_owned(),
-        };
+        let hint = did_you_mean(called, names.iter().map(String::as_str))
+            .unwrap_or_else(|| "`steward tools` lists them".to_owned());
         let message = format!("there is no tool `{}`", called.escape_debug());
         self.fault(Kind::UnknownName, name, message, &hint);
     }
@@ -437,10 +430,8 @@ impl WorkflowReader<'_> {
             return Some(known.name.clone());
         }
         let names = facts.arguments.iter().map(|one| one.name.as_str());
-        let hint = match nearest(name, names.clone()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it takes `{}`", names.collect::<Vec<_>>().join("`, `")),
-        };
+        let hint = did_you_mean(name, names.clone())
+            .unwrap_or_else(|| format!("it takes `{}`", names.collect::<Vec<_>>().join("`, `")));
         let message = format!("`{tool}` takes no `{}`", name.escape_debug());
         self.fault(Kind::UnknownName, key, message, &hint);
         None
