@@ -176,7 +176,7 @@ pub fn turns(c: &mut Criterion) {
             models: Box::new(Chosen(Arc::new(Scripted { rounds, calls: AtomicU32::new(0) }))),
             toolbox: Box::new(Tools),
             audience: Box::new(Nobody),
-            place: Box::new(Nowhere),
+            place: Arc::new(Nowhere),
         };
         let most = u32::try_from(ROUNDS).expect("a few");
         let agent = Agent::new(ports, TurnSettings { rounds: most, ..TurnSettings::default() });
@@ -251,7 +251,7 @@ pub fn cancels(c: &mut Criterion) {
         models: Box::new(ChosenSilent(waits)),
         toolbox: Box::new(Tools),
         audience: Box::new(Nobody),
-        place: Box::new(Nowhere),
+        place: Arc::new(Nowhere),
     };
     let agent = Agent::new(ports, TurnSettings::default());
     c.bench_function("a turn is stopped", |bencher| {

@@ -23,7 +23,7 @@ use super::context::Context;
 use super::entry::{Entry, UserMessage};
 use super::images;
 use super::load;
-use super::ports::{CallOutcome, CallRequest, MemoryError, Pending, TurnUpdate, Update};
+use super::ports::{CallOutcome, CallRequest, MemoryError, Pending, Result, TurnUpdate, Update};
 use super::shared::{SharedAgent, TurnCommand, blocking};
 use super::turn::{Effect, End, Event, MessageKind, Reason, Severity, Show, Turn};
 use super::turn_settings::TurnSettings;
@@ -92,7 +92,7 @@ impl Driver {
         shared: Arc<SharedAgent>,
         conversation: ConversationId,
         id: TurnId,
-    ) -> Result<Self, MemoryError> {
+    ) -> Result<Self> {
         let settings = shared.settings.load_full();
         // This reads key files.
         let known = blocking(&shared, move |shared| {
@@ -138,7 +138,7 @@ impl Driver {
     }
 
     /// Loads the history and adds a notice of changes.
-    async fn load_context(&mut self) -> Result<(), MemoryError> {
+    async fn load_context(&mut self) -> Result<()> {
         let (conversation, id, settings) = (self.conversation, self.id, Arc::clone(&self.settings));
         let agent = self.answering.agent.clone();
         let scene = blocking(&self.shared, move |shared| {
@@ -223,7 +223,7 @@ impl Driver {
     }
 
     /// Performs the effects in order; returns the end if the turn is over.
-    async fn perform(&mut self, effects: Vec<Effect>) -> Result<Option<End>, MemoryError> {
+    async fn perform(&mut self, effects: Vec<Effect>) -> Result<Option<End>> {
         let mut effects = effects.into_iter();
         while let Some(effect) = effects.next() {
             match effect {
@@ -285,7 +285,7 @@ impl Driver {
         Ok(None)
     }
 
-    async fn record(&mut self, entry: Entry) -> Result<(), MemoryError> {
+    async fn record(&mut self, entry: Entry) -> Result<()> {
         let (conversation, turn, kept) = (self.conversation, self.id, entry.clone());
         let is_new = blocking(&self.shared, move |shared| {
             shared.ports.memory.append(conversation, turn, &kept)
@@ -412,7 +412,7 @@ impl Driver {
         true
     }
 
-    async fn compacted(&mut self, summary: Summary) -> Result<Option<Event>, MemoryError> {
+    async fn compacted(&mut self, summary: Summary) -> Result<Option<Event>> {
         let Some(Compaction { cut, then, .. }) = self.compaction.take() else { return Ok(None) };
         if let Some((usage, origin)) = summary.usage {
             self.count(Some(usage), origin).await;

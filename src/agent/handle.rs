@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::answering;
 use super::entry::{Entry, UserMessage};
 use super::named::Agents;
-use super::ports::{MemoryError, Model, StoredTurn};
+use super::ports::{Model, Result, StoredTurn};
 use super::router::{self, AgentCommand};
 use super::shared::{PendingOutcome, Ports, PromptError, SharedAgent};
 use super::turn_settings::TurnSettings;
@@ -92,7 +92,7 @@ impl Agent {
     pub fn stop(
         &self,
         conversation: ConversationId,
-    ) -> impl Future<Output = Result<(), MemoryError>> + Send + use<> {
+    ) -> impl Future<Output = Result<()>> + Send + use<> {
         let (done, stopped) = oneshot::channel();
         self.send(AgentCommand::Stop(conversation, done));
         // If the agent is gone, it has stopped.
@@ -105,7 +105,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`MemoryError`]; histories not repaired are repaired at their next turn.
-    pub fn recover(&self) -> Result<Undelivered, MemoryError> {
+    pub fn recover(&self) -> Result<Undelivered> {
         turns::recover(&self.shared).map(Undelivered)
     }
 
@@ -128,7 +128,7 @@ impl Agent {
     }
 
     /// The stored end of a turn. Blocks.
-    pub fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError> {
+    pub fn ended(&self, turn: TurnId) -> Result<StoredTurn> {
         self.shared.ports.memory.ended(turn)
     }
 

@@ -3,7 +3,7 @@
 use super::context::{self, Context};
 use super::entry::Entry;
 use super::named::ActiveAgent;
-use super::ports::MemoryError;
+use super::ports::Result;
 use super::prompt::{self, Instructions};
 use super::shared::SharedAgent;
 use super::turn_settings::TurnSettings;
@@ -17,7 +17,7 @@ pub(super) fn load(
     id: TurnId,
     settings: &TurnSettings,
     agent: Option<&ActiveAgent>,
-) -> Result<(Context, bool), MemoryError> {
+) -> Result<(Context, bool)> {
     let (memory, place) = (&shared.ports.memory, &shared.ports.place);
     let entries = memory.entries(conversation)?;
     let is_damaged = entries.iter().any(Entry::is_of_damage);
@@ -65,7 +65,7 @@ fn store(
     turn: TurnId,
     context: &mut Context,
     entry: Entry,
-) -> Result<(), MemoryError> {
+) -> Result<()> {
     shared.ports.memory.append(conversation, turn, &entry)?;
     context.push(entry);
     Ok(())
@@ -77,7 +77,7 @@ pub(super) fn fill_missing(
     conversation: ConversationId,
     turn: TurnId,
     context: &mut Context,
-) -> Result<(), MemoryError> {
+) -> Result<()> {
     for call in context.missing() {
         let result = context::unknown(&call);
         store(

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::attachments::Attachments;
 use super::conversations::{ConversationError, Conversations, Taken, TurnEnd};
 use super::entry::{Entry, UserMessage};
-use super::ports::{Leftovers, Memory, MemoryError, Routing, StoredTurn};
+use super::ports::{Leftovers, Memory, MemoryError, Result, Routing, StoredTurn};
 use super::turn::{End, Reason};
 use crate::conversation::{Chosen, ConversationId, Item, ItemKind, Turn, TurnId, TurnState};
 use crate::llm::{self, Usage};
@@ -53,7 +53,7 @@ impl From<StoreError> for MemoryError {
 }
 
 impl Memory for StoredMemory {
-    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError> {
+    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>)> {
         let name = match &said.client_id {
             // A client that guesses the id of a person's message must not get its answer.
             Some(id) if !said.scope.is_person() => format!("{}/{id}", said.scope.word()),
@@ -80,7 +80,7 @@ impl Memory for StoredMemory {
         })
     }
 
-    fn arrive(&self, said: &UserMessage) -> Result<Routing, MemoryError> {
+    fn arrive(&self, said: &UserMessage) -> Result<Routing> {
         let message = item(&said.entry())?;
         match self.0.arrive_received(&message, &said.source, said.to, said.number) {
             Ok(Taken::Heard(turn)) => Ok(Routing::Delivered { turn }),
@@ -97,7 +97,7 @@ impl Memory for StoredMemory {
         conversation: ConversationId,
         notice: &Entry,
         received: i64,
-    ) -> Result<Routing, MemoryError> {
+    ) -> Result<Routing> {
         match self.0.go_on(&item(notice)?, conversation, received) {
             Ok(arrived) => {
                 Ok(Routing::Started { conversation: arrived.conversation, turn: arrived.turn })
@@ -107,7 +107,7 @@ impl Memory for StoredMemory {
         }
     }
 
-    fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError> {
+    fn refuse(&self, received: i64, why: &str) -> Result<()> {
         // Nobody delivers it in the meantime: one task routes all messages.
         if self.0.store().inbox.delivered_to(received)?.is_none() {
             self.0.store().inbox.settle(received, InboxState::SetAside, None, why)?;
@@ -115,7 +115,7 @@ impl Memory for StoredMemory {
         Ok(())
     }
 
-    fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError> {
+    fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         if let Some(opening) = self.0.context(conversation)? {
             entries.push(read(&opening)?);
@@ -142,20 +142,11 @@ impl Memory for StoredMemory {
         Ok(entries)
     }
 
-    fn keep_opening(
-        &self,
-        conversation: ConversationId,
-        opening: Entry,
-    ) -> Result<Entry, MemoryError> {
+    fn keep_opening(&self, conversation: ConversationId, opening: Entry) -> Result<Entry> {
         read(&self.0.keep_context(conversation, &json(&opening)?)?)
     }
 
-    fn append(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-    ) -> Result<bool, MemoryError> {
+    fn append(&self, conversation: ConversationId, turn: TurnId, entry: &Entry) -> Result<bool> {
         let item = item(entry)?;
         match entry.received() {
             Some(received) => Ok(self.0.append_delivered(conversation, turn, &item, received)?),
@@ -169,7 +160,7 @@ impl Memory for StoredMemory {
         turn: TurnId,
         end: &End,
         question: Option<&str>,
-    ) -> Result<(), MemoryError> {
+    ) -> Result<()> {
         let state = match end.reason {
             Reason::Waiting => TurnState::Waiting,
             Reason::Cancelled => TurnState::Cancelled,
@@ -189,11 +180,7 @@ impl Memory for StoredMemory {
         Ok(())
     }
 
-    fn interrupt(
-        &self,
-        conversation: ConversationId,
-        why: &str,
-    ) -> Result<Option<TurnId>, MemoryError> {
+    fn interrupt(&self, conversation: ConversationId, why: &str) -> Result<Option<TurnId>> {
         let running = |turn: &Turn| turn.state == TurnState::Running;
         // There is at most one.
         let Some(turn) = self.0.turns(conversation)?.into_iter().find(running) else {
@@ -204,7 +191,7 @@ impl Memory for StoredMemory {
         Ok(Some(turn.id))
     }
 
-    fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError> {
+    fn ended(&self, turn: TurnId) -> Result<StoredTurn> {
         let Some(found) = self.0.rows().turns.get(turn)? else {
             // The conversation was deleted in the meantime.
             let message = format!("the turn {turn} was deleted");
@@ -223,7 +210,7 @@ impl Memory for StoredMemory {
         })
     }
 
-    fn leftovers(&self) -> Result<Leftovers, MemoryError> {
+    fn leftovers(&self) -> Result<Leftovers> {
         if let Err(error) = self.0.trim() {
             // A full disk must not keep earlier messages from being delivered.
             tracing::warn!(%error, "old data could not be deleted");
@@ -250,10 +237,7 @@ impl Memory for StoredMemory {
         Ok(Leftovers { turns, messages })
     }
 
-    fn earlier(
-        &self,
-        conversation: ConversationId,
-    ) -> Result<Vec<(String, String, String)>, MemoryError> {
+    fn earlier(&self, conversation: ConversationId) -> Result<Vec<(String, String, String)>> {
         // The new conversation and open ones may come first.
         let recent = self.0.recent(20)?.into_iter();
         let ended = recent.filter(|one| one.ended.is_some() && one.id != conversation);
@@ -261,7 +245,7 @@ impl Memory for StoredMemory {
         Ok(told.take(EARLIER).collect())
     }
 
-    fn installation(&self) -> Result<String, MemoryError> {
+    fn installation(&self) -> Result<String> {
         let settings = &self.0.store().settings;
         if let Some(known) = settings.get(INSTALLATION)? {
             return Ok(known);
@@ -292,7 +276,7 @@ impl Memory for StoredMemory {
 }
 
 /// Converts an entry to an item that can be appended to a conversation.
-pub fn item(entry: &Entry) -> Result<NewItem, MemoryError> {
+pub fn item(entry: &Entry) -> Result<NewItem> {
     Ok(NewItem { kind: kind(entry), text: entry.text(), body: Some(json(entry)?) })
 }
 
@@ -313,7 +297,7 @@ fn kind(entry: &Entry) -> ItemKind {
 }
 
 /// Converts an item to the entry stored in it; `None` for items that other parts stored.
-pub fn entry(item: &Item) -> Result<Option<Entry>, MemoryError> {
+pub fn entry(item: &Item) -> Result<Option<Entry>> {
     match (&item.body, item.kind) {
         (Some(body), ItemKind::Ended | ItemKind::Note)
             if serde_json::from_str::<Entry>(body).is_err() =>
@@ -354,21 +338,21 @@ pub fn reason(turn: &Turn) -> Option<Reason> {
     }
 }
 
-fn json(value: &impl Serialize) -> Result<String, MemoryError> {
+fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| MemoryError::Broken {
         message: format!("it could not be written: {error}"),
         hint: None,
     })
 }
 
-fn read(text: &str) -> Result<Entry, MemoryError> {
+fn read(text: &str) -> Result<Entry> {
     serde_json::from_str(text).map_err(|error| MemoryError::Broken {
         message: format!("the stored conversation cannot be read: {error}"),
         hint: Some("begin a new conversation".to_owned()),
     })
 }
 
-fn unheard_of() -> Result<String, MemoryError> {
+fn unheard_of() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {
         message: format!("the system has no randomness to give: {error}"),

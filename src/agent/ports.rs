@@ -28,6 +28,8 @@ pub enum MemoryError {
     Broken { message: String, hint: Option<String> },
 }
 
+pub type Result<T, E = MemoryError> = std::result::Result<T, E>;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Routing {
     Started {
@@ -59,47 +61,34 @@ pub struct StoredTurn {
 pub trait Memory: Send + Sync + 'static {
     /// Stores a message before it is routed; the same message is stored once. Returns its number,
     /// and the turn in which it was already delivered, if any.
-    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>), MemoryError>;
+    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>)>;
 
     /// Routes a message from the inbox, and starts a turn with it if none is running. The same
     /// commit marks the message as delivered, so it is delivered once.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing changed.
-    fn arrive(&self, said: &UserMessage) -> Result<Routing, MemoryError>;
+    fn arrive(&self, said: &UserMessage) -> Result<Routing>;
 
     /// Starts a turn that resumes the work on a message of this conversation, whether it was
     /// delivered before or not. `received` is its inbox number; `notice` tells the model. The same
     /// commit marks the message as delivered in the new turn.
-    fn go_on(
-        &self,
-        conversation: ConversationId,
-        notice: &Entry,
-        received: i64,
-    ) -> Result<Routing, MemoryError>;
+    fn go_on(&self, conversation: ConversationId, notice: &Entry, received: i64)
+    -> Result<Routing>;
 
     /// Marks a received message as rejected, so that the next start ignores it; sending it again
     /// makes it new. Has no effect on a delivered message.
-    fn refuse(&self, received: i64, why: &str) -> Result<(), MemoryError>;
+    fn refuse(&self, received: i64, why: &str) -> Result<()>;
 
     /// All entries of a conversation, the opening first.
-    fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>, MemoryError>;
+    fn entries(&self, conversation: ConversationId) -> Result<Vec<Entry>>;
 
     /// Stores the opening unless there is one already; returns the stored one.
-    fn keep_opening(
-        &self,
-        conversation: ConversationId,
-        opening: Entry,
-    ) -> Result<Entry, MemoryError>;
+    fn keep_opening(&self, conversation: ConversationId, opening: Entry) -> Result<Entry>;
 
     /// Appends an entry. For a message from the inbox, the same commit marks it as delivered;
     /// `false` if it was already delivered, and nothing changed.
-    fn append(
-        &self,
-        conversation: ConversationId,
-        turn: TurnId,
-        entry: &Entry,
-    ) -> Result<bool, MemoryError>;
+    fn append(&self, conversation: ConversationId, turn: TurnId, entry: &Entry) -> Result<bool>;
 
     /// Stores the end of a turn, together with the open question or the conversation's end.
     fn finish(
@@ -108,29 +97,22 @@ pub trait Memory: Send + Sync + 'static {
         turn: TurnId,
         end: &End,
         question: Option<&str>,
-    ) -> Result<(), MemoryError>;
+    ) -> Result<()>;
 
     /// Ends a running turn that no task runs any more. Returns the turn, if there was one.
-    fn interrupt(
-        &self,
-        conversation: ConversationId,
-        why: &str,
-    ) -> Result<Option<TurnId>, MemoryError>;
+    fn interrupt(&self, conversation: ConversationId, why: &str) -> Result<Option<TurnId>>;
 
-    fn ended(&self, turn: TurnId) -> Result<StoredTurn, MemoryError>;
+    fn ended(&self, turn: TurnId) -> Result<StoredTurn>;
 
     /// The turns that an earlier run left running, and the messages it never delivered. Changes
     /// nothing.
-    fn leftovers(&self) -> Result<Leftovers, MemoryError>;
+    fn leftovers(&self) -> Result<Leftovers>;
 
     /// Number, title and summary of the latest ended conversations, without this one.
-    fn earlier(
-        &self,
-        conversation: ConversationId,
-    ) -> Result<Vec<(String, String, String)>, MemoryError>;
+    fn earlier(&self, conversation: ConversationId) -> Result<Vec<(String, String, String)>>;
 
     /// A random id of this store, constant across restarts; empty if the store does not persist.
-    fn installation(&self) -> Result<String, MemoryError> {
+    fn installation(&self) -> Result<String> {
         Ok(String::new())
     }
 
@@ -326,32 +308,4 @@ pub trait VaultContext: Send + Sync + 'static {
 
     /// Whether this scope may see the whole vault, and therefore summaries of other conversations.
     fn shows_all(&self, scope: Scope) -> bool;
-}
-
-impl<T: UpdateSink> UpdateSink for Arc<T> {
-    fn tell(&self, told: TurnUpdate) {
-        (**self).tell(told);
-    }
-}
-
-impl<T: VaultContext> VaultContext for Arc<T> {
-    fn vault(&self) -> String {
-        (**self).vault()
-    }
-
-    fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation {
-        (**self).moment(conversation, scope)
-    }
-
-    fn outline(&self, scope: Scope) -> Option<String> {
-        (**self).outline(scope)
-    }
-
-    fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {
-        (**self).note(path, scope)
-    }
-
-    fn shows_all(&self, scope: Scope) -> bool {
-        (**self).shows_all(scope)
-    }
 }

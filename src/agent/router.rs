@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::entry::{Entry, UserMessage};
-use super::ports::{MemoryError, Routing, StoredTurn};
+use super::ports::{MemoryError, Result, Routing, StoredTurn};
 use super::shared::{
     MessageOutcome, PendingOutcome, PromptError, QUEUE, SharedAgent, TurnCommand, blocking,
 };
@@ -28,7 +28,7 @@ pub(super) enum AgentCommand {
     /// Resume the work on a message whose turn in this conversation was cut short.
     Resume { said: UserMessage, conversation: ConversationId, notice: Entry, accepted: Accepted },
     /// Stop the turn of a conversation, and messages sent to it before that are still on their way.
-    Stop(ConversationId, oneshot::Sender<Result<(), MemoryError>>),
+    Stop(ConversationId, oneshot::Sender<Result<()>>),
     /// Process the messages that an earlier run left.
     Undelivered(Vec<UserMessage>, oneshot::Sender<()>),
 }
@@ -340,7 +340,7 @@ impl Router {
     }
 
     /// Interrupts a conversation's turn if no task runs it.
-    async fn interrupt_abandoned(&self, conversation: ConversationId) -> Result<(), MemoryError> {
+    async fn interrupt_abandoned(&self, conversation: ConversationId) -> Result<()> {
         if self.shared.is_working(conversation) {
             return Ok(());
         }

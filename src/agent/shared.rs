@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::entry::UserMessage;
 use super::named::Agents;
-use super::ports::{Memory, MemoryError, Models, Toolbox, UpdateSink, VaultContext};
+use super::ports::{Memory, MemoryError, Models, Result, Toolbox, UpdateSink, VaultContext};
 use super::prompt::{Announced, Situation};
 use super::turn::Reason;
 use super::turn_settings::TurnSettings;
@@ -27,7 +27,7 @@ pub struct Ports {
     pub models: Box<dyn Models>,
     pub toolbox: Box<dyn Toolbox>,
     pub audience: Box<dyn UpdateSink>,
-    pub place: Box<dyn VaultContext>,
+    pub place: Arc<dyn VaultContext>,
 }
 
 pub(super) struct SharedAgent {
@@ -183,8 +183,8 @@ impl AgentState {
 /// Runs blocking work on a thread that may block.
 pub(super) async fn blocking<T: Send + 'static>(
     shared: &Arc<SharedAgent>,
-    work: impl FnOnce(&SharedAgent) -> Result<T, MemoryError> + Send + 'static,
-) -> Result<T, MemoryError> {
+    work: impl FnOnce(&SharedAgent) -> Result<T> + Send + 'static,
+) -> Result<T> {
     let shared = Arc::clone(shared);
     tokio::task::spawn_blocking(move || work(&shared)).await.unwrap_or_else(|error| {
         let message = format!("it broke off: {error}");

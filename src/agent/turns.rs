@@ -8,7 +8,7 @@ use super::context::Context;
 use super::driver::{self, Driver};
 use super::entry::{Entry, UserMessage};
 use super::load;
-use super::ports::MemoryError;
+use super::ports::Result;
 use super::shared::{MessageOutcome, RunningTurn, SharedAgent, TurnCommand};
 use super::turn::{Event, Reason};
 use crate::conversation::{ConversationId, TurnId};
@@ -23,7 +23,7 @@ pub(super) struct FinishedTurn {
 }
 
 /// Repairs what an earlier run left; returns the undelivered messages. Blocks.
-pub(super) fn recover(shared: &SharedAgent) -> Result<Vec<UserMessage>, MemoryError> {
+pub(super) fn recover(shared: &SharedAgent) -> Result<Vec<UserMessage>> {
     let memory = &shared.ports.memory;
     let left = memory.leftovers()?;
     for (conversation, turn) in left.turns {
@@ -38,11 +38,7 @@ pub(super) fn recover(shared: &SharedAgent) -> Result<Vec<UserMessage>, MemoryEr
     Ok(left.messages)
 }
 
-fn repair(
-    shared: &SharedAgent,
-    conversation: ConversationId,
-    turn: TurnId,
-) -> Result<(), MemoryError> {
+fn repair(shared: &SharedAgent, conversation: ConversationId, turn: TurnId) -> Result<()> {
     let memory = &shared.ports.memory;
     let mut context = Context::of(memory.entries(conversation)?);
     load::fill_missing(shared, conversation, turn, &mut context)?;
@@ -52,10 +48,7 @@ fn repair(
 }
 
 /// Ends a turn that no task runs any more, and repairs its history. Blocks.
-pub(super) fn give_up(
-    shared: &SharedAgent,
-    conversation: ConversationId,
-) -> Result<(), MemoryError> {
+pub(super) fn give_up(shared: &SharedAgent, conversation: ConversationId) -> Result<()> {
     let memory = &shared.ports.memory;
     let Some(turn) = memory.interrupt(conversation, "it could not be ended")? else {
         return Ok(());

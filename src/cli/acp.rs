@@ -13,10 +13,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::client::{self, Client, ClientError};
-use super::failure::Failure;
-use super::output::Output;
-use super::relay::{Line, Way, lines, tell};
-use super::session::Session;
+use super::relay::{DaemonFinder, Line, lines, tell};
+use super::{Failure, Result, Session};
 use crate::policy::Scope;
 use crate::protocol::envelope::{self, Incoming, RequestId};
 use crate::protocol::error::{ErrorObject, Kind};
@@ -29,11 +27,11 @@ const OURS: &str = "steward-acp-";
 const TRIES: u32 = 4;
 
 /// Serves a client until its input ends.
-pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
+pub fn run(session: &Session) -> Result<ExitCode> {
+    let root = session.vault()?;
     let most = session.settings.config.server.max_message_bytes;
     let relay = Relay {
-        way: Way::new(session, &root, Scope::Acp),
+        way: DaemonFinder::new(session, root, Scope::Acp),
         daemon: None,
         introduction: None,
         in_flight: HashMap::new(),
@@ -44,7 +42,7 @@ pub fn run(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
 }
 
 struct Relay<'a> {
-    way: Way<'a>,
+    way: DaemonFinder<'a>,
     /// The connection; `None` until the next line opens one.
     daemon: Option<Client>,
     /// The params of the client's `initialize`.
@@ -65,7 +63,7 @@ struct ClientRequest {
 type Listening = bool;
 
 impl Relay<'_> {
-    async fn serve(mut self, mut lines: mpsc::Receiver<Line>) -> Result<ExitCode, Failure> {
+    async fn serve(mut self, mut lines: mpsc::Receiver<Line>) -> Result<ExitCode> {
         let mut is_open = true;
         loop {
             // A client that has disconnected can neither see the end of a turn nor approve anything
@@ -199,13 +197,7 @@ impl Relay<'_> {
         let (mut gone, mut tries) = (None, 0);
         loop {
             tries += 1;
-            let failed = |failure: Failure| {
-                let error = unreachable(failure.message);
-                match failure.hint {
-                    Some(hint) => error.hint(hint),
-                    None => error,
-                }
-            };
+            let failed = |failure: Failure| unreachable(failure.message).maybe_hint(failure.hint);
             let (port, token) = self.way.reach(gone).await.map_err(failed)?;
             match Client::connect_for(port, &token, params.clone()).await {
                 Ok((daemon, answer)) => {

@@ -7,48 +7,14 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use super::call::{self, CallArguments};
-use super::chat::ChatArguments;
-use super::completions::{self, CompletionsArguments};
-use super::config::ConfigAction;
-use super::confined::ConfinedArguments;
-use super::conversations::{ConversationsArguments, UsageArguments};
-use super::edit::EditArguments;
-use super::failure::Failure;
-use super::find::FindArguments;
-use super::help;
-use super::history::{LogArguments, RestoreArguments, UndoArguments};
-use super::inbox::InboxArguments;
-use super::installing::ModelsArguments;
-use super::keeping::{JournalAction, TrashAction};
-use super::key::KeyAction;
-use super::links::LinksArguments;
-use super::man::ManArguments;
-use super::mcp::McpArguments;
-use super::names::NamesAction;
-use super::open::OpenArguments;
-use super::organize::OrganizeAction;
-use super::output::{Color, Output};
-use super::pair::PairArguments;
-use super::plugin::PluginAction;
-use super::policy::{ApprovalsAction, AuditArguments, ModeArguments};
-use super::prompts::PromptsArguments;
-use super::query::QueryArguments;
-use super::serve::ServeArguments;
-use super::servers::ServersArguments;
-use super::service::ServiceAction;
+use super::output::Color;
 use super::session::WrongSettings;
-use super::setup::SetupArguments;
-use super::status::StatusArguments;
-use super::token::TokenArguments;
-use super::uninstall::UninstallArguments;
-use super::update::UpdateArguments;
-use super::verbs::{
-    CopyArguments, DailyArguments, DeleteArguments, ListArguments, MoveArguments, NewArguments,
-    ReadArguments, SearchArguments, TagsArguments,
+use super::{
+    Failure, Output, call, chat, completions, config, confined, conversations, edit, find, help,
+    history, inbox, installing, keeping, key, links, man, mcp, names, open, organize, pair, plugin,
+    policy, prompts, query, serve, servers, service, setup, status, token, uninstall, update,
+    verbs, words, workflow,
 };
-use super::words;
-use super::workflow::WorkflowAction;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
 use crate::tools::Registry;
@@ -94,124 +60,124 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Find words in notes
-    Search(SearchArguments),
+    Search(verbs::SearchArguments),
     /// Find the notes that answer a question, the best first
-    Find(FindArguments),
+    Find(find::FindArguments),
     /// Find notes by properties, tags, links and dates
-    Query(QueryArguments),
+    Query(query::QueryArguments),
     /// Print a note, as it is or as it was
     #[command(visible_alias = "show")]
-    Read(ReadArguments),
+    Read(verbs::ReadArguments),
     /// List a folder, or what fits a pattern
-    List(ListArguments),
+    List(verbs::ListArguments),
     /// List the tags
-    Tags(TagsArguments),
+    Tags(verbs::TagsArguments),
     /// List open tasks that are due, by `📅 2026-11-21` or `[due:: 2026-11-21]`
     Today,
     /// Print today's daily note, or add to it
-    Daily(DailyArguments),
+    Daily(verbs::DailyArguments),
     /// Make a note
-    New(NewArguments),
+    New(verbs::NewArguments),
     /// Change a note in your editor
-    Edit(EditArguments),
+    Edit(edit::EditArguments),
     /// Copy a note or file
-    Copy(CopyArguments),
+    Copy(verbs::CopyArguments),
     /// Move or rename a note or folder; links to it follow
-    Move(MoveArguments),
+    Move(verbs::MoveArguments),
     /// Delete a note or folder; it goes to the trash
-    Delete(DeleteArguments),
+    Delete(verbs::DeleteArguments),
     /// Sort, rename and tag many notes by rules: plan, look, apply, undo
     #[command(alias = "organise")]
     #[command(subcommand)]
-    Organize(OrganizeAction),
+    Organize(organize::OrganizeAction),
     /// Run the daemon for a vault, until Ctrl-C or SIGTERM
-    Serve(ServeArguments),
+    Serve(serve::ServeArguments),
     /// List the tools (with --json their schemas)
     Tools,
     /// Call any tool, with flags or JSON
-    Call(CallArguments),
+    Call(call::CallArguments),
     /// Check, run and resume workflows: steps that call tools
     #[command(subcommand)]
-    Workflow(WorkflowAction),
+    Workflow(workflow::WorkflowAction),
     /// Chat with a model about your notes, or ask one thing
-    Chat(ChatArguments),
+    Chat(chat::ChatArguments),
     /// Show changes, newest first
-    Log(LogArguments),
+    Log(history::LogArguments),
     /// Undo a change (the last one by default)
-    Undo(UndoArguments),
+    Undo(history::UndoArguments),
     /// List, restore from or empty the trash
     #[command(subcommand)]
-    Trash(TrashAction),
+    Trash(keeping::TrashAction),
     /// Restore something from the trash
-    Restore(RestoreArguments),
+    Restore(history::RestoreArguments),
     /// Check or clean up the record of changes
     #[command(subcommand)]
-    Journal(JournalAction),
+    Journal(keeping::JournalAction),
     /// Show or set the approval mode: ask, auto, plan or read-only
-    Mode(ModeArguments),
+    Mode(policy::ModeArguments),
     /// Answer questions; list or revoke "always allow" answers
     #[command(subcommand)]
-    Approvals(ApprovalsAction),
+    Approvals(policy::ApprovalsAction),
     /// List tool calls with their decisions
-    Audit(AuditArguments),
+    Audit(policy::AuditArguments),
     /// List, search, export, rename, fork and delete conversations
-    Conversations(ConversationsArguments),
+    Conversations(conversations::ConversationsArguments),
     /// List your own prompts, and add examples
-    Prompts(PromptsArguments),
+    Prompts(prompts::PromptsArguments),
     /// Voice messages: list, retry or discard
-    Inbox(InboxArguments),
+    Inbox(inbox::InboxArguments),
     /// Show used tokens and their cost
-    Usage(UsageArguments),
+    Usage(conversations::UsageArguments),
     /// List a note's links and backlinks, or check all links
-    Links(LinksArguments),
+    Links(links::LinksArguments),
     /// Show how files are named, check names, or suggest better ones
     #[command(subcommand)]
-    Names(NamesAction),
+    Names(names::NamesAction),
     /// Show whether the daemon is running
-    Status(StatusArguments),
+    Status(status::StatusArguments),
     /// Print the token that programs connect with
-    Token(TokenArguments),
+    Token(token::TokenArguments),
     /// Serve an MCP client on stdin and stdout
-    Mcp(McpArguments),
+    Mcp(mcp::McpArguments),
     /// Serve an ACP client, such as an editor, on stdin and stdout
     Acp,
     /// Open the chat in the browser
-    Open(OpenArguments),
+    Open(open::OpenArguments),
     /// Show the link and QR code that pair the Obsidian plugin
-    Pair(PairArguments),
+    Pair(pair::PairArguments),
     /// Install, update or remove the Obsidian plugin
     #[command(subcommand)]
-    Plugin(PluginAction),
+    Plugin(plugin::PluginAction),
     /// List known vaults, and the one that is used here
     Vaults,
     /// Check the setup, and say what to fix
     Doctor,
     /// Find a model for the agent, or take a key for one, and try it
-    Setup(SetupArguments),
+    Setup(setup::SetupArguments),
     /// List language models, or install a model that finds notes by their meaning
-    Models(ModelsArguments),
+    Models(installing::ModelsArguments),
     /// Store or remove a provider's API key
     #[command(subcommand)]
-    Key(KeyAction),
+    Key(key::KeyAction),
     /// Use the tools of other MCP servers: add, show, allow
-    Servers(ServersArguments),
+    Servers(servers::ServersArguments),
     /// List, read, change and check the settings
     #[command(subcommand)]
-    Config(ConfigAction),
+    Config(config::ConfigAction),
     /// Run the daemon at every log-in (systemd, launchd, Task Scheduler)
     #[command(subcommand)]
-    Service(ServiceAction),
+    Service(service::ServiceAction),
     /// Show how this program is updated; with --check, whether there is a newer version
-    Update(UpdateArguments),
+    Update(update::UpdateArguments),
     /// Remove service, plugin and completions; show what stays where
-    Uninstall(UninstallArguments),
+    Uninstall(uninstall::UninstallArguments),
     /// Print the completion script for a shell
-    Completions(CompletionsArguments),
+    Completions(completions::CompletionsArguments),
     /// Become another program, with fewer rights
     #[command(hide = true)]
-    Confined(ConfinedArguments),
+    Confined(confined::ConfinedArguments),
     /// Write man pages
-    Man(ManArguments),
+    Man(man::ManArguments),
 }
 
 impl Cli {
@@ -239,7 +205,7 @@ impl Cli {
         };
         let port = match &self.command {
             Command::Serve(serve) => serve.port,
-            Command::Service(ServiceAction::Install { port, .. }) => *port,
+            Command::Service(service::ServiceAction::Install { port, .. }) => *port,
             _ => None,
         };
         Flags {
@@ -348,7 +314,7 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             (message, hint)
         }
     };
-    Failure::usage(message, hint).report(&Output::new(json, Color::Auto))
+    Output::new(json, Color::Auto).report(&Failure::usage(message, hint))
 }
 
 /// The required argument that is missing.

@@ -2,10 +2,7 @@
 
 use chrono::{Local, SecondsFormat};
 
-use super::failure::Failure;
-use super::output::Output;
-use super::reach;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::methods::as_of;
 use crate::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen};
 use crate::tools::when;
@@ -14,35 +11,33 @@ use crate::tools::when;
 const MOST: u64 = 64 << 20;
 
 /// Prints a note, or the files of a folder, as of a time or a change set.
-pub fn show(
-    session: &Session,
-    path: Option<&str>,
-    at: &str,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn show(session: &Session, path: Option<&str>, at: &str) -> Result<()> {
     let mut params =
         AsOfParams { path: path.map(str::to_owned), at: moment(at)?, ..AsOfParams::default() };
-    let mut found = ask(session, &params, output)?;
+    let ask = |params: &AsOfParams| {
+        session.ask_or(params, false, |calls| as_of::as_of(calls.context(), params, MOST))
+    };
+    let mut found = ask(&params)?;
     while let Some(next) = found.next {
         params.first = Some(next);
-        let more = ask(session, &params, &output.quiet())?;
+        let more = ask(&params)?;
         found.entries.extend(more.entries);
         found.next = more.next;
     }
-    if output.json() {
-        return Ok(output.json_value(&found)?);
+    if session.output.json() {
+        return session.output.json_value(&found);
     }
     if let Some(unsure) = &found.unsure {
-        output.notice(&format!("not certain: {}", unsure.said));
+        session.output.notice(&format!("not certain: {}", unsure.said));
     }
     match (found.kind, &found.text, &found.reason) {
-        (EntryThen::File, Some(text), _) => output.paged().text(text)?,
+        (EntryThen::File, Some(text), _) => session.output.paged().text(text)?,
         (EntryThen::File, None, reason) => {
             let message = format!("`{}` cannot be shown: {}", found.path, reason_of(reason));
             let hint = "`steward log` shows its changes";
             return Err(Failure::other("failed", message, hint));
         }
-        (EntryThen::Folder, ..) => output.paged().text(&listed(&found))?,
+        (EntryThen::Folder, ..) => session.output.paged().text(&listed(&found))?,
         (EntryThen::Other, ..) => {
             let message = format!("`{}` was a link or a special file", found.path);
             return Err(Failure::other("failed", message, "a file or a folder can be shown"));
@@ -69,7 +64,7 @@ fn listed(found: &AsOfResult) -> String {
 }
 
 /// A change set's number, or a time in this program's time zone.
-fn moment(at: &str) -> Result<At, Failure> {
+fn moment(at: &str) -> Result<At> {
     if let Ok(set) = at.trim().parse() {
         return Ok(At { change_set: Some(set), ..At::default() });
     }
@@ -77,18 +72,4 @@ fn moment(at: &str) -> Result<At, Failure> {
         .map_err(|error| Failure::usage(error.message, error.hint.unwrap_or_default()))?;
     let time = time.to_rfc3339_opts(SecondsFormat::Millis, false);
     Ok(At { time: Some(time), ..At::default() })
-}
-
-fn ask(session: &Session, params: &AsOfParams, output: &Output) -> Result<AsOfResult, Failure> {
-    let root = session.vault(output)?;
-    match reach::ask(session, &root, params)? {
-        Some(found) => Ok(found),
-        None => reach::here(session, &root, false, |context| {
-            as_of::as_of(context, params, MOST).map_err(|error| {
-                let code = serde_json::to_value(error.data.kind).ok();
-                let code = code.as_ref().and_then(|code| code.as_str()).unwrap_or("failed");
-                Failure::other(code, error.message, error.data.hint.unwrap_or_default())
-            })
-        }),
-    }
 }

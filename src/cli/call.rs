@@ -6,15 +6,8 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 use serde_json::{Map, Value};
 
-use super::completions;
-use super::failure::Failure;
 use super::flags::{self, Parameter};
-use super::help;
-use super::output::Output;
-use super::paint;
-use super::reach::{self, Way};
-use super::session::Session;
-use super::words;
+use super::{CallOptions, Failure, Result, Session, completions, help, paint, words};
 use crate::servers::settings as servers;
 use crate::tools::{Definition, Names, Registry, Tier};
 
@@ -118,7 +111,7 @@ pub fn foreign(name: &str) -> clap::Command {
     help::global_options_are_elsewhere(clap::Command::new(name.to_owned()).about(about).arg(given))
 }
 
-fn foreign_arguments(given: &ArgMatches) -> Result<Map<String, Value>, Failure> {
+fn foreign_arguments(given: &ArgMatches) -> Result<Map<String, Value>> {
     match given.get_one::<String>(GIVEN).map(String::as_str) {
         None => Ok(Map::new()),
         Some("-") => object(&from_stdin()?),
@@ -126,7 +119,7 @@ fn foreign_arguments(given: &ArgMatches) -> Result<Map<String, Value>, Failure> 
     }
 }
 
-fn from_stdin() -> Result<String, Failure> {
+fn from_stdin() -> Result<String> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
     read.map_err(|error| {
@@ -194,7 +187,7 @@ fn positional<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Par
     found
 }
 
-fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>, Failure> {
+fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>> {
     let parameters = flags::parameters(&tool.input_schema);
     let positional = positional(tool, &parameters);
     let words: Vec<&String> = given.get_many(GIVEN).into_iter().flatten().collect();
@@ -219,7 +212,7 @@ fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>
     }
 }
 
-fn object(text: &str) -> Result<Map<String, Value>, Failure> {
+fn object(text: &str) -> Result<Map<String, Value>> {
     serde_json::from_str(text).map_err(|error| {
         Failure::usage(
             format!("the arguments are not a JSON object: {error}"),
@@ -228,18 +221,15 @@ fn object(text: &str) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-pub fn run(session: &Session, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, call: &CallArguments) -> Result<ExitCode> {
     // Parsed earlier, where no error could be returned.
     let arguments = match &call.arguments {
         Ok(arguments) => arguments.clone(),
-        Err(failure) => {
-            return Ok(failure.report(output));
-        }
+        Err(failure) => return Ok(session.output.report(failure)),
     };
-    let root = session.vault(output)?;
-    let way = Way { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
-    let answer = reach::call(session, &root, &call.tool, arguments, way)?;
-    output
-        .answer(&answer.data, paint::differences(output, &words::without_revision(&answer.text)))?;
+    let way = CallOptions { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
+    let answer = session.call_as_given(&call.tool, arguments, way)?;
+    let text = paint::differences(&session.output, &words::without_revision(&answer.text));
+    session.output.answer(&answer.data, text)?;
     Ok(ExitCode::SUCCESS)
 }

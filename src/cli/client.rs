@@ -18,6 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
+use super::Result;
 use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
 use crate::hooks;

@@ -13,10 +13,9 @@ use clap_complete::engine::{
 use clap_complete::env::{CompleteEnv, Shells};
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::output::{Color, Output};
-use super::reach::{self, Way};
-use super::session::{Session, WrongSettings};
+use super::output::Color;
+use super::session::WrongSettings;
+use super::{Output, Result, Session};
 use crate::config::keys::KEYS;
 use crate::config::layers::Flags;
 use crate::config::log::Level;
@@ -47,7 +46,6 @@ const OFFERED: u32 = 100;
 /// Changes offered at once.
 const CHANGES: u32 = 30;
 
-/// The arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
     /// The shell
@@ -55,7 +53,7 @@ pub struct CompletionsArguments {
 }
 
 /// Prints the script that has a shell ask this program.
-pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<()> {
     let mut script = Vec::new();
     let name = arguments.shell.to_string();
     if let Some(shell) = Shells::builtins().completer(&name) {
@@ -72,7 +70,7 @@ pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<(), Fail
         Shell::Bash => script = script.replace("-o nospace ", "-o nospace -o filenames "),
         _ => {}
     }
-    Ok(output.raw(script.as_bytes())?)
+    output.raw(script.as_bytes())
 }
 
 /// Completes a line of `command` where a shell's script asks for it; whether it did. Such a run does nothing
@@ -151,15 +149,10 @@ fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
     let given = typed.to_str()?;
     let typed = given.strip_prefix(['\'', '"']).unwrap_or(given).replace('\\', "");
     let session = session()?;
-    let root = session.choose().ok()?.root;
     let params = CompleteParams { text: typed.clone(), limit: Some(OFFERED) };
-    let found = match reach::ask(&session, &root, &params).ok()? {
-        Some(found) => found,
-        None => {
-            let look = |context: &_| Ok(complete::complete(context, &params));
-            reach::here(&session, &root, false, look).ok()?
-        }
-    };
+    let found =
+        session.ask_or(&params, false, |calls| Ok(complete::complete(calls.context(), &params)));
+    let found = found.ok()?;
     let fits = |text: &str| begins(text, &typed);
     let offered = found.found.into_iter().flat_map(|one| {
         let path = one.path.strip_suffix(".md").unwrap_or(&one.path).to_owned();
@@ -174,13 +167,9 @@ fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
     Some(offered.collect())
 }
 
-/// A tool's answer.
+/// The answer of a tool that only reads.
 fn asked(tool: &str, arguments: Value) -> Option<Value> {
-    let Value::Object(arguments) = arguments else { return None };
-    let session = session()?;
-    let root = session.choose().ok()?.root;
-    let answer = reach::call(&session, &root, tool, arguments, Way::default()).ok()?;
-    Some(answer.data)
+    Some(session()?.call(tool, arguments).ok()?.data)
 }
 
 /// The settings and the vault of the line so far; errors in them are ignored.
@@ -193,5 +182,5 @@ fn session() -> Option<Session> {
     };
     let flags = Flags { vault: flag("--vault"), config: flag("--config"), ..Flags::default() };
     let output = Output::new(false, Color::Never).quiet();
-    Session::start(flags, Level::Off, WrongSettings::AskDaemon, &output).ok()
+    Session::start(flags, Level::Off, WrongSettings::AskDaemon, output).ok()
 }

@@ -5,16 +5,13 @@ use std::io::ErrorKind;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::completions;
-use super::failure::Failure;
-use super::output::Output;
 use super::settings::{self, SettingsSource};
+use super::{Failure, Output, Result, completions};
 use crate::config::layers::{self, Flags};
 use crate::config::models::beside_the_chain;
 use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
 
-/// Actions on the settings file.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ConfigAction {
     /// Write a commented settings file that changes nothing yet
@@ -46,7 +43,7 @@ pub enum ConfigAction {
 }
 
 /// Writes, finds or checks the settings file. Works without a vault and with wrong settings.
-pub fn run(flags: Flags, action: &ConfigAction, output: &Output) -> Result<(), Failure> {
+pub fn run(flags: Flags, action: &ConfigAction, output: &Output) -> Result<()> {
     let environment = Environment::of_process();
     let folders = folders::folders(&environment)?;
     let (path, named) = layers::which_file(&flags, &environment, &folders);

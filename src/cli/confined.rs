@@ -7,10 +7,9 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::{Failure, Result};
 use crate::daemon::confine::{self, Rights};
 
-/// The arguments of `confined`.
 #[derive(Debug, Args)]
 pub struct ConfinedArguments {
     /// A folder that the command can neither read nor search; may be repeated
@@ -43,7 +42,7 @@ pub struct ConfinedArguments {
 }
 
 /// Gives up rights and becomes the command.
-pub fn run(arguments: &ConfinedArguments) -> Result<(), Failure> {
+pub fn run(arguments: &ConfinedArguments) -> Result<()> {
     let rights = Rights {
         hidden: arguments.hide.clone(),
         readable: arguments.read.clone(),

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use super::failure::Failure;
+use super::{Failure, Result};
 use crate::note::path::visible;
 
 /// The most lines of changes shown.
@@ -16,7 +16,7 @@ pub fn can_ask(failure: &Failure) -> bool {
 }
 
 /// Shows the changes and the reason for the question; returns whether the person approves.
-pub fn ask(failure: &Failure) -> Result<bool, Failure> {
+pub fn ask(failure: &Failure) -> Result<bool> {
     let mut terminal = std::io::stderr().lock();
     let data = failure.data.clone().unwrap_or_default();
     let mut lines = 0;
@@ -58,7 +58,7 @@ pub fn ask(failure: &Failure) -> Result<bool, Failure> {
 }
 
 /// Asks a question on the terminal; returns whether the answer is yes.
-pub fn says_yes(question: &str) -> Result<bool, Failure> {
+pub fn says_yes(question: &str) -> Result<bool> {
     let mut terminal = std::io::stderr().lock();
     write!(terminal, "{question} [y/N] ")?;
     terminal.flush()?;

@@ -2,19 +2,13 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::client::ClientError;
-use super::export;
-use super::failure::Failure;
 use super::keeping::agreed;
-use super::output::Output;
-use super::reach::{self, Way};
-use super::session::Session;
-use crate::config::folders;
+use super::words::counted;
+use super::{CallOptions, Result, Session, export};
 use crate::daemon;
 use crate::methods::conversations::StoredConversations;
 use crate::methods::export::{self as note, short};
@@ -29,20 +23,15 @@ use crate::protocol::error::ErrorObject;
 use crate::protocol::session::SessionUpdate;
 use crate::tools::{Tool, WriteFile};
 
-/// How long to wait for another process's change.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// The most bytes read at once without a daemon.
 const AT_ONCE: u64 = 16 << 20;
 
-/// The arguments of `conversations`.
 #[derive(Debug, Args)]
 pub struct ConversationsArguments {
-    /// The action [default: list].
     #[command(subcommand)]
     pub action: Option<ConversationsAction>,
 }
 
-/// Actions on conversations.
 #[derive(Debug, Subcommand)]
 pub enum ConversationsAction {
     /// List conversations, most recent first
@@ -121,7 +110,6 @@ pub enum ConversationsAction {
     },
 }
 
-/// The arguments of `usage`.
 #[derive(Debug, Args)]
 pub struct UsageArguments {
     /// The last N days, today included
@@ -132,109 +120,78 @@ pub struct UsageArguments {
     pub conversation: Option<String>,
 }
 
-/// Lists, shows, finds, exports, renames, forks, ends or deletes conversations.
-pub fn run(
-    session: &Session,
-    arguments: &ConversationsArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let source = Source { session, root: &root };
+pub fn run(session: &Session, arguments: &ConversationsArguments) -> Result<()> {
+    use ConversationsAction as Action;
     match &arguments.action {
-        None => list(&source, 20, output),
-        Some(ConversationsAction::List { limit }) => list(&source, *limit, output),
-        Some(ConversationsAction::Show { id, branch }) => {
-            show(&source, id.as_deref(), *branch, output)
-        }
-        Some(ConversationsAction::Search { text, limit }) => {
-            search(&source, &text.join(" "), *limit, output)
-        }
-        Some(ConversationsAction::Export { id, to }) => export(&source, id, to.as_deref(), output),
-        Some(ConversationsAction::Rename { id, title }) => {
-            rename(&source, id, &title.join(" "), output)
-        }
-        Some(ConversationsAction::Fork { id, before, branch }) => {
-            fork(&source, id, *before, *branch, output)
-        }
-        Some(ConversationsAction::End { id }) => end(&source, id.as_deref(), output),
-        Some(ConversationsAction::Delete { id, yes }) => {
-            delete(&source, Some(id.as_str()), *yes, output)
-        }
-        Some(ConversationsAction::Clear { yes }) => delete(&source, None, *yes, output),
+        None => list(session, 20),
+        Some(Action::List { limit }) => list(session, *limit),
+        Some(Action::Show { id, branch }) => show(session, id.as_deref(), *branch),
+        Some(Action::Search { text, limit }) => search(session, &text.join(" "), *limit),
+        Some(Action::Export { id, to }) => export(session, id, to.as_deref()),
+        Some(Action::Rename { id, title }) => rename(session, id, &title.join(" ")),
+        Some(Action::Fork { id, before, branch }) => fork(session, id, *before, *branch),
+        Some(Action::End { id }) => end(session, id.as_deref()),
+        Some(Action::Delete { id, yes }) => delete(session, Some(id), *yes),
+        Some(Action::Clear { yes }) => delete(session, None, *yes),
     }
 }
 
-/// Access to conversations: through the daemon, or in the state folder without one.
-struct Source<'a> {
-    session: &'a Session,
-    root: &'a Path,
-}
-
-impl Source<'_> {
-    fn ask<P: MethodParams + Clone>(
-        &self,
-        params: &P,
-        changes: bool,
-        work: impl FnOnce(&StoredConversations, P) -> Result<P::Result, ErrorObject>,
-    ) -> Result<P::Result, Failure> {
-        if let Some(answer) = reach::ask(self.session, self.root, params)? {
-            return Ok(answer);
-        }
-        let session = self.session;
-        let config = session.config()?;
-        let state = session.folders.prepare(self.root)?;
-        let _lock = match changes {
-            false => None,
-            true => Some(daemon::lock(&session.folders, self.root, &state, PATIENCE)?),
-        };
-        let store = folders::memory(self.root, &state);
+/// Asks the daemon, or the conversations in the state folder without one.
+fn ask<P: MethodParams + Clone>(
+    session: &Session,
+    params: &P,
+    changes: bool,
+    work: impl FnOnce(&StoredConversations, P) -> Result<P::Result, ErrorObject>,
+) -> Result<P::Result> {
+    let (config, folder) = (session.config()?, session.vault()?.to_string_lossy().into_owned());
+    session.ask_or_store(params, changes, |store| {
         let conversations = daemon::kept_conversations(store, config);
-        let folder = self.root.to_string_lossy().into_owned();
-        work(&StoredConversations::new(conversations, folder), params.clone()).map_err(failed)
-    }
-
-    /// A conversation with all its items.
-    fn whole(
-        &self,
-        id: Option<&str>,
-        branch: Option<u64>,
-        updates: bool,
-    ) -> Result<ConversationResult, Failure> {
-        let session_id = id.map(str::to_owned);
-        let mut params =
-            ConversationParams { session_id, branch, updates, ..ConversationParams::default() };
-        let mut whole = self.page(&params)?;
-        params.session_id = Some(whole.conversation.session_id.clone());
-        while whole.more {
-            params.after = whole.items.last().map_or(u64::MAX, |item| item.item);
-            let next = self.page(&params)?;
-            whole.items.extend(next.items);
-            whole.more = next.more;
-        }
-        Ok(whole)
-    }
-
-    /// The conversation that receives the next message; `None` if that message begins one.
-    fn current(&self) -> Option<String> {
-        // The items are not needed.
-        let after = u64::from(u32::MAX);
-        let params = ConversationParams { after, ..ConversationParams::default() };
-        self.page(&params).ok().map(|found| found.conversation.session_id)
-    }
-
-    fn page(&self, params: &ConversationParams) -> Result<ConversationResult, Failure> {
-        self.ask(params, false, |source, params| source.show(params, AT_ONCE))
-    }
+        work(&StoredConversations::new(conversations, folder), params.clone())
+    })
 }
 
-fn list(source: &Source<'_>, limit: usize, output: &Output) -> Result<(), Failure> {
+/// A conversation with all its items.
+fn whole(
+    session: &Session,
+    id: Option<&str>,
+    branch: Option<u64>,
+    updates: bool,
+) -> Result<ConversationResult> {
+    let session_id = id.map(str::to_owned);
+    let mut params =
+        ConversationParams { session_id, branch, updates, ..ConversationParams::default() };
+    let mut whole = page(session, &params)?;
+    params.session_id = Some(whole.conversation.session_id.clone());
+    while whole.more {
+        params.after = whole.items.last().map_or(u64::MAX, |item| item.item);
+        let next = page(session, &params)?;
+        whole.items.extend(next.items);
+        whole.more = next.more;
+    }
+    Ok(whole)
+}
+
+/// The conversation that receives the next message; `None` if that message begins one.
+fn current(session: &Session) -> Option<String> {
+    // The items are not needed.
+    let after = u64::from(u32::MAX);
+    let found = page(session, &ConversationParams { after, ..ConversationParams::default() });
+    found.ok().map(|found| found.conversation.session_id)
+}
+
+fn page(session: &Session, params: &ConversationParams) -> Result<ConversationResult> {
+    ask(session, params, false, |stored, params| stored.show(params, AT_ONCE))
+}
+
+fn list(session: &Session, limit: usize) -> Result<()> {
     let vault = SessionListVaultMeta { limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)) };
     let meta = Some(SessionListMeta { vault: Some(vault) });
     let mut params = SessionListParams { meta, ..SessionListParams::default() };
     let mut listed: Vec<ConversationInfo> = Vec::new();
     loop {
-        let page = source
-            .ask(&params, false, |source, params| source.list(&params, Scope::Person, AT_ONCE))?;
+        let page = ask(session, &params, false, |stored, params| {
+            stored.list(&params, Scope::Person, AT_ONCE)
+        })?;
         listed.extend(page.sessions.into_iter().map(|session| session.meta.vault));
         params.cursor = page.next_cursor;
         if params.cursor.is_none() || listed.len() >= limit {
@@ -242,38 +199,30 @@ fn list(source: &Source<'_>, limit: usize, output: &Output) -> Result<(), Failur
         }
     }
     listed.truncate(limit);
-    if output.json() {
-        output.json_value(&json!({ "conversations": listed }))?;
+    if session.output.json() {
+        session.output.json_value(&json!({ "conversations": listed }))?;
     } else if listed.is_empty() {
-        output.text("there are no conversations yet")?;
+        session.output.text("there are no conversations yet")?;
     } else {
-        let current = source.current();
+        let current = current(session);
         let row = |one: &ConversationInfo| {
             let title = title(one, current.as_deref()).to_owned();
             vec![one.session_id.clone(), short(&one.last_active), state(one), title]
         };
-        output.text(&output.table(&listed.iter().map(row).collect::<Vec<_>>()))?;
+        session.output.text(&session.output.table(&listed.iter().map(row).collect::<Vec<_>>()))?;
     }
     Ok(())
 }
 
-fn show(
-    source: &Source<'_>,
-    id: Option<&str>,
-    branch: Option<u64>,
-    output: &Output,
-) -> Result<(), Failure> {
-    let whole = source.whole(id, branch, !output.json())?;
-    if output.json() {
-        return Ok(output.json_value(&whole)?);
-    }
+fn show(session: &Session, id: Option<&str>, branch: Option<u64>) -> Result<()> {
+    let whole = whole(session, id, branch, !session.output.json())?;
     let one = &whole.conversation;
     let mut lines = vec![format!(
         "{}  {}  {}  {}",
         one.session_id,
         short(&one.began),
         state(one),
-        title(one, source.current().as_deref())
+        title(one, current(session).as_deref())
     )];
     lines.extend(one.summary.clone());
     if whole.branches.len() > 1 {
@@ -293,7 +242,7 @@ fn show(
             _ => None,
         }));
     }
-    Ok(output.text(&lines.join("\n"))?)
+    session.output.answer(&whole, &lines.join("\n"))
 }
 
 /// An item as lines: `[3] you, 2026-11-20 14:30`, then its text.
@@ -312,14 +261,11 @@ fn told(item: &ItemInfo) -> Vec<String> {
     lines
 }
 
-fn search(source: &Source<'_>, text: &str, limit: u32, output: &Output) -> Result<(), Failure> {
+fn search(session: &Session, text: &str, limit: u32) -> Result<()> {
     let params = SearchConversationsParams { text: text.to_owned(), limit: Some(limit) };
-    let result = source.ask(&params, false, |source, params| source.search(params))?;
-    if output.json() {
-        return Ok(output.json_value(&result)?);
-    }
+    let result = ask(session, &params, false, |stored, params| stored.search(params))?;
     let mut lines = Vec::new();
-    let current = source.current();
+    let current = current(session);
     for found in &result.found {
         let one = &found.conversation;
         let title = title(one, current.as_deref());
@@ -331,82 +277,63 @@ fn search(source: &Source<'_>, text: &str, limit: u32, output: &Output) -> Resul
     if lines.is_empty() {
         lines.push("no conversation matches".to_owned());
     }
-    Ok(output.text(&lines.join("\n"))?)
+    session.output.answer(&result, &lines.join("\n"))
 }
 
-fn export(
-    source: &Source<'_>,
-    id: &str,
-    to: Option<&Path>,
-    output: &Output,
-) -> Result<(), Failure> {
-    let whole = source.whole(Some(id), None, false)?;
+fn export(session: &Session, id: &str, to: Option<&Path>) -> Result<()> {
+    let whole = whole(session, Some(id), None, false)?;
     let note = note::note(&whole);
     let Some(to) = to else {
-        return Ok(output.answer(&json!({ "markdown": note }), &note)?);
+        return session.output.answer(&json!({ "markdown": note }), &note);
     };
-    match export::within(source.root, to) {
+    match export::within(session.vault()?, to) {
         // A file in the vault is written by a tool, so that the change is recorded and can be undone.
         Some(path) => {
             let arguments = json!({ "path": path, "content": note, "if_exists": "fail" });
-            let serde_json::Value::Object(arguments) = arguments else {
-                unreachable!("arguments are an object")
-            };
-            reach::call(source.session, source.root, WriteFile::NAME, arguments, Way::default())?;
+            session.call_with(WriteFile::NAME, arguments, CallOptions::default())?;
         }
         None => export::write(to, &note)?,
     }
     let text = format!("wrote conversation {id} to `{}`", to.display());
-    Ok(output.answer(&json!({ "file": to, "items": whole.items.len() }), text)?)
+    session.output.answer(&json!({ "file": to, "items": whole.items.len() }), text)
 }
 
-fn rename(source: &Source<'_>, id: &str, title: &str, output: &Output) -> Result<(), Failure> {
+fn rename(session: &Session, id: &str, title: &str) -> Result<()> {
     let params = RenameConversationParams { session_id: id.to_owned(), title: title.to_owned() };
-    let done = source.ask(&params, true, |source, params| source.rename(params))?;
+    let done = ask(session, &params, true, |stored, params| stored.rename(params))?;
     let text = format!("conversation {id} is called “{}”", visible(&done.title));
-    Ok(output.answer(&done, text)?)
+    session.output.answer(&done, text)
 }
 
-fn fork(
-    source: &Source<'_>,
-    id: &str,
-    item: Option<u64>,
-    branch: Option<u64>,
-    output: &Output,
-) -> Result<(), Failure> {
+fn fork(session: &Session, id: &str, item: Option<u64>, branch: Option<u64>) -> Result<()> {
     let params = ForkParams { session_id: id.to_owned(), item, branch };
-    let done = source.ask(&params, true, |source, params| source.fork(params))?;
+    let done = ask(session, &params, true, |stored, params| stored.fork(params))?;
     let text = format!(
         "conversation {id} goes on with branch {}; `steward chat --conversation {id}` continues it",
         done.branch
     );
-    Ok(output.answer(&done, text)?)
+    session.output.answer(&done, text)
 }
 
-fn end(source: &Source<'_>, id: Option<&str>, output: &Output) -> Result<(), Failure> {
+fn end(session: &Session, id: Option<&str>) -> Result<()> {
     let params = EndParams { session_id: id.map(str::to_owned), reason: String::new() };
-    let done = source.ask(&params, true, |source, params| source.end(params))?;
+    let done = ask(session, &params, true, |stored, params| stored.end(params))?;
     let text = match (&done.session_id, done.ended) {
         (Some(id), true) => format!("ended conversation {id}"),
         (Some(id), false) => format!("conversation {id} had ended already"),
         (None, _) => "there is no current conversation".to_owned(),
     };
-    Ok(output.answer(&done, text)?)
+    session.output.answer(&done, text)
 }
 
-fn delete(
-    source: &Source<'_>,
-    id: Option<&str>,
-    yes: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+fn delete(session: &Session, id: Option<&str>, yes: bool) -> Result<()> {
     let ask = |dry_run: bool| {
         let params = DeleteConversationParams {
             session_id: id.map(str::to_owned),
             all_ended: id.is_none(),
             dry_run,
         };
-        source.ask(&params, !dry_run, |source, params| source.delete(params))
+        ask(session, &params, !dry_run, |stored, params| stored.delete(params))
     };
     let found = ask(true)?;
     let question = || match (id, &found.title) {
@@ -414,37 +341,32 @@ fn delete(
         (Some(id), None) => {
             format!("delete conversation {id}, which has no title yet, permanently?")
         }
-        (None, _) => format!("delete {} for good?", conversations(found.conversations)),
+        (None, _) => {
+            format!("delete {} for good?", counted(found.conversations as usize, "conversation"))
+        }
     };
     if found.conversations == 0 || !agreed(yes, &question)? {
-        return Ok(output.answer(&found, "nothing was deleted")?);
+        return session.output.answer(&found, "nothing was deleted");
     }
     let done = ask(false)?;
-    Ok(output.answer(&done, format!("deleted {}", conversations(done.conversations)))?)
+    session
+        .output
+        .answer(&done, format!("deleted {}", counted(done.conversations as usize, "conversation")))
 }
 
 /// Prints the usage of models per day.
-pub fn usage(
-    session: &Session,
-    arguments: &UsageArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let source = Source { session, root: &root };
+pub fn usage(session: &Session, arguments: &UsageArguments) -> Result<()> {
     let days = arguments.conversation.is_none().then_some(arguments.days);
     let params = UsageParams { days, session_id: arguments.conversation.clone() };
-    let used = source.ask(&params, false, |source, params| source.usage(params))?;
-    if output.json() {
-        return Ok(output.json_value(&used)?);
-    }
+    let used = ask(session, &params, false, |stored, params| stored.usage(params))?;
     if used.days.is_empty() {
-        return Ok(output.text("no model was used")?);
+        return session.output.answer(&used, "no model was used");
     }
     let head = ["day", "model", "requests", "input", "cached", "output", "cost"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(used.days.iter().map(|day| row(&day.day, &day.model, &day.used)));
     rows.push(row("total", "", &used.total));
-    Ok(output.text(&output.table(&rows))?)
+    session.output.answer(&used, session.output.table(&rows))
 }
 
 fn row(day: &str, model: &str, used: &UsageInfo) -> Vec<String> {
@@ -469,10 +391,6 @@ fn cost(used: &UsageInfo) -> String {
     }
 }
 
-fn conversations(number: u64) -> String {
-    if number == 1 { "1 conversation".to_owned() } else { format!("{number} conversations") }
-}
-
 /// The title, or the state of an untitled conversation.
 fn title<'a>(one: &'a ConversationInfo, current: Option<&str>) -> &'a str {
     let unnamed = if current == Some(&one.session_id) { "(current)" } else { "(no title yet)" };
@@ -494,8 +412,4 @@ fn visible(line: &str) -> String {
         return line.to_owned();
     }
     line.chars().map(shown).collect()
-}
-
-fn failed(error: ErrorObject) -> Failure {
-    ClientError::Answer(error).into()
 }

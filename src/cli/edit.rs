@@ -11,20 +11,14 @@ use std::process::Command;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::completions;
-use super::failure::Failure;
-use super::history::{call, shown};
-use super::output::Output;
-use super::reach::Way;
-use super::session::Session;
-use super::whole::Whole;
+use super::whole::WholeNote;
+use super::{CallOptions, Failure, Result, Session, completions};
 use crate::config::Environment;
 use crate::tools::{EditFile, Tool as _};
 
 /// The folder of copies, in the private state folder.
 const DRAFTS: &str = "drafts";
 
-/// The arguments of `edit`.
 #[derive(Debug, Args)]
 pub struct EditArguments {
     /// The note: its name or its path
@@ -40,18 +34,18 @@ pub struct EditArguments {
 ///
 /// # Errors
 /// The tool's error, or the editor cannot be started or fails. The edited copy remains then.
-pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<(), Failure> {
-    let note = Whole::read(session, &edit.name, output)?;
-    let root = session.vault(&output.quiet())?;
-    let folder = session.folders.prepare(&root)?.join(DRAFTS);
+pub fn run(session: &Session, edit: &EditArguments) -> Result<()> {
+    let note = WholeNote::read(session, &edit.name)?;
+    let root = session.vault()?;
+    let folder = session.folders.prepare(root)?.join(DRAFTS);
     let draft = copy(&folder, &note)?;
     let opened = open(&draft, &session.environment);
     let edited = opened.and_then(|()| std::fs::read_to_string(&draft).map_err(Failure::from));
     let edited = edited.and_then(|edited| match change(&note, &edited) {
         None => Ok(None),
         Some(change) => {
-            let way = Way::agreed(edit.yes);
-            call(session, EditFile::NAME, change, way, &output.quiet()).map(Some)
+            let way = CallOptions::agreed(edit.yes);
+            session.call_with(EditFile::NAME, change, way).map(Some)
         }
     });
     let is_as_read = || std::fs::read_to_string(&draft).is_ok_and(|text| text == note.text);
@@ -63,10 +57,10 @@ pub fn run(session: &Session, edit: &EditArguments, output: &Output) -> Result<(
         }
     };
     match saved {
-        Some(saved) => shown(&saved, output)?,
+        Some(saved) => session.print_answer(&session.output, &saved)?,
         None => {
             let unchanged = json!({ "path": note.path, "changed": false });
-            output.answer(&unchanged, format!("`{}` is as it was", note.path))?;
+            session.output.answer(&unchanged, format!("`{}` is as it was", note.path))?;
         }
     }
     Ok(())
@@ -84,7 +78,7 @@ fn kept(failure: Failure, draft: &Path, path: &str) -> Failure {
 
 /// Writes a copy with the note's name, so that the editor recognises the file type. Never overwrites an
 /// earlier copy, which holds unsaved edits.
-fn copy(folder: &Path, note: &Whole) -> Result<PathBuf, Failure> {
+fn copy(folder: &Path, note: &WholeNote) -> Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let name = note.path.rsplit('/').next().unwrap_or(&note.path);
     let mut options = OpenOptions::new();
@@ -109,7 +103,7 @@ fn copy(folder: &Path, note: &Whole) -> Result<PathBuf, Failure> {
 }
 
 /// Runs the editor on this terminal and waits for it.
-fn open(draft: &Path, environment: &Environment) -> Result<(), Failure> {
+fn open(draft: &Path, environment: &Environment) -> Result<()> {
     let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| environment.get(name));
     // Without a terminal `vi` would wait forever.
     if cfg!(unix) && named.is_none() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
@@ -158,7 +152,7 @@ fn usual_editor() -> &'static str {
 
 /// The tool arguments for the edit: replaces the lines from the first to the last that differ, so that
 /// other lines keep their endings. `None` if nothing differs.
-fn change(note: &Whole, edited: &str) -> Option<Value> {
+fn change(note: &WholeNote, edited: &str) -> Option<Value> {
     let (old, new): (Vec<&str>, Vec<&str>) = (lines(&note.text), lines(edited));
     let before = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let ends = old[before..].iter().rev().zip(new[before..].iter().rev());
@@ -194,7 +188,7 @@ mod tests {
 
     fn changed(old: &str, new: &str) -> Option<Value> {
         let (path, revision) = ("a.md".to_owned(), "r".to_owned());
-        let mut change = change(&Whole { path, text: old.to_owned(), revision }, new)?;
+        let mut change = change(&WholeNote { path, text: old.to_owned(), revision }, new)?;
         let fields = change.as_object_mut().unwrap();
         assert_eq!(fields.remove("path"), Some(json!("a.md")));
         assert_eq!(fields.remove("expected_revision"), Some(json!("r")));

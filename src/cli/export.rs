@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-use super::failure::Failure;
+use super::{Failure, Result};
 
 /// The path of the file in the vault, if it is below the vault's root.
 pub fn within(root: &Path, file: &Path) -> Option<String> {
@@ -26,7 +26,7 @@ pub fn within(root: &Path, file: &Path) -> Option<String> {
 }
 
 /// Writes a new file outside the vault.
-pub fn write(file: &Path, note: &str) -> Result<(), Failure> {
+pub fn write(file: &Path, note: &str) -> Result<()> {
     let shown = file.display();
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::AlreadyExists => {

@@ -1,10 +1,7 @@
 //! The failure of a command: one line, a hint, an exit code.
 
-use std::process::ExitCode;
+use serde_json::{Value, json};
 
-use serde_json::{Map, Value, json};
-
-use super::output::Output;
 use super::words;
 use crate::config::ConfigError;
 use crate::config::folders::FolderError;
@@ -12,6 +9,7 @@ use crate::config::vaults::NoVault;
 use crate::config::vendor_keys::KeyError;
 use crate::daemon::StartError;
 use crate::llm::tape::TapeError;
+use crate::protocol::error::ErrorObject;
 use crate::server::token::TokenError;
 use crate::tools::ToolError;
 
@@ -28,6 +26,8 @@ pub const DECLINED: u8 = 5;
 
 /// The error code if no model could be asked.
 pub const NO_MODEL: &str = "no_model";
+
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 #[derive(Debug, Clone)]
 pub struct Failure {
@@ -92,24 +92,16 @@ impl Failure {
         Self { hint, ..self }
     }
 
-    /// Prints the failure: with `--json` as one JSON value on stdout, else as a line and a hint on stderr.
-    pub fn report(&self, output: &Output) -> ExitCode {
-        if output.json() {
-            let mut fields = Map::new();
-            fields.insert("code".to_owned(), json!(self.code));
-            fields.insert("message".to_owned(), json!(self.message));
-            if let Some(hint) = &self.hint {
-                fields.insert("hint".to_owned(), json!(hint));
-            }
-            if let Some(data) = &self.data {
-                fields.insert("data".to_owned(), data.clone());
-            }
-            // If stdout cannot be written either, the exit code remains.
-            let _ = output.json_value(&Value::Object(fields));
-        } else {
-            output.error(&self.message, self.hint.as_deref());
+    /// The failure as one JSON value.
+    pub fn json(&self) -> Value {
+        let mut fields = json!({ "code": self.code, "message": self.message });
+        if let Some(hint) = &self.hint {
+            fields["hint"] = json!(hint);
         }
-        ExitCode::from(self.exit)
+        if let Some(data) = &self.data {
+            fields["data"] = data.clone();
+        }
+        fields
     }
 }
 
@@ -124,6 +116,14 @@ impl From<ConfigError> for Failure {
         };
         let hint = error.hint();
         Self { exit: USAGE, code: "invalid_config".into(), message: error.to_string(), hint, data }
+    }
+}
+
+impl From<ErrorObject> for Failure {
+    fn from(error: ErrorObject) -> Self {
+        let code = serde_json::to_value(error.data.kind).ok();
+        let code = code.as_ref().and_then(Value::as_str).unwrap_or("internal");
+        Self { hint: error.data.hint, ..Self::other(code, error.message, "") }
     }
 }
 

@@ -3,16 +3,9 @@
 use clap::Args;
 use serde_json::json;
 
-use super::completions;
-use super::failure::Failure;
-use super::history::call;
-use super::output::Output;
-use super::reach::Way;
-use super::session::Session;
-use super::words;
+use super::{Result, Session, completions, words};
 use crate::tools::{MemorySearch, SearchNotes, Tool as _};
 
-/// The arguments of `find`.
 #[derive(Debug, Args)]
 pub struct FindArguments {
     /// A question, words, or Obsidian's search: '"these words"', tag:#t, 'line:(a b)'; -word after `--`
@@ -50,32 +43,32 @@ pub struct FindArguments {
     pub first_result: u64,
 }
 
-pub fn run(session: &Session, find: &FindArguments, output: &Output) -> Result<(), Failure> {
-    if !find.sources.is_empty() {
-        let query = find.words.join(" ");
-        let arguments = json!({"query": query, "sources": find.sources, "limit": find.limit});
-        let found = call(session, MemorySearch::NAME, arguments, Way::default(), output)?;
-        return Ok(output.paged().answer(&found.data, words::answer(&found.text))?);
-    }
-    let mut arguments = json!({
-        "query": find.words.join(" "),
-        "limit": find.limit,
-        "first_result": find.first_result,
-        "match": if find.all { "all" } else { "ranked" },
-    });
-    let given = [("path", &find.folder), ("since", &find.since), ("until", &find.until)];
-    for (name, value) in given {
-        if let Some(value) = value {
-            arguments[name] = json!(value);
+pub fn run(session: &Session, find: &FindArguments) -> Result<()> {
+    let query = find.words.join(" ");
+    let (tool, arguments) = match find.sources.is_empty() {
+        false => {
+            let sources = &find.sources;
+            let arguments = json!({ "query": query, "sources": sources, "limit": find.limit });
+            (MemorySearch::NAME, arguments)
         }
-    }
-    let found = call(session, SearchNotes::NAME, arguments, Way::default(), output)?;
-    if find.names && !output.json() {
+        true => {
+            let arguments = json!({
+                "query": query,
+                "path": find.folder,
+                "since": find.since,
+                "until": find.until,
+                "match": if find.all { "all" } else { "ranked" },
+                "limit": find.limit,
+                "first_result": find.first_result,
+            });
+            (SearchNotes::NAME, arguments)
+        }
+    };
+    let found = session.call(tool, arguments)?;
+    if find.names && !session.output.json() {
         let notes = found.data["notes"].as_array().into_iter().flatten();
         let paths: Vec<&str> = notes.filter_map(|note| note["path"].as_str()).collect();
-        output.text(&paths.join("\n"))?;
-    } else {
-        output.paged().answer(&found.data, words::answer(&found.text))?;
+        return session.output.text(&paths.join("\n"));
     }
-    Ok(())
+    session.output.paged().answer(&found.data, words::answer(&found.text))
 }

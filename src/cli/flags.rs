@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Map, Value, json};
 
-use super::failure::Failure;
+use super::{Failure, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -184,7 +184,7 @@ impl Parameter {
     }
 
     /// The given value as JSON; `None` if it was omitted.
-    pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
+    pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>> {
         let Ok(Some(mut given)) = matches.try_get_many::<String>(&self.id()) else {
             return Ok(None);
         };
@@ -204,7 +204,7 @@ impl Parameter {
         given.next().map(|text| self.one(&self.kind, text)).transpose()
     }
 
-    fn one(&self, kind: &Kind, text: &str) -> Result<Value, Failure> {
+    fn one(&self, kind: &Kind, text: &str) -> Result<Value> {
         let wrong = |what: &str| self.wrong(text, what);
         match kind {
             Kind::Text | Kind::Choice(_) => Ok(Value::from(text)),
@@ -234,7 +234,7 @@ pub fn arguments(
     parameters: &[Parameter],
     matches: &ArgMatches,
     mut base: Map<String, Value>,
-) -> Result<Map<String, Value>, Failure> {
+) -> Result<Map<String, Value>> {
     for parameter in parameters {
         if let Some(value) = parameter.value(matches)? {
             base.insert(parameter.name.clone(), value);

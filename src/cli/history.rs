@@ -2,18 +2,11 @@
 //! `restore` with shorter arguments.
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::completions;
-use super::failure::Failure;
-use super::output::Output;
-use super::paint;
-use super::reach::{self, Way};
-use super::session::Session;
-use super::words;
-use crate::tools::{Answer, ListChanges, Restore, Tool, Undo};
+use super::{CallOptions, Failure, Result, Session, completions};
+use crate::tools::{ListChanges, Restore, Tool as _, Undo};
 
-/// The arguments of `log`.
 #[derive(Debug, Args)]
 pub struct LogArguments {
     /// Only changes to this file, or in this folder
@@ -40,7 +33,6 @@ pub struct LogArguments {
     pub first_change: u64,
 }
 
-/// The arguments of `undo`.
 #[derive(Debug, Args)]
 pub struct UndoArguments {
     /// A change set (17) or one change of it (17.2) [default: the last change set]
@@ -55,7 +47,6 @@ pub struct UndoArguments {
     pub yes: bool,
 }
 
-/// The arguments of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
     /// The file or folder: its name in the trash, or its former path
@@ -70,83 +61,40 @@ pub struct RestoreArguments {
 }
 
 /// Prints the changes, newest first.
-pub fn log(session: &Session, log: &LogArguments, output: &Output) -> Result<(), Failure> {
-    let mut arguments = json!({ "limit": log.limit, "diff": log.diff });
-    if let Some(path) = &log.path {
-        arguments["path"] = json!(path);
-    }
-    if let Some(since) = &log.since {
-        arguments["since"] = json!(since);
-    }
-    if let Some(before) = log.before {
-        arguments["before"] = json!(before);
-    }
-    if let Some(set) = log.change_set {
-        arguments["change_set"] = json!(set);
-        arguments["first_change"] = json!(log.first_change);
-    }
-    let found = call(session, ListChanges::NAME, arguments, Way::default(), output)?;
-    shown(&found, &output.paged())
+pub fn log(session: &Session, log: &LogArguments) -> Result<()> {
+    let arguments = json!({
+        "path": log.path,
+        "diff": log.diff,
+        "since": log.since,
+        "limit": log.limit,
+        "before": log.before,
+        "change_set": log.change_set,
+        "first_change": log.change_set.map(|_| log.first_change),
+    });
+    let found = session.call(ListChanges::NAME, arguments)?;
+    session.print_answer(&session.output.paged(), &found)
 }
 
 /// Undoes a change set or one change.
-pub fn undo(session: &Session, undo: &UndoArguments, output: &Output) -> Result<(), Failure> {
-    let mut arguments = json!({ "force": undo.force });
+pub fn undo(session: &Session, undo: &UndoArguments) -> Result<()> {
+    let (mut change, mut change_set) = (None, None);
     match undo.id.as_deref() {
         None => {}
-        Some(id) if id.contains('.') => arguments["change"] = json!(id),
-        Some(id) => match id.parse::<u64>() {
-            Ok(id) => arguments["change_set"] = json!(id),
-            Err(_) => {
-                return Err(Failure::usage(
+        Some(id) if id.contains('.') => change = Some(id),
+        Some(id) => {
+            change_set = Some(id.parse::<u64>().map_err(|_| {
+                Failure::usage(
                     format!("\"{id}\" is not a change number"),
                     "`steward log` shows them, such as 17 and 17.2",
-                ));
-            }
-        },
+                )
+            })?);
+        }
     }
-    answer(session, Undo::NAME, arguments, Way::agreed(undo.yes), output)
+    let arguments = json!({ "change": change, "change_set": change_set, "force": undo.force });
+    session.print_with(Undo::NAME, arguments, CallOptions::agreed(undo.yes))
 }
 
-pub fn restore(
-    session: &Session,
-    restore: &RestoreArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let mut arguments = json!({ "item": restore.item });
-    if let Some(to) = &restore.to {
-        arguments["to"] = json!(to);
-    }
-    answer(session, Restore::NAME, arguments, Way::agreed(restore.yes), output)
-}
-
-/// Calls a tool and prints its answer.
-pub(super) fn answer(
-    session: &Session,
-    tool: &str,
-    arguments: Value,
-    way: Way,
-    output: &Output,
-) -> Result<(), Failure> {
-    let answer = call(session, tool, arguments, way, output)?;
-    shown(&answer, output)
-}
-
-/// Prints a tool's answer, adapted to the command line.
-pub(super) fn shown(answer: &Answer<Value>, output: &Output) -> Result<(), Failure> {
-    let text = paint::differences(output, &words::answer(&answer.text));
-    Ok(output.answer(&answer.data, text)?)
-}
-
-/// Calls a tool; `arguments` is an object.
-pub(super) fn call(
-    session: &Session,
-    tool: &str,
-    arguments: Value,
-    way: Way,
-    output: &Output,
-) -> Result<Answer<Value>, Failure> {
-    let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
-    let root = session.vault(output)?;
-    reach::call(session, &root, tool, arguments, way)
+pub fn restore(session: &Session, restore: &RestoreArguments) -> Result<()> {
+    let arguments = json!({ "item": restore.item, "to": restore.to });
+    session.print_with(Restore::NAME, arguments, CallOptions::agreed(restore.yes))
 }

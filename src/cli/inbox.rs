@@ -1,39 +1,24 @@
 //! `steward inbox`: voice messages.
 
-use std::path::Path;
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 
-use super::failure::Failure;
-use super::output::Output;
-use super::reach;
-use super::session::Session;
-use crate::config::folders;
-use crate::daemon;
+use super::{Result, Session};
+use crate::methods::export::short;
 use crate::methods::inbox;
-use crate::protocol::MethodParams;
-use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::inbox::{
-    InboxDiscardParams, InboxListParams, InboxMessage, InboxMessageState, InboxRetryParams,
+    InboxDiscardParams, InboxListParams, InboxListResult, InboxMessage, InboxMessageState,
+    InboxRetryParams,
 };
-use crate::store::Store;
-
-/// How long to wait for another process's change.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most characters of a message in the list.
 const SHOWN: usize = 60;
 
-/// The arguments of `inbox`.
 #[derive(Debug, Args)]
 pub struct InboxArguments {
-    /// The action [default: list].
     #[command(subcommand)]
     pub action: Option<InboxAction>,
 }
 
-/// Actions on messages.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum InboxAction {
     /// List those that wait, are worked on or were set aside
@@ -62,63 +47,36 @@ pub enum InboxAction {
     },
 }
 
-/// Lists, shows, retries or discards messages.
-pub fn run(session: &Session, arguments: &InboxArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let source = Source { session, root: &root };
+pub fn run(session: &Session, arguments: &InboxArguments) -> Result<()> {
     match arguments.action.unwrap_or(InboxAction::List { all: false, limit: 100 }) {
         InboxAction::List { all, limit } => {
-            let params = InboxListParams { id: None, all, limit: Some(limit) };
-            let listed = source.ask(&params, false, |store| inbox::list(store, &params))?;
+            let listed = list(session, &InboxListParams { id: None, all, limit: Some(limit) })?;
             let lines: Vec<String> = listed.messages.iter().map(line).collect();
             let text = if lines.is_empty() { "no messages" } else { &lines.join("\n") };
-            output.answer(&listed, text)?;
+            session.output.answer(&listed, text)
         }
         InboxAction::Show { id } => {
             let params = InboxListParams { id: Some(id), ..InboxListParams::default() };
-            let listed = source.ask(&params, false, |store| inbox::list(store, &params))?;
-            for message in &listed.messages {
-                show(message, output)?;
-            }
+            let messages = list(session, &params)?.messages;
+            messages.iter().try_for_each(|one| session.output.answer(one, described(one)))
         }
         InboxAction::Retry { id } => {
             let params = InboxRetryParams { id };
-            let moved = source.ask(&params, true, |store| inbox::retry(store, &params))?;
-            done(&moved.message, "is tried again", output)?;
+            let moved =
+                session.ask_or_store(&params, true, |store| inbox::retry(&store, &params))?;
+            session.output.answer(&moved.message, format!("message {id} is tried again"))
         }
         InboxAction::Discard { id } => {
             let params = InboxDiscardParams { id };
-            let moved = source.ask(&params, true, |store| inbox::discard(store, &params))?;
-            done(&moved.message, "is discarded", output)?;
+            let moved =
+                session.ask_or_store(&params, true, |store| inbox::discard(&store, &params))?;
+            session.output.answer(&moved.message, format!("message {id} is discarded"))
         }
     }
-    Ok(())
 }
 
-/// Access to messages: through the daemon, or in the state folder without one.
-struct Source<'a> {
-    session: &'a Session,
-    root: &'a Path,
-}
-
-impl Source<'_> {
-    fn ask<P: MethodParams>(
-        &self,
-        params: &P,
-        changes: bool,
-        work: impl FnOnce(&Store) -> Result<P::Result, ErrorObject>,
-    ) -> Result<P::Result, Failure> {
-        if let Some(answer) = reach::ask(self.session, self.root, params)? {
-            return Ok(answer);
-        }
-        let ours = &self.session.folders;
-        let state = ours.prepare(self.root)?;
-        let _lock = match changes {
-            false => None,
-            true => Some(daemon::lock(ours, self.root, &state, PATIENCE)?),
-        };
-        work(&folders::memory(self.root, &state)).map_err(failed)
-    }
+fn list(session: &Session, params: &InboxListParams) -> Result<InboxListResult> {
+    session.ask_or_store(params, false, |store| inbox::list(&store, params))
 }
 
 fn line(message: &InboxMessage) -> String {
@@ -139,10 +97,7 @@ fn line(message: &InboxMessage) -> String {
     )
 }
 
-fn show(message: &InboxMessage, output: &Output) -> Result<(), Failure> {
-    if output.json() {
-        return Ok(output.json_value(message)?);
-    }
+fn described(message: &InboxMessage) -> String {
     let how = match (message.typed, message.direct) {
         (false, true) => "spoken, to the steward by name",
         (false, false) => "spoken, routed",
@@ -164,11 +119,7 @@ fn show(message: &InboxMessage, output: &Output) -> Result<(), Failure> {
     }
     lines.push(String::new());
     lines.push(message.text.clone());
-    Ok(output.text(&lines.join("\n"))?)
-}
-
-fn done(message: &InboxMessage, what: &str, output: &Output) -> Result<(), Failure> {
-    Ok(output.answer(message, format!("message {} {what}", message.id))?)
+    lines.join("\n")
 }
 
 fn word(state: InboxMessageState) -> &'static str {
@@ -178,14 +129,4 @@ fn word(state: InboxMessageState) -> &'static str {
         InboxMessageState::Done => "done",
         InboxMessageState::SetAside => "set aside",
     }
-}
-
-/// A time without its offset.
-fn short(time: &str) -> String {
-    time.chars().take(16).collect::<String>().replace('T', " ")
-}
-
-fn failed(error: ErrorObject) -> Failure {
-    let kind = if error.data.kind == Kind::NotFound { "not_found" } else { "failed" };
-    Failure::other(kind, error.message, error.data.hint.unwrap_or_default())
 }

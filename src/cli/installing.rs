@@ -8,12 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
-use super::failure::Failure;
 use super::keeping::agreed;
-use super::models;
-use super::output::Output;
-use super::session::Session;
 use super::settings::{self, SettingsSource};
+use super::{Failure, Output, Result, Session, models};
 use crate::index::knowledge::Model;
 use crate::index::knowledge::minilm::source::{self, HOME, NotInstalled, ORIGINALS, Original};
 use crate::llm::Address;
@@ -25,15 +22,12 @@ const SETTING: &str = "knowledge.meaning";
 /// The most bytes of an archive with the model.
 const MOST: u64 = 256 << 20;
 
-/// The arguments of `models`.
 #[derive(Debug, Args)]
 pub struct ModelsArguments {
-    /// What to do [default: list]
     #[command(subcommand)]
     pub action: Option<ModelsAction>,
 }
 
-/// Actions on models.
 #[derive(Debug, Subcommand)]
 pub enum ModelsAction {
     /// List language models: configured and available
@@ -67,13 +61,13 @@ pub enum Installable {
 ///
 /// # Errors
 /// The model cannot be got, is not the right one, or cannot be written.
-pub fn run(session: &Session, arguments: &ModelsArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &ModelsArguments) -> Result<()> {
     match &arguments.action {
-        None | Some(ModelsAction::List) => return models::run(session, output),
+        None | Some(ModelsAction::List) => return models::run(session),
         Some(ModelsAction::Add { model: Installable::Minilm, from, yes }) => {
-            add(session, from.as_deref(), *yes, output)?;
+            add(session, from.as_deref(), *yes)?;
         }
-        Some(ModelsAction::Remove { model: Installable::Minilm }) => remove(session, output)?,
+        Some(ModelsAction::Remove { model: Installable::Minilm }) => remove(session)?,
     }
     Ok(())
 }
@@ -82,11 +76,7 @@ fn folder(session: &Session) -> PathBuf {
     session.folders.models()
 }
 
-fn place(session: &Session) -> SettingsSource {
-    SettingsSource::new(session.environment.clone(), session.folders.clone(), session.flags.clone())
-}
-
-fn add(session: &Session, from: Option<&str>, yes: bool, output: &Output) -> Result<(), Failure> {
+fn add(session: &Session, from: Option<&str>, yes: bool) -> Result<()> {
     let bytes: u64 = ORIGINALS.iter().map(|original| original.bytes).sum();
     let folder = folder(session);
     let question = || {
@@ -107,22 +97,22 @@ fn add(session: &Session, from: Option<&str>, yes: bool, output: &Output) -> Res
     }
     let originals = match from {
         None => originals(|original| {
-            fetched(&format!("{HOME}/{}", original.name), original.bytes, output)
+            fetched(&format!("{HOME}/{}", original.name), original.bytes, &session.output)
         })?,
         Some(from) if from.starts_with("https://") || from.starts_with("http://") => {
-            source::unpacked(&fetched(from, MOST, output)?).map_err(not_installed)?
+            source::unpacked(&fetched(from, MOST, &session.output)?).map_err(not_installed)?
         }
         Some(from) => read(Path::new(from))?,
     };
     source::install(&folder, originals.each_ref().map(Vec::as_slice)).map_err(not_installed)?;
-    settings::set(&place(session), SETTING, Some("minilm"), output)?;
-    output.notice(
+    settings::set(&SettingsSource::of(session), SETTING, Some("minilm"), &session.output)?;
+    session.output.notice(
         "notes are read with it from the next search on; `steward status` says how far it is",
     );
     Ok(())
 }
 
-fn originals(get: impl Fn(Original) -> Result<Vec<u8>, Failure>) -> Result<[Vec<u8>; 2], Failure> {
+fn originals(get: impl Fn(Original) -> Result<Vec<u8>>) -> Result<[Vec<u8>; 2], Failure> {
     let [weights, vocabulary] = ORIGINALS.map(get);
     Ok([weights?, vocabulary?])
 }
@@ -152,7 +142,7 @@ fn read(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
 }
 
 /// Downloads a file, and says how far it is.
-fn fetched(address: &str, most: u64, output: &Output) -> Result<Vec<u8>, Failure> {
+fn fetched(address: &str, most: u64, output: &Output) -> Result<Vec<u8>> {
     let parsed = Address::new(address).map_err(|error| {
         Failure::usage(format!("`{address}` {error}"), "name a file, a folder or an https address")
     })?;
@@ -183,7 +173,7 @@ fn not_installed(error: NotInstalled) -> Failure {
     Failure::other("not_installed", error.to_string(), hint)
 }
 
-fn remove(session: &Session, output: &Output) -> Result<(), Failure> {
+fn remove(session: &Session) -> Result<()> {
     let is_removed = source::remove(&folder(session)).map_err(|error| {
         Failure::other(
             "io_error",
@@ -195,9 +185,11 @@ fn remove(session: &Session, output: &Output) -> Result<(), Failure> {
     // Meaning may be switched off.
     match session.settings.config.knowledge.meaning {
         Model::Minilm => {
-            output.notice(text);
-            settings::set(&place(session), SETTING, None, output)
+            session.output.notice(text);
+            settings::set(&SettingsSource::of(session), SETTING, None, &session.output)
         }
-        Model::BuiltIn | Model::Off => Ok(output.answer(&json!({ "removed": is_removed }), text)?),
+        Model::BuiltIn | Model::Off => {
+            session.output.answer(&json!({ "removed": is_removed }), text)
+        }
     }
 }

@@ -8,18 +8,15 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::consent;
-use super::failure::{Failure, OTHER};
+use super::failure::OTHER;
 use super::history::{self, RestoreArguments};
-use super::output::Output;
-use super::reach::{self, Way};
-use super::session::Session;
+use super::words::counted;
+use super::{Failure, Result, Session, consent};
 use crate::config::folders;
 use crate::daemon;
 use crate::methods::keeping;
-use crate::protocol::error::ErrorObject;
 use crate::protocol::keeping::{
-    JournalGcParams, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
+    JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
 };
 use crate::store::Store;
 use crate::tools::{ListTrash, Tool, size};
@@ -27,7 +24,6 @@ use crate::tools::{ListTrash, Tool, size};
 /// The most names shown; the rest is counted.
 const SHOWN: usize = 20;
 
-/// Actions on the trash.
 #[derive(Debug, Subcommand)]
 pub enum TrashAction {
     /// List the trash, newest first
@@ -54,7 +50,6 @@ pub enum TrashAction {
     },
 }
 
-/// Actions on the journal.
 #[derive(Debug, Clone, Subcommand)]
 pub enum JournalAction {
     /// Check every stored text against its hash; exit code 1 if one is damaged or missing
@@ -76,119 +71,82 @@ pub enum JournalAction {
     },
 }
 
-/// Lists the trash, restores from it, or empties it.
-pub fn trash(session: &Session, action: &TrashAction, output: &Output) -> Result<(), Failure> {
+pub fn trash(session: &Session, action: &TrashAction) -> Result<()> {
     match action {
         TrashAction::List { limit, first_result } => {
             let arguments = json!({ "limit": limit, "first_result": first_result });
-            history::answer(session, ListTrash::NAME, arguments, Way::default(), output)
+            session.print(ListTrash::NAME, arguments)
         }
-        TrashAction::Restore(restore) => history::restore(session, restore, output),
+        TrashAction::Restore(restore) => history::restore(session, restore),
         TrashAction::Empty { items, older_than, yes } => {
-            let params = |dry_run| TrashEmptyParams {
-                items: items.clone(),
-                older_than_days: items.is_empty().then_some(*older_than),
-                dry_run,
-            };
-            empty(session, &params, *yes, output)
+            let older_than_days = items.is_empty().then_some(*older_than);
+            let params = TrashEmptyParams { items: items.clone(), older_than_days, dry_run: true };
+            empty(session, params, *yes)
         }
     }
 }
 
-fn empty(
-    session: &Session,
-    params: &dyn Fn(bool) -> TrashEmptyParams,
-    yes: bool,
-    output: &Output,
-) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let ask = |dry_run| {
-        let params = params(dry_run);
-        match reach::ask(session, &root, &params)? {
-            Some(result) => Ok(result),
-            None => reach::here(session, &root, !dry_run, |context| {
-                let state = session.folders.prepare(&root)?;
-                let calls = daemon::calls(context.clone(), &state, &session.settings.config);
-                keeping::empty_trash(&calls, &params).map_err(failed)
-            }),
-        }
+/// Shows what `params` would delete, asks, and deletes it.
+fn empty(session: &Session, mut params: TrashEmptyParams, yes: bool) -> Result<()> {
+    let ask = |params: &TrashEmptyParams| {
+        session.ask_or(params, !params.dry_run, |calls| keeping::empty_trash(calls, params))
     };
-    let found = ask(true)?;
+    let found = ask(&params)?;
     let question = || {
         let mut lines: Vec<String> = found.items.iter().take(SHOWN).cloned().collect();
         if found.items.len() > SHOWN {
             lines.push(format!("and {} more", found.items.len() - SHOWN));
         }
-        lines.push(format!(
-            "remove {} from the trash for good, {}?",
-            things(found.items.len()),
-            size(found.bytes)
-        ));
+        let (things, size) = (counted(found.items.len(), "thing"), size(found.bytes));
+        lines.push(format!("remove {things} from the trash for good, {size}?"));
         lines.join("\n")
     };
     if found.items.is_empty() || !agreed(yes, &question)? {
         let nothing = found.items.is_empty();
         let text = if nothing { "nothing in the trash is that old" } else { "nothing was removed" };
-        return Ok(output.answer(&found, text)?);
+        return session.output.answer(&found, text);
     }
-    let done = ask(false)?;
-    if output.json() {
-        output.json_value(&done)?;
-    } else {
-        output.text(&format!(
-            "removed {} from the trash, {}",
-            things(done.items.len()),
-            size(done.bytes)
-        ))?;
-        for note in &done.notes {
-            output.text(note)?;
-        }
-    }
-    Ok(())
+    params.dry_run = false;
+    let done = ask(&params)?;
+    let (things, size) = (counted(done.items.len(), "thing"), size(done.bytes));
+    let mut lines = vec![format!("removed {things} from the trash, {size}")];
+    lines.extend(done.notes.iter().cloned());
+    session.output.answer(&done, lines.join("\n"))
 }
 
 /// Checks or cleans up the journal.
-pub fn journal(
-    session: &Session,
-    action: &JournalAction,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn journal(session: &Session, action: &JournalAction) -> Result<ExitCode> {
     match action {
-        JournalAction::Verify => return verify(session, output),
-        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes, output)?,
-        JournalAction::Adopt { from } => adopt(session, from.as_deref(), output)?,
+        JournalAction::Verify => return verify(session),
+        JournalAction::Gc { dry_run, yes } => gc(session, *dry_run, *yes)?,
+        JournalAction::Adopt { from } => adopt(session, from.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn adopt(session: &Session, from: Option<&Path>, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+fn adopt(session: &Session, from: Option<&Path>) -> Result<()> {
+    let root = session.vault()?;
     let ours = &session.folders;
-    let state = ours.prepare(&root)?;
+    let state = ours.prepare(root)?;
     // Makes sure that no other process uses it.
-    drop(daemon::lock(ours, &root, &state, Duration::ZERO)?);
+    drop(daemon::lock(ours, root, &state, Duration::ZERO)?);
     if let Some(from) = from {
-        ours.adopt(&root, from)?;
+        ours.adopt(root, from)?;
     }
-    Store::at(&state).database.set_owner(&folders::owner(&root)).map_err(|error| {
+    Store::at(&state).database.set_owner(&folders::owner(root)).map_err(|error| {
         let hint = error.hint();
         Failure::other("journal", error.to_string(), hint)
     })?;
     let said =
         format!("the history in `{}` is of the vault at `{}`", state.display(), root.display());
-    Ok(output.answer(&json!({ "state": state, "vault": root }), said)?)
+    session.output.answer(&json!({ "state": state, "vault": root }), said)
 }
 
-fn verify(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
-    let found = match reach::ask(session, &root, &JournalVerifyParams {})? {
-        Some(result) => result,
-        None => reach::here(session, &root, false, |context| {
-            keeping::verify_journal(context).map_err(failed)
-        })?,
-    };
+fn verify(session: &Session) -> Result<ExitCode> {
+    let found = session
+        .ask_or(&JournalVerifyParams {}, false, |calls| keeping::verify_journal(calls.context()))?;
     let sound = found.damaged.is_empty() && found.missing.is_empty();
-    output.answer(&found, report(&found))?;
+    session.output.answer(&found, report(&found))?;
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
 }
 
@@ -207,43 +165,30 @@ fn report(found: &JournalVerifyResult) -> String {
     lines.join("\n")
 }
 
-fn gc(session: &Session, dry_run: bool, yes: bool, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+fn gc(session: &Session, dry_run: bool, yes: bool) -> Result<()> {
     let ask = |dry_run| {
         let params = JournalGcParams { dry_run };
-        match reach::ask(session, &root, &params)? {
-            Some(result) => Ok(result),
-            None => reach::here(session, &root, !dry_run, |context| {
-                keeping::free_journal(context, &params).map_err(failed)
-            }),
-        }
+        session.ask_or(&params, !dry_run, |calls| keeping::free_journal(calls.context(), &params))
+    };
+    let words = |it: &JournalGcResult| {
+        format!("{} texts of {} changes, {}", it.texts, it.changes, size(it.bytes))
     };
     let found = ask(true)?;
-    let said = format!("{} texts of {} changes, {}", found.texts, found.changes, size(found.bytes));
+    let said = words(&found);
     let nothing = found.texts == 0 && found.changes == 0;
     if dry_run || nothing || !agreed(yes, &|| format!("free {said}?"))? {
         let text = match nothing {
             true => "nothing is older than the settings keep".to_owned(),
             false => format!("could free {said}; nothing was freed"),
         };
-        return Ok(output.answer(&found, text)?);
+        return session.output.answer(&found, text);
     }
     let done = ask(false)?;
-    if output.json() {
-        output.json_value(&done)?;
-    } else {
-        output.text(&format!(
-            "freed {} texts of {} changes, {}",
-            done.texts,
-            done.changes,
-            size(done.bytes)
-        ))?;
-    }
-    Ok(())
+    session.output.answer(&done, format!("freed {}", words(&done)))
 }
 
 /// Asks for confirmation on the terminal, unless `yes` is set.
-pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, Failure> {
+pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool> {
     if yes {
         return Ok(true);
     }
@@ -254,12 +199,4 @@ pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool, F
         ));
     }
     consent::says_yes(&question())
-}
-
-fn things(number: usize) -> String {
-    if number == 1 { "1 thing".to_owned() } else { format!("{number} things") }
-}
-
-fn failed(error: ErrorObject) -> Failure {
-    Failure::other("failed", error.message, error.data.hint.unwrap_or_default())
 }

@@ -5,16 +5,13 @@ use std::io::{self, IsTerminal, Read as _, Write as _};
 use clap::Subcommand;
 use serde_json::json;
 
-use super::failure::Failure;
 use super::models::{self, place};
-use super::output::Output;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
 use crate::llm::key::{Key, MAX_BYTES};
 use crate::llm::{Endpoint, ErrorKind, Facts, setup};
 
-/// Actions on a key.
 #[derive(Debug, Subcommand)]
 pub enum KeyAction {
     /// Store a key, read from a prompt or from stdin, after a test call with it
@@ -44,23 +41,17 @@ pub enum KeyAction {
 }
 
 /// Stores, removes or locates a provider's key. Never prints a key.
-pub fn run(session: &Session, action: &KeyAction, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, action: &KeyAction) -> Result<()> {
     match action {
         KeyAction::Set { provider, no_check, keyring } => {
-            set(session, provider, *no_check, *keyring, output)
+            set(session, provider, *no_check, *keyring)
         }
-        KeyAction::Remove { provider, keyring } => remove(session, provider, *keyring, output),
-        KeyAction::Status { provider } => status(session, provider, output),
+        KeyAction::Remove { provider, keyring } => remove(session, provider, *keyring),
+        KeyAction::Status { provider } => status(session, provider),
     }
 }
 
-pub(super) fn set(
-    session: &Session,
-    name: &str,
-    no_check: bool,
-    into_keyring: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(super) fn set(session: &Session, name: &str, no_check: bool, into_keyring: bool) -> Result<()> {
     let settings = &session.settings.config.models;
     let known = setup::provider(settings, name).map_err(KeyError::from)?;
     let key = read(name)?;
@@ -90,25 +81,20 @@ pub(super) fn set(
     if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
         && (into_keyring || !matches!(source, vendor_keys::Source::File { .. }))
     {
-        output.notice(&format!("the key from {} overrides the stored one", place(&source)));
+        session.output.notice(&format!("the key from {} overrides the stored one", place(&source)));
     }
     if into_keyring && !settings.keyring {
-        output.notice("the keyring is not asked yet: put `keyring = true` into `[models]`");
+        session.output.notice("the keyring is not asked yet: put `keyring = true` into `[models]`");
     }
     let value = json!({
         "provider": name, "path": path, "keyring": into_keyring, "checked": !no_check,
     });
     let checked = if no_check { "stored, not checked" } else { "checked and stored" };
     let place = path.map_or("the keyring".to_owned(), |path| path.display().to_string());
-    Ok(output.answer(&value, format!("{checked}: {place}"))?)
+    session.output.answer(&value, format!("{checked}: {place}"))
 }
 
-fn remove(
-    session: &Session,
-    name: &str,
-    from_keyring: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+fn remove(session: &Session, name: &str, from_keyring: bool) -> Result<()> {
     // Allowed even if the settings no longer have the provider.
     if !crate::llm::settings::is_name(name) {
         let unknown = setup::unknown(&session.settings.config.models, name);
@@ -125,10 +111,10 @@ fn remove(
         (false, true) => format!("removed {}", path.display()),
         (false, false) => format!("there was no {}", path.display()),
     };
-    Ok(output.answer(&json!({ "provider": name, "removed": removed }), text)?)
+    session.output.answer(&json!({ "provider": name, "removed": removed }), text)
 }
 
-fn status(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
+fn status(session: &Session, name: &str) -> Result<()> {
     let known = setup::provider(&session.settings.config.models, name).map_err(KeyError::from)?;
     let keyring = session.settings.config.models.keyring.then(|| models::keyring(session));
     let (environment, folders) = (&session.environment, &session.folders);
@@ -138,11 +124,11 @@ fn status(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
         Some(source) => format!("{name} has a key, from {}", place(source)),
         None => format!("{name} has no key; `steward key set {name}` stores one"),
     };
-    Ok(output.answer(&json!({ "provider": name, "key": source }), text)?)
+    session.output.answer(&json!({ "provider": name, "key": source }), text)
 }
 
 /// Reads a key from a hidden prompt, or from stdin if that is not a terminal.
-pub(super) fn read(name: &str) -> Result<Key, Failure> {
+pub(super) fn read(name: &str) -> Result<Key> {
     let text = if io::stdin().is_terminal() {
         let mut stderr = io::stderr();
         let _ = write!(stderr, "Key for {name} (it is not shown): ");

@@ -6,19 +6,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::completions;
-use super::failure::{Failure, OTHER};
-use super::history;
-use super::output::{Output, Paint};
+use super::failure::OTHER;
+use super::output::Paint;
 use super::progress::Progress;
-use super::reach::Way;
-use super::session::Session;
+use super::{Failure, Output, Result, Session, completions};
 use crate::daemon;
 use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
 use crate::note::path::{VaultPath, show};
 use crate::tools::{GetLinks, Tool as _};
 
-/// The arguments of `links`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(override_usage = "steward links <NAME>\n       steward links check")]
@@ -31,7 +27,6 @@ pub struct LinksArguments {
     pub action: Option<LinksAction>,
 }
 
-/// Actions on links.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum LinksAction {
     /// Report links that lead nowhere, could lead elsewhere, or name a heading or block that is not
@@ -40,18 +35,14 @@ pub enum LinksAction {
 }
 
 /// Lists the links of a note, or checks those of the vault.
-pub fn run(
-    session: &Session,
-    arguments: &LinksArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &LinksArguments) -> Result<ExitCode> {
     match &arguments.name {
         Some(name) => {
             let arguments = json!({ "path": name });
-            history::answer(session, GetLinks::NAME, arguments, Way::default(), output)?;
+            session.print(GetLinks::NAME, arguments)?;
             Ok(ExitCode::SUCCESS)
         }
-        None => check(session, output),
+        None => check(session),
     }
 }
 
@@ -60,11 +51,11 @@ pub fn run(
 /// # Errors
 /// The vault cannot be opened, or stdout cannot be written. Broken links are part of the answer, with
 /// exit code 1.
-fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
-    let state = session.folders.prepare(&root)?;
+fn check(session: &Session) -> Result<ExitCode> {
+    let root = session.vault()?;
+    let state = session.folders.prepare(root)?;
     let progress = Progress::new();
-    let context = daemon::open(&root, &state, &session.settings.config, &|n| progress.seen(n))?;
+    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
     drop(progress);
     let links = &context.index.links;
     let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");
@@ -76,9 +67,9 @@ fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
     context.vault.stop();
     let (broken, ambiguous): (Vec<_>, Vec<_>) =
         found.iter().partition(|found| found.lead.resolution.target.is_none());
-    if output.json() {
+    if session.output.json() {
         let gaps = summary.gaps.iter().map(|(path, _)| path.as_str());
-        output.json_value(&json!({
+        session.output.json_value(&json!({
             "files": summary.files,
             "links": summary.links,
             "broken": broken.iter().map(|found| value(found)).collect::<Vec<_>>(),
@@ -87,8 +78,9 @@ fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
             "notRead": gaps.collect::<Vec<_>>(),
         }))?;
     } else {
-        let mut lines: Vec<String> = found.iter().map(|found| line(output, found)).collect();
-        lines.extend(missing.iter().map(|found| missing_line(output, found)));
+        let mut lines: Vec<String> =
+            found.iter().map(|found| line(&session.output, found)).collect();
+        lines.extend(missing.iter().map(|found| missing_line(&session.output, found)));
         lines.push(format!(
             "{} links in {} files: {} broken, {} ambiguous, {} to missing parts",
             summary.links,
@@ -97,9 +89,9 @@ fn check(session: &Session, output: &Output) -> Result<ExitCode, Failure> {
             ambiguous.len(),
             missing.len()
         ));
-        output.text(&lines.join("\n"))?;
+        session.output.text(&lines.join("\n"))?;
         for (path, _) in summary.gaps.iter().take(20) {
-            output.notice(&format!("the links of `{path}` are not, or not all, known"));
+            session.output.notice(&format!("the links of `{path}` are not, or not all, known"));
         }
     }
     let sound = found.is_empty() && missing.is_empty();

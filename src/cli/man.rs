@@ -7,11 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use super::failure::Failure;
-use super::help;
-use super::output::Output;
+use super::{Failure, Output, Result, help};
 
-/// The arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArguments {
     /// The folder for the pages, such as ~/.local/share/man/man1 [default: print the first one]
@@ -19,7 +16,7 @@ pub struct ManArguments {
 }
 
 /// Writes a page for each subcommand of `command` into a folder, which is made if it is missing, or prints the main page.
-pub fn run(arguments: &ManArguments, command: Command, output: &Output) -> Result<(), Failure> {
+pub fn run(arguments: &ManArguments, command: Command, output: &Output) -> Result<()> {
     let command = help::explained(command);
     match &arguments.folder {
         None => {

@@ -81,8 +81,9 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use arguments::{Cli, Command};
-use failure::Failure;
+use failure::{Failure, Result};
 use output::Output;
+use reach::CallOptions;
 use session::Session;
 
 /// Runs the command line `arguments` (the program's name first); `docs/cli.md` and `--help` list the
@@ -102,73 +103,73 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let output = Output::new(cli.global.json, cli.global.color);
     // A program that calls tools reads of tools.
     let speaks_of_tools = output.json() && matches!(cli.command, Command::Call(_));
-    match dispatch(cli, &output) {
+    match dispatch(&cli, output) {
         Ok(code) => code,
-        Err(failure) if speaks_of_tools => failure.report(&output),
-        Err(failure) => failure.in_commands().report(&output),
+        Err(failure) if speaks_of_tools => output.report(&failure),
+        Err(failure) => output.report(&failure.in_commands()),
     }
 }
 
-fn dispatch(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
+fn dispatch(cli: &Cli, output: Output) -> Result<ExitCode> {
     let (usual, wrong) = (cli.command.log_level(), cli.command.with_wrong_settings());
     let session = || Session::start(cli.flags(), usual, wrong, output);
     match &cli.command {
-        Command::Serve(arguments) => serve::run(&session()?, arguments, output)?,
-        Command::Search(arguments) => verbs::search(&session()?, arguments, output)?,
-        Command::Find(arguments) => find::run(&session()?, arguments, output)?,
-        Command::Query(arguments) => query::run(&session()?, arguments, output)?,
-        Command::Read(arguments) => verbs::read(&session()?, arguments, output)?,
-        Command::List(arguments) => verbs::list(&session()?, arguments, output)?,
-        Command::Tags(arguments) => verbs::tags(&session()?, arguments, output)?,
-        Command::Today => today::run(&session()?, output)?,
-        Command::Daily(arguments) => verbs::daily(&session()?, arguments, output)?,
-        Command::New(arguments) => verbs::new(&session()?, arguments, output)?,
-        Command::Edit(arguments) => edit::run(&session()?, arguments, output)?,
-        Command::Copy(arguments) => verbs::copy(&session()?, arguments, output)?,
-        Command::Organize(action) => return organize::run(&session()?, action, output),
-        Command::Move(arguments) => verbs::move_to(&session()?, arguments, output)?,
-        Command::Delete(arguments) => verbs::delete(&session()?, arguments, output)?,
-        Command::Tools => tools::run(output)?,
-        Command::Workflow(action) => return workflow::run(&session, action, output),
-        Command::Call(arguments) => return call::run(&session()?, arguments, output),
-        Command::Chat(arguments) => return chat::run(&session()?, arguments, output),
-        Command::Log(arguments) => history::log(&session()?, arguments, output)?,
-        Command::Undo(arguments) => history::undo(&session()?, arguments, output)?,
-        Command::Restore(arguments) => history::restore(&session()?, arguments, output)?,
-        Command::Trash(action) => keeping::trash(&session()?, action, output)?,
-        Command::Journal(action) => return keeping::journal(&session()?, action, output),
-        Command::Mode(arguments) => policy::mode(&session()?, arguments, output)?,
-        Command::Approvals(action) => policy::approvals(&session()?, action, output)?,
-        Command::Audit(arguments) => policy::audit(&session()?, arguments, output)?,
-        Command::Conversations(arguments) => conversations::run(&session()?, arguments, output)?,
-        Command::Inbox(arguments) => inbox::run(&session()?, arguments, output)?,
-        Command::Usage(arguments) => conversations::usage(&session()?, arguments, output)?,
-        Command::Prompts(arguments) => prompts::run(&session()?, arguments, output)?,
-        Command::Names(action) => return names::run(&session()?, action, output),
-        Command::Links(arguments) => return links::run(&session()?, arguments, output),
-        Command::Status(arguments) => status::run(&session()?, arguments, output)?,
-        Command::Token(arguments) => token::run(&session()?, arguments, output)?,
-        Command::Acp => return acp::run(&session()?, output),
+        Command::Serve(arguments) => serve::run(&session()?, arguments)?,
+        Command::Search(arguments) => verbs::search(&session()?, arguments)?,
+        Command::Find(arguments) => find::run(&session()?, arguments)?,
+        Command::Query(arguments) => query::run(&session()?, arguments)?,
+        Command::Read(arguments) => verbs::read(&session()?, arguments)?,
+        Command::List(arguments) => verbs::list(&session()?, arguments)?,
+        Command::Tags(arguments) => verbs::tags(&session()?, arguments)?,
+        Command::Today => today::run(&session()?)?,
+        Command::Daily(arguments) => verbs::daily(&session()?, arguments)?,
+        Command::New(arguments) => verbs::new(&session()?, arguments)?,
+        Command::Edit(arguments) => edit::run(&session()?, arguments)?,
+        Command::Copy(arguments) => verbs::copy(&session()?, arguments)?,
+        Command::Organize(action) => return organize::run(&session()?, action),
+        Command::Move(arguments) => verbs::move_to(&session()?, arguments)?,
+        Command::Delete(arguments) => verbs::delete(&session()?, arguments)?,
+        Command::Tools => tools::run(&output)?,
+        Command::Workflow(action) => return workflow::run(&session, action, &output),
+        Command::Call(arguments) => return call::run(&session()?, arguments),
+        Command::Chat(arguments) => return chat::run(&session()?, arguments),
+        Command::Log(arguments) => history::log(&session()?, arguments)?,
+        Command::Undo(arguments) => history::undo(&session()?, arguments)?,
+        Command::Restore(arguments) => history::restore(&session()?, arguments)?,
+        Command::Trash(action) => keeping::trash(&session()?, action)?,
+        Command::Journal(action) => return keeping::journal(&session()?, action),
+        Command::Mode(arguments) => policy::mode(&session()?, arguments)?,
+        Command::Approvals(action) => policy::approvals(&session()?, action)?,
+        Command::Audit(arguments) => policy::audit(&session()?, arguments)?,
+        Command::Conversations(arguments) => conversations::run(&session()?, arguments)?,
+        Command::Inbox(arguments) => inbox::run(&session()?, arguments)?,
+        Command::Usage(arguments) => conversations::usage(&session()?, arguments)?,
+        Command::Prompts(arguments) => prompts::run(&session()?, arguments)?,
+        Command::Names(action) => return names::run(&session()?, action),
+        Command::Links(arguments) => return links::run(&session()?, arguments),
+        Command::Status(arguments) => status::run(&session()?, arguments)?,
+        Command::Token(arguments) => token::run(&session()?, arguments)?,
+        Command::Acp => return acp::run(&session()?),
         Command::Mcp(arguments) => match mcp::run_for_guest() {
             Some(served) => served?,
-            None => mcp::run(&session()?, arguments, output)?,
+            None => mcp::run(&session()?, arguments)?,
         },
-        Command::Open(arguments) => open::run(&session()?, arguments, output)?,
-        Command::Pair(arguments) => pair::run(&session()?, arguments, output)?,
-        Command::Plugin(action) => plugin::run(&session()?, *action, output)?,
-        Command::Vaults => vaults::run(&session()?, output)?,
-        Command::Doctor => return doctor::run(&cli.flags(), output),
-        Command::Models(arguments) => installing::run(&session()?, arguments, output)?,
-        Command::Setup(arguments) => setup::run(&session()?, arguments, output)?,
-        Command::Key(action) => key::run(&session()?, action, output)?,
-        Command::Servers(arguments) => return servers::run(&session()?, arguments, output),
-        Command::Config(action) => config::run(cli.flags(), action, output)?,
-        Command::Service(action) => service::run(&session()?, action, output)?,
-        Command::Update(arguments) => update::run(&session()?, arguments, output)?,
-        Command::Uninstall(arguments) => uninstall::run(&session()?, arguments, output)?,
-        Command::Completions(arguments) => completions::run(arguments, output)?,
+        Command::Open(arguments) => open::run(&session()?, arguments)?,
+        Command::Pair(arguments) => pair::run(&session()?, arguments)?,
+        Command::Plugin(action) => plugin::run(&session()?, *action)?,
+        Command::Vaults => vaults::run(&session()?)?,
+        Command::Doctor => return doctor::run(&cli.flags(), &output),
+        Command::Models(arguments) => installing::run(&session()?, arguments)?,
+        Command::Setup(arguments) => setup::run(&session()?, arguments)?,
+        Command::Key(action) => key::run(&session()?, action)?,
+        Command::Servers(arguments) => return servers::run(&session()?, arguments),
+        Command::Config(action) => config::run(cli.flags(), action, &output)?,
+        Command::Service(action) => service::run(&session()?, action)?,
+        Command::Update(arguments) => update::run(&session()?, arguments)?,
+        Command::Uninstall(arguments) => uninstall::run(&session()?, arguments)?,
+        Command::Completions(arguments) => completions::run(arguments, &output)?,
         Command::Confined(arguments) => confined::run(arguments)?,
-        Command::Man(arguments) => man::run(arguments, Cli::command(), output)?,
+        Command::Man(arguments) => man::run(arguments, Cli::command(), &output)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::failure::Failure;
-use super::output::{Output, Paint};
-use super::session::Session;
+use super::output::Paint;
+use super::{Output, Result, Session};
 use crate::config::keyring::Keyring;
 use crate::config::vendor_keys;
 use crate::llm::endpoint::Connections;
@@ -88,11 +87,11 @@ pub(super) struct OfferedModels {
 ///
 /// # Errors
 /// stdout cannot be written. An error of a provider is part of the answer.
-pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session) -> Result<()> {
     let settings = &session.settings.config.models;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(report(session, settings));
-    Ok(output.answer(&report, text(&report, output))?)
+    session.output.answer(&report, text(&report, &session.output))
 }
 
 async fn report(session: &Session, settings: &Settings) -> Report {
@@ -153,9 +152,13 @@ async fn report(session: &Session, settings: &Settings) -> Report {
     Report { chain: settings.chain.iter().filter_map(link).collect(), providers, found }
 }
 
-type Looked = (setup::ProviderConfig, Option<(crate::llm::Key, vendor_keys::Source)>);
+type LookedUp = (setup::ProviderConfig, Option<(crate::llm::Key, vendor_keys::Source)>);
 
-fn look_up(session: &Session, settings: &Settings, name: &str) -> Result<Looked, (String, String)> {
+fn look_up(
+    session: &Session,
+    settings: &Settings,
+    name: &str,
+) -> Result<LookedUp, (String, String)> {
     let known = setup::provider(settings, name).map_err(|e| (e.to_string(), e.hint()))?;
     let keyring = settings.keyring.then(|| keyring(session));
     let (environment, folders) = (&session.environment, &session.folders);

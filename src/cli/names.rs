@@ -6,12 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::completions;
-use super::failure::{Failure, OTHER};
-use super::history::{answer, call, shown};
-use super::output::{Output, Paint};
-use super::reach::{self, Way};
-use super::session::Session;
+use super::failure::OTHER;
+use super::output::Paint;
+use super::words::counted;
+use super::{CallOptions, Failure, Output, Result, Session, completions};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::note::path::{VaultPath, visible};
@@ -22,7 +20,6 @@ use crate::tools::{
 };
 use crate::vault::Want;
 
-/// Actions on names.
 #[derive(Debug, Clone, Subcommand)]
 pub enum NamesAction {
     /// Show how files are named, in the vault or a folder
@@ -66,56 +63,47 @@ pub struct SuggestArguments {
 }
 
 /// Shows, checks and suggests names.
-pub fn run(session: &Session, action: &NamesAction, output: &Output) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, action: &NamesAction) -> Result<ExitCode> {
     match action {
-        NamesAction::Conventions { folder } => conventions(session, folder.as_deref(), output)?,
-        NamesAction::Check { folder } => return check(session, folder.as_deref(), output),
+        NamesAction::Conventions { folder } => conventions(session, folder.as_deref())?,
+        NamesAction::Check { folder } => return check(session, folder.as_deref()),
         NamesAction::Suggest(which) if which.model => {
-            let found = by_model(session, which, output)?;
-            output.paged().answer(&json!(found), &found.text)?;
+            let found = by_model(session, which)?;
+            session.output.paged().answer(&json!(found), &found.text)?;
         }
         NamesAction::Suggest(which) => {
-            answer(session, SuggestNames::NAME, which.input(), Way::default(), output)?;
+            session.print(SuggestNames::NAME, which.input())?;
         }
-        NamesAction::Rename { which, yes } => rename(session, which, *yes, output)?,
+        NamesAction::Rename { which, yes } => rename(session, which, *yes)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 impl SuggestArguments {
     fn input(&self) -> Value {
-        let mut input = json!({ "paths": self.paths });
-        if let Some(convention) = &self.convention {
-            input["convention"] = json!(convention);
-        }
-        input
+        json!({ "paths": self.paths, "convention": self.convention })
     }
 }
 
 /// Names in the words of the configured model.
-fn by_model(
-    session: &Session,
-    which: &SuggestArguments,
-    output: &Output,
-) -> Result<NamesSuggestResult, Failure> {
-    let root = session.vault(output)?;
+fn by_model(session: &Session, which: &SuggestArguments) -> Result<NamesSuggestResult> {
     let SuggestArguments { paths, convention, .. } = which.clone();
-    let found = reach::ask_for_long(session, &root, &NamesSuggestParams { paths, convention })?;
+    let found = session.ask_for_long(&NamesSuggestParams { paths, convention })?;
     let found = found.ok_or_else(|| {
         let message = "no daemon runs for this vault, and it is what asks the model";
         Failure::other("no_daemon", message, "start one with `steward serve`")
     })?;
     if let Some(model) = &found.model {
-        let files = if found.sent.len() == 1 { "file" } else { "files" };
-        output.notice(&format!("sent the beginning of {} {files} to {model}", found.sent.len()));
+        let files = counted(found.sent.len(), "file");
+        session.output.notice(&format!("sent the beginning of {files} to {model}"));
     }
     Ok(found)
 }
 
 /// Prints the conventions of the place and of each folder below it that has one.
-fn conventions(session: &Session, folder: Option<&str>, output: &Output) -> Result<(), Failure> {
+fn conventions(session: &Session, folder: Option<&str>) -> Result<()> {
     let input = json!({ "path": folder.unwrap_or_default(), "bytes": 200_000 });
-    let found = call(session, DescribeVault::NAME, input, Way::default(), output)?;
+    let found = session.call(DescribeVault::NAME, input)?;
     let titles = ["folder", "pattern", "files", "sure", "example"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     let place = match text(&found.data["path"]) {
@@ -134,8 +122,8 @@ fn conventions(session: &Session, folder: Option<&str>, output: &Output) -> Resu
         };
         rows.extend(rows_of(&name, &folder["conventions"], false));
     }
-    let table = output.table(&rows);
-    Ok(output.paged().answer(&found.data, table)?)
+    let table = session.output.table(&rows);
+    session.output.paged().answer(&found.data, table)
 }
 
 /// The rows of one place; of a folder only what its files are named by.
@@ -158,9 +146,8 @@ fn rows_of(place: &str, conventions: &Value, with_unused: bool) -> Vec<Vec<Strin
 }
 
 /// Checks all names at and below a folder, reading the files themselves, whether a daemon runs or not.
-fn check(session: &Session, folder: Option<&str>, output: &Output) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
-    let (found, files) = reach::here(session, &root, false, |context| {
+fn check(session: &Session, folder: Option<&str>) -> Result<ExitCode> {
+    let (found, files) = session.here(false, |context| {
         let within = context.find(folder.unwrap_or_default(), Want::Folder);
         let within = within.map_err(ToolError::from)?.path;
         let zone = context.clock.zone();
@@ -180,20 +167,20 @@ fn check(session: &Session, folder: Option<&str>, output: &Output) -> Result<Exi
     })?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     found.iter().for_each(|one| *counts.entry(one.kind.word()).or_default() += 1);
-    if output.json() {
-        output.json_value(&json!({
+    if session.output.json() {
+        session.output.json_value(&json!({
             "files": files,
             "findings": found.iter().map(value).collect::<Vec<_>>(),
         }))?;
     } else {
-        let mut lines: Vec<String> = found.iter().map(|one| line(output, one)).collect();
+        let mut lines: Vec<String> = found.iter().map(|one| line(&session.output, one)).collect();
         let counts: Vec<String> =
             counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         lines.push(match counts.is_empty() {
             true => format!("{files} files: all names are fine"),
             false => format!("{files} files: {}", counts.join(", ")),
         });
-        output.paged().text(&lines.join("\n"))?;
+        session.output.paged().text(&lines.join("\n"))?;
     }
     Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
 }
@@ -218,19 +205,14 @@ fn line(output: &Output, found: &Finding) -> String {
 }
 
 /// Plans the first free suggestion of each file.
-fn rename(
-    session: &Session,
-    which: &SuggestArguments,
-    yes: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+fn rename(session: &Session, which: &SuggestArguments, yes: bool) -> Result<()> {
     let (names, text) = match which.model {
         true => {
-            let found = by_model(session, which, output)?;
+            let found = by_model(session, which)?;
             (found.names, found.text)
         }
         false => {
-            let found = call(session, SuggestNames::NAME, which.input(), Way::default(), output)?;
+            let found = session.call(SuggestNames::NAME, which.input())?;
             (found.data, found.text)
         }
     };
@@ -243,18 +225,19 @@ fn rename(
         })
         .collect();
     if items.is_empty() {
-        shown(&Answer::new(text, names), output)?;
-        return Ok(());
+        return session.print_answer(&session.output, &Answer::new(text, names));
     }
-    let made = call(session, PlanChanges::NAME, json!({ "items": items }), Way::default(), output)?;
+    let made = session.call(PlanChanges::NAME, json!({ "items": items }))?;
     let plan = &made.data["plan"];
     if yes {
         let input = json!({ "plan": plan, "identity": made.data["identity"] });
-        return answer(session, ApplyPlan::NAME, input, Way::agreed(true), output);
+        return session.print_with(ApplyPlan::NAME, input, CallOptions::agreed(true));
     }
-    let found = call(session, ShowPlan::NAME, json!({ "plan": plan }), Way::default(), output)?;
-    shown(&found, output)?;
-    output.notice(&format!("nothing is renamed yet; `steward organize apply {plan}` does it"));
+    let found = session.call(ShowPlan::NAME, json!({ "plan": plan }))?;
+    session.print_answer(&session.output, &found)?;
+    session
+        .output
+        .notice(&format!("nothing is renamed yet; `steward organize apply {plan}` does it"));
     Ok(())
 }
 

@@ -6,16 +6,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::reach;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::protocol::page::PageCodeParams;
 
 /// The time limit for the opener to report a failure.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The arguments of `open`.
 #[derive(Debug, Args)]
 pub struct OpenArguments {
     /// Only print the address; it works once, within a minute
@@ -24,24 +20,24 @@ pub struct OpenArguments {
 }
 
 /// Requests a code from the daemon, prints the address of the page and opens it.
-pub fn run(session: &Session, arguments: &OpenArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let Some(opened) = reach::ask(session, &root, &PageCodeParams {})? else {
+pub fn run(session: &Session, arguments: &OpenArguments) -> Result<()> {
+    let root = session.vault()?;
+    let Some(opened) = session.ask(&PageCodeParams {})? else {
         return Err(Failure::other(
             "not_running",
             format!("the daemon of `{}` is not running", root.display()),
             "start it with `steward serve`",
         ));
     };
-    if arguments.print || output.json() {
-        return Ok(output.answer(&json!(opened), &opened.url)?);
+    if arguments.print || session.output.json() {
+        return session.output.answer(&json!(opened), &opened.url);
     }
     let browsed = browse(&opened.url);
-    output.text(&format!("{}\n", opened.url))?;
+    session.output.text(&format!("{}\n", opened.url))?;
     let seconds = opened.seconds;
     match browsed {
-        Ok(()) => output.text(&format!("opened in the browser; the address works once, for {seconds} s"))?,
-        Err(why) => output.notice(&format!(
+        Ok(()) => session.output.text(&format!("opened in the browser; the address works once, for {seconds} s"))?,
+        Err(why) => session.output.notice(&format!(
             "could not open a browser: {why}; open the address yourself, it works once, for {seconds} s"
         )),
     }

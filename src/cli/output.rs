@@ -2,10 +2,12 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
 
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::failure::{Failure, Result};
 use super::pager;
 use crate::note::path::visible_lines;
 
@@ -90,7 +92,7 @@ impl Output {
 
     /// Prints a text to stdout and ends its last line. On a terminal, control sequences and invisible
     /// characters are escaped; into a file or pipe the text goes unchanged.
-    pub fn text(&self, text: &str) -> io::Result<()> {
+    pub fn text(&self, text: &str) -> Result<()> {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         match io::stdout().is_terminal() {
             true if self.paged && pager::show(&visible(text)) => Ok(()),
@@ -99,26 +101,25 @@ impl Output {
         }
     }
 
-    pub fn raw(&self, bytes: &[u8]) -> io::Result<()> {
+    pub fn raw(&self, bytes: &[u8]) -> Result<()> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            written => written,
+            written => Ok(written?),
         }
     }
 
     /// Prints one JSON value to stdout: indented on a terminal, one line into a pipe.
-    pub fn json_value(&self, value: &impl Serialize) -> io::Result<()> {
-        let text = if io::stdout().is_terminal() {
-            serde_json::to_string_pretty(value)?
-        } else {
-            serde_json::to_string(value)?
+    pub fn json_value(&self, value: &impl Serialize) -> Result<()> {
+        let text = match io::stdout().is_terminal() {
+            true => serde_json::to_string_pretty(value),
+            false => serde_json::to_string(value),
         };
-        self.text(&text)
+        self.text(&text.map_err(io::Error::from)?)
     }
 
     /// Prints `value` as JSON with `--json`, else `text`.
-    pub fn answer(&self, value: &impl Serialize, text: impl AsRef<str>) -> io::Result<()> {
+    pub fn answer(&self, value: &impl Serialize, text: impl AsRef<str>) -> Result<()> {
         if self.json { self.json_value(value) } else { self.text(text.as_ref()) }
     }
 
@@ -127,8 +128,19 @@ impl Output {
         colored(self.color_stdout, paint, text)
     }
 
+    /// Prints a failure: with `--json` as one JSON value on stdout, else as a line and a hint on stderr.
+    pub fn report(&self, failure: &Failure) -> ExitCode {
+        if self.json {
+            // If stdout cannot be written either, the exit code remains.
+            let _ = self.json_value(&failure.json());
+        } else {
+            self.error(&failure.message, failure.hint.as_deref());
+        }
+        ExitCode::from(failure.exit)
+    }
+
     /// Prints an error and its hint to stderr. Lines after the first show its place in a text.
-    pub fn error(&self, message: &str, hint: Option<&str>) {
+    fn error(&self, message: &str, hint: Option<&str>) {
         let mark = colored(self.color_stderr, Paint::Red, "error:");
         self.remark(&format!("{mark} {message}"));
         if let Some(hint) = hint.filter(|hint| !hint.is_empty()) {

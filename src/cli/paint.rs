@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::output::{Output, Paint};
+use super::Output;
+use super::output::Paint;
 
 /// `text` with its diffs coloured, if stdout is.
 pub fn differences(output: &Output, text: &str) -> String {

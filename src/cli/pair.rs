@@ -7,13 +7,10 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::config::folders;
 use crate::server::token::Token;
 
-/// The arguments of `pair`.
 #[derive(Debug, Args)]
 pub struct PairArguments {
     /// Draw the QR code even if the output is not a terminal
@@ -25,11 +22,11 @@ pub struct PairArguments {
 }
 
 /// Prints the link that pairs the plugin with this vault's daemon.
-pub fn run(session: &Session, arguments: &PairArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let (port, state) = match session.running(&root) {
+pub fn run(session: &Session, arguments: &PairArguments) -> Result<()> {
+    let root = session.vault()?;
+    let (port, state) = match session.running(root) {
         Some((running, state)) => (running.port, state),
-        None => (session.settings.config.server.port, session.folders.prepare(&root)?),
+        None => (session.settings.config.server.port, session.folders.prepare(root)?),
     };
     if port == 0 {
         return Err(Failure::other(
@@ -40,18 +37,18 @@ pub fn run(session: &Session, arguments: &PairArguments, output: &Output) -> Res
     }
     let token = Token::load_or_create(&folders::token_file(&state))?.reveal();
     let link = format!("obsidian://vault-steward?token={token}&port={port}");
-    if output.json() {
-        return Ok(output.json_value(&json!({ "link": link, "token": token, "port": port }))?);
+    if session.output.json() {
+        return session.output.json_value(&json!({ "link": link, "token": token, "port": port }));
     }
-    output.notice(
+    session.output.notice(
         "anyone with this link can do everything with the vault that you can. Do not share it; if \
          somebody saw it, run `steward token --rotate`",
     );
     if !arguments.no_qr && (arguments.qr || std::io::stdout().is_terminal()) {
-        output.text(&code(&link)?)?;
+        session.output.text(&code(&link)?)?;
     }
-    output.text(&link)?;
-    output.notice(
+    session.output.text(&link)?;
+    session.output.notice(
         "open it on this machine while Obsidian has the vault open, or paste it into the plugin's \
          settings; it is valid until the token is rotated",
     );
@@ -59,7 +56,7 @@ pub fn run(session: &Session, arguments: &PairArguments, output: &Output) -> Res
 }
 
 /// The link as a QR code for a dark terminal; cameras read it inverted too.
-fn code(link: &str) -> Result<String, Failure> {
+fn code(link: &str) -> Result<String> {
     let code = QrCode::new(link).map_err(|error| {
         Failure::other("no_qr", format!("could not draw the code: {error}"), "use `--no-qr`")
     })?;

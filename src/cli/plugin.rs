@@ -6,9 +6,7 @@ use std::path::Path;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::config::installed::Installation;
 use crate::protocol::version::Version;
 use crate::vault::plugin::{PluginError, PluginFolder, PluginStatus};
@@ -24,7 +22,6 @@ const FILES: [(&str, &[u8]); 3] = [
     ("manifest.json", include_bytes!("../../plugin-shim/dist/manifest.json")),
 ];
 
-/// Actions on the plugin.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PluginAction {
     /// Install the plugin in the vault
@@ -41,9 +38,9 @@ pub enum PluginAction {
     Remove,
 }
 
-pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let plugin = PluginFolder::of(&root, ID)?;
+pub fn run(session: &Session, action: PluginAction) -> Result<()> {
+    let root = session.vault()?;
+    let plugin = PluginFolder::of(root, ID)?;
     let status = plugin.status(&FILES)?;
     let is_whole = status.version.is_some() && status.same == FILES.len();
     let (done, said) = match action {
@@ -99,9 +96,9 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<(
             (status.version.is_some(), said)
         }
     };
-    if output.json() {
+    if session.output.json() {
         let now = plugin.status(&FILES)?;
-        output.json_value(&json!({
+        session.output.json_value(&json!({
             "folder": plugin.path(),
             "carried": carried(),
             "installed": now.version,
@@ -110,7 +107,7 @@ pub fn run(session: &Session, action: PluginAction, output: &Output) -> Result<(
             "changed": done,
         }))?;
     } else {
-        output.text(&said)?;
+        session.output.text(&said)?;
     }
     Ok(())
 }
@@ -136,11 +133,7 @@ pub(super) fn remove(folder: &PluginFolder) -> Result<Vec<String>, PluginError> 
     folder.remove(&FILES.map(|(name, _)| name))
 }
 
-fn refuse_foreign(
-    plugin: &PluginFolder,
-    status: &PluginStatus,
-    force: bool,
-) -> Result<(), Failure> {
+fn refuse_foreign(plugin: &PluginFolder, status: &PluginStatus, force: bool) -> Result<()> {
     match &status.foreign {
         Some(what) if !force => {
             Err(PluginError::Foreign { folder: plugin.path(), what: what.clone() }.into())

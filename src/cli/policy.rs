@@ -1,25 +1,18 @@
 //! `steward mode`, `steward approvals` and `steward audit`.
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::chat::{approval, safe};
-use super::failure::Failure;
-use super::output::Output;
-use super::reach;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::calls::Calls;
 use crate::config::folders;
-use crate::daemon;
 use crate::guests::Allowed;
 use crate::methods::{policy, rules};
 use crate::note::path::visible;
-use crate::protocol::MethodParams;
 use crate::protocol::diff::{DiffChange, DiffParams};
-use crate::protocol::error::ErrorObject;
 use crate::protocol::organize::RulesListParams;
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, AuditedCall, ModeParams, PendingParams,
@@ -29,7 +22,6 @@ use crate::tools::when;
 /// The polling interval of `--follow`.
 const FOLLOW: Duration = Duration::from_millis(500);
 
-/// The arguments of `mode`.
 #[derive(Debug, Args)]
 pub struct ModeArguments {
     /// The mode to set; `settings` restores the mode of the settings file [default: show it]
@@ -37,7 +29,6 @@ pub struct ModeArguments {
     pub mode: Option<String>,
 }
 
-/// Actions on questions and permanent approvals.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ApprovalsAction {
     /// List the questions that wait for you, or show one with everything it would change
@@ -68,7 +59,6 @@ pub enum ApprovalsAction {
     },
 }
 
-/// The arguments of `audit`.
 #[derive(Debug, Args)]
 pub struct AuditArguments {
     /// Only calls of this tool
@@ -92,48 +82,42 @@ pub struct AuditArguments {
 }
 
 /// Prints or sets the approval mode.
-pub fn mode(session: &Session, arguments: &ModeArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+pub fn mode(session: &Session, arguments: &ModeArguments) -> Result<()> {
     let params = ModeParams { mode: arguments.mode.clone() };
     let work = |calls: &Calls| policy::mode(calls, &params);
-    let found = asked(session, &root, &params, work)?;
+    let found = session.ask_or(&params, false, work)?;
     let by = if found.set_live { "set by `steward mode`" } else { "as in the settings" };
-    Ok(output.answer(&found, format!("{} ({by})", found.mode))?)
+    session.output.answer(&found, format!("{} ({by})", found.mode))
 }
 
 /// Lists and answers questions; lists and revokes "always allow" answers.
-pub fn approvals(
-    session: &Session,
-    action: &ApprovalsAction,
-    output: &Output,
-) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+pub fn approvals(session: &Session, action: &ApprovalsAction) -> Result<()> {
     let revoke = match action {
-        ApprovalsAction::Pending { id } => return pending(session, &root, *id, output),
+        ApprovalsAction::Pending { id } => return pending(session, *id),
         ApprovalsAction::Allow { id, words } => {
-            return decide(session, &root, *id, "allow_once", words.join(" "), output);
+            return decide(session, *id, "allow_once", words.join(" "));
         }
         ApprovalsAction::Deny { id, words } => {
-            return decide(session, &root, *id, "reject_once", words.join(" "), output);
+            return decide(session, *id, "reject_once", words.join(" "));
         }
         ApprovalsAction::List => None,
         ApprovalsAction::Revoke { id } => match id.parse::<i64>() {
             Ok(id) => Some(id),
-            Err(_) => return revoke_guest(session, &root, id, output),
+            Err(_) => return revoke_guest(session, id),
         },
     };
     let params = ApprovalsParams { revoke };
     let work = |calls: &Calls| policy::approvals(calls, &params);
-    let found = asked(session, &root, &params, work)?;
+    let found = session.ask_or(&params, false, work)?;
     if let Some(id) = revoke.filter(|_| !found.revoked) {
         let hint = "`steward approvals list` has their numbers";
         return Err(Failure::other("not_found", format!("there is no approval {id}"), hint));
     }
-    let guests = allowed_guests(session, &root)?.all();
-    if output.json() {
+    let guests = allowed_guests(session)?.all();
+    if session.output.json() {
         let mut value = serde_json::to_value(&found).unwrap_or_default();
         value["guests"] = json!(guests);
-        return Ok(output.json_value(&value)?);
+        return session.output.json_value(&value);
     }
     let line = |one: &crate::protocol::policy::Approval| {
         let place = match one.folder.as_str() {
@@ -145,7 +129,7 @@ pub fn approvals(
     let mut lines: Vec<String> = found.approvals.iter().map(line).collect();
     if revoke.is_none() {
         let params = RulesListParams::default();
-        let rules = asked(session, &root, &params, |calls| rules::list(calls, &params))?.rules;
+        let rules = session.ask_or(&params, false, |calls| rules::list(calls, &params))?.rules;
         lines.extend(rules.iter().map(|rule| {
             format!(
                 "rule `{}` runs by itself in {} ({}); `steward organize rules disable` revokes it",
@@ -160,41 +144,32 @@ pub fn approvals(
         }));
     }
     match (revoke, lines.is_empty()) {
-        (Some(id), _) => output.text(&format!("took approval {id} back"))?,
-        (None, true) => output.text("no \"always allow\" answers")?,
-        (None, false) => output.text(&lines.join("\n"))?,
+        (Some(id), _) => session.output.text(&format!("took approval {id} back"))?,
+        (None, true) => session.output.text("no \"always allow\" answers")?,
+        (None, false) => session.output.text(&lines.join("\n"))?,
     }
     Ok(())
 }
 
 /// Takes back the permanent approvals of these tools.
-pub(super) fn revoke_tools(
-    session: &Session,
-    root: &Path,
-    tools: &[String],
-) -> Result<(), Failure> {
+pub(super) fn revoke_tools(session: &Session, tools: &[String]) -> Result<()> {
     let list = ApprovalsParams { revoke: None };
-    let found = asked(session, root, &list, |calls| policy::approvals(calls, &list))?;
+    let found = session.ask_or(&list, false, |calls| policy::approvals(calls, &list))?;
     for approval in found.approvals.iter().filter(|one| tools.contains(&one.tool)) {
         let params = ApprovalsParams { revoke: Some(approval.id) };
-        asked(session, root, &params, |calls| policy::approvals(calls, &params))?;
+        session.ask_or(&params, false, |calls| policy::approvals(calls, &params))?;
     }
     Ok(())
 }
 
 /// The guests that a person let answer.
-fn allowed_guests(session: &Session, root: &Path) -> Result<Allowed, Failure> {
-    Ok(Allowed::new(&folders::guests_folder(&session.folders.prepare(root)?)))
+fn allowed_guests(session: &Session) -> Result<Allowed> {
+    Ok(Allowed::new(&folders::guests_folder(&session.folders.prepare(session.vault()?)?)))
 }
 
 /// Takes back the agreement to a guest; it is asked about again, and a running daemon ends it at its next turn.
-fn revoke_guest(
-    session: &Session,
-    root: &Path,
-    name: &str,
-    output: &Output,
-) -> Result<(), Failure> {
-    let removed = allowed_guests(session, root)?.remove(name).map_err(|error| {
+fn revoke_guest(session: &Session, name: &str) -> Result<()> {
+    let removed = allowed_guests(session)?.remove(name).map_err(|error| {
         Failure::other("io_error", format!("the agreement could not be removed: {error}"), "")
     })?;
     if !removed {
@@ -202,27 +177,22 @@ fn revoke_guest(
         return Err(Failure::other("not_found", message, "`steward approvals list` names them"));
     }
     let text = format!("the agent `{name}` does not answer before you agree again");
-    Ok(output.answer(&json!({ "revoked": true, "guest": name }), text)?)
+    session.output.answer(&json!({ "revoked": true, "guest": name }), text)
 }
 
 /// Lists the open questions, or shows one.
-fn pending(
-    session: &Session,
-    root: &Path,
-    id: Option<i64>,
-    output: &Output,
-) -> Result<(), Failure> {
+fn pending(session: &Session, id: Option<i64>) -> Result<()> {
     // Only a daemon has open questions.
-    let found = reach::ask(session, root, &PendingParams { id })?.unwrap_or_default();
-    if output.json() {
-        return Ok(output.json_value(&found)?);
+    let found = session.ask(&PendingParams { id })?.unwrap_or_default();
+    if session.output.json() {
+        return session.output.json_value(&found);
     }
     let mut text = String::new();
     for one in &found.pending {
         let head = format!("{}  {}", one.id, short(&one.since));
         match &one.asked {
             Some(asked) => {
-                let changes = changes(session, root, one.id)?;
+                let changes = changes(session, one.id)?;
                 text.push_str(&format!("{head}\n{}", approval::whole(asked, &changes)));
             }
             None => {
@@ -236,16 +206,16 @@ fn pending(
         }
     }
     match found.pending.is_empty() {
-        true => output.text("nothing waits for you")?,
-        false => output.text(text.trim_end())?,
+        true => session.output.text("nothing waits for you")?,
+        false => session.output.text(text.trim_end())?,
     }
     Ok(())
 }
 
-fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, Failure> {
+fn changes(session: &Session, id: i64) -> Result<Vec<DiffChange>> {
     let mut params = DiffParams { question: Some(id), ..DiffParams::default() };
     let mut changes = Vec::new();
-    while let Some(part) = reach::ask(session, root, &params)? {
+    while let Some(part) = session.ask(&params)? {
         changes.extend(part.changes);
         if part.next.is_none() {
             break;
@@ -255,16 +225,9 @@ fn changes(session: &Session, root: &Path, id: i64) -> Result<Vec<DiffChange>, F
     Ok(changes)
 }
 
-fn decide(
-    session: &Session,
-    root: &Path,
-    id: i64,
-    option: &str,
-    words: String,
-    output: &Output,
-) -> Result<(), Failure> {
+fn decide(session: &Session, id: i64, option: &str, words: String) -> Result<()> {
     let params = AnswerParams { id, option_id: option.to_owned(), words };
-    let Some(answered) = reach::ask(session, root, &params)? else {
+    let Some(answered) = session.ask(&params)? else {
         let hint = "questions wait in the daemon, and none runs; `steward serve` starts one";
         return Err(Failure::other("not_found", format!("no question {id} waits"), hint));
     };
@@ -274,16 +237,11 @@ fn decide(
         false => "; its caller hears of it when it calls again",
     };
     let text = format!("{word}: {}{then}", safe::line(&answered.title));
-    Ok(output.answer(&answered, text)?)
+    session.output.answer(&answered, text)
 }
 
 /// Lists calls with their decisions; `--follow` continues until interrupted.
-pub fn audit(
-    session: &Session,
-    arguments: &AuditArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+pub fn audit(session: &Session, arguments: &AuditArguments) -> Result<()> {
     let since = match &arguments.since {
         Some(text) => {
             let time = when::parse(text, chrono::Local::now());
@@ -302,20 +260,20 @@ pub fn audit(
     loop {
         let given = params.clone();
         let work = |calls: &Calls| policy::audit(calls, given.clone());
-        let found = asked(session, &root, &params, work)?;
-        match (output.json(), arguments.follow) {
-            (true, false) => output.json_value(&found)?,
+        let found = session.ask_or(&params, false, work)?;
+        match (session.output.json(), arguments.follow) {
+            (true, false) => session.output.json_value(&found)?,
             (true, true) => {
                 for call in &found.calls {
-                    output.text(&json!(call).to_string())?;
+                    session.output.text(&json!(call).to_string())?;
                 }
             }
             (false, _) => {
                 let lines: Vec<String> = found.calls.iter().map(line).collect();
                 if !lines.is_empty() {
-                    output.text(&lines.join("\n"))?;
+                    session.output.text(&lines.join("\n"))?;
                 } else if !arguments.follow {
-                    output.text("no such call was written down")?;
+                    session.output.text("no such call was written down")?;
                 }
             }
         }
@@ -326,25 +284,6 @@ pub fn audit(
         params.after = last.or(params.after).or(Some(0));
         std::thread::sleep(FOLLOW);
     }
-}
-
-/// Asks the daemon, or without one runs `here` in this process.
-pub(super) fn asked<P: MethodParams>(
-    session: &Session,
-    root: &Path,
-    params: &P,
-    work: impl Fn(&Calls) -> Result<P::Result, ErrorObject>,
-) -> Result<P::Result, Failure> {
-    if let Some(found) = reach::ask(session, root, params)? {
-        return Ok(found);
-    }
-    reach::here(session, root, false, |context| {
-        let state = session.folders.prepare(root)?;
-        let calls = daemon::calls(context.clone(), &state, &session.settings.config);
-        work(&calls).map_err(|error| {
-            Failure::other("failed", error.message, error.data.hint.unwrap_or_default())
-        })
-    })
 }
 
 fn line(call: &AuditedCall) -> String {

@@ -32,7 +32,7 @@ pub struct Connection {
 }
 
 /// The response to a posted message.
-pub struct Posted {
+pub struct PostAnswer {
     pub status: u16,
     pub text: String,
     /// The connection, if it accepts another message.
@@ -90,7 +90,7 @@ impl Connection {
         name: &str,
         message: &str,
         tell: impl Fn(&str),
-    ) -> Result<Posted, ClientError> {
+    ) -> Result<PostAnswer, ClientError> {
         let port = self.port;
         let name: String = name.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
         let mut request = Request::post(path)
@@ -118,13 +118,13 @@ impl Connection {
         let (status, body) = (head.status.as_u16(), Body::new(body));
         if is_stream(&head.headers) {
             let text = last_piece(body, tell).await?;
-            return Ok(Posted { status, text, connection: None });
+            return Ok(PostAnswer { status, text, connection: None });
         }
         let bytes = to_bytes(body, usize::MAX).await.map_err(broken)?;
         let text = String::from_utf8(bytes.into()).map_err(broken)?;
         let stays = head.headers.get(CONNECTION).is_none_or(|value| value != "close");
         self.idle = Instant::now();
-        Ok(Posted { status, text, connection: stays.then_some(self) })
+        Ok(PostAnswer { status, text, connection: stays.then_some(self) })
     }
 
     fn host(&self) -> String {

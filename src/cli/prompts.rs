@@ -5,15 +5,9 @@ use std::io::{IsTerminal as _, Write as _};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::client;
-use super::consent;
-use super::failure::Failure;
-use super::history::call;
-use super::output::{Output, Paint};
-use super::reach::{self, Way};
-use super::session::Session;
-use super::whole::Whole;
-use crate::daemon;
+use super::output::Paint;
+use super::whole::WholeNote;
+use super::{CallOptions, Failure, Output, Result, Session, client, consent};
 use crate::methods::prompts;
 use crate::note::path::{visible, visible_lines};
 use crate::policy::{Caller, Scope};
@@ -21,15 +15,12 @@ use crate::protocol::prompts::{PromptExample, PromptInfo, PromptsParams, Prompts
 use crate::tools::{Tool as _, WriteFile};
 use crate::vault::Cancel;
 
-/// The arguments of `prompts`.
 #[derive(Debug, Args)]
 pub struct PromptsArguments {
-    /// What to do [default: list]
     #[command(subcommand)]
     pub action: Option<PromptsAction>,
 }
 
-/// Actions on prompts.
 #[derive(Debug, Subcommand)]
 pub enum PromptsAction {
     /// List your prompts, and examples that you can add
@@ -50,42 +41,30 @@ pub enum PromptsAction {
 }
 
 /// Lists, prints or adds prompts.
-pub fn run(
-    session: &Session,
-    arguments: &PromptsArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let found = found(session, output)?;
+pub fn run(session: &Session, arguments: &PromptsArguments) -> Result<()> {
+    let found = found(session)?;
     match &arguments.action {
-        None | Some(PromptsAction::List) => list(&found, output)?,
-        Some(PromptsAction::Show { name }) => show(session, &found, name, output)?,
-        Some(PromptsAction::Add { names, yes }) => add(session, &found, names, *yes, output)?,
+        None | Some(PromptsAction::List) => list(&found, &session.output)?,
+        Some(PromptsAction::Show { name }) => show(session, &found, name)?,
+        Some(PromptsAction::Add { names, yes }) => add(session, &found, names, *yes)?,
     }
     Ok(())
 }
 
-fn found(session: &Session, output: &Output) -> Result<PromptsResult, Failure> {
-    let root = session.vault(output)?;
-    if let Some(found) = reach::ask(session, &root, &PromptsParams {})? {
-        return Ok(found);
-    }
-    reach::here(session, &root, false, |context| {
-        let state = session.folders.prepare(&root)?;
-        let calls = daemon::calls(context.clone(), &state, session.config()?);
+fn found(session: &Session) -> Result<PromptsResult> {
+    session.ask_or(&PromptsParams {}, false, |calls| {
         let caller = Caller { scope: Scope::Person, name: client::name() };
-        let found = prompts::list(&calls, &caller, &Cancel::default());
-        found.map_err(|error| client::ClientError::Answer(error).into())
+        prompts::list(calls, &caller, &Cancel::default())
     })
 }
 
-fn list(found: &PromptsResult, output: &Output) -> Result<(), Failure> {
-    if output.json() {
-        return Ok(output.json_value(&json!(found))?);
-    }
+fn list(found: &PromptsResult, output: &Output) -> Result<()> {
+    let value = json!(found);
     if found.folder.is_empty() {
-        return Ok(output.text(
+        return output.answer(
+            &value,
             "no folder of prompts is set; `steward config set agent.prompts_folder Prompts` sets one",
-        )?);
+        );
     }
     let row = |name: &str, hint: Option<&str>, description: &str| {
         let hint = hint.map(|hint| format!(" {hint}")).unwrap_or_default();
@@ -108,37 +87,26 @@ fn list(found: &PromptsResult, output: &Output) -> Result<(), Failure> {
         lines.push(format!("\n{}", output.paint(Paint::Bold, head)));
         lines.push(output.table(&rows.collect::<Vec<_>>()).trim_end().to_owned());
     }
-    Ok(output.text(&lines.join("\n"))?)
+    output.answer(&value, &lines.join("\n"))
 }
 
-fn show(
-    session: &Session,
-    found: &PromptsResult,
-    name: &str,
-    output: &Output,
-) -> Result<(), Failure> {
+fn show(session: &Session, found: &PromptsResult, name: &str) -> Result<()> {
     let name = name.trim_start_matches('/');
     let own = found.prompts.iter().find(|prompt| prompt.name == name);
     let example = found.examples.iter().find(|example| example.name == name);
     let text = match (own, example) {
-        (Some(prompt), _) => Whole::read(session, &prompt.path, &output.quiet())?.text,
+        (Some(prompt), _) => WholeNote::read(session, &prompt.path)?.text,
         (None, Some(example)) => example.text.clone(),
         (None, None) => return Err(no_prompt(name)),
     };
-    match output.json() {
-        true => Ok(output.json_value(&json!({ "name": name, "text": text }))?),
-        false => Ok(output.text(visible_lines(&text).trim_end())?),
+    match session.output.json() {
+        true => session.output.json_value(&json!({ "name": name, "text": text })),
+        false => session.output.text(visible_lines(&text).trim_end()),
     }
 }
 
 /// Shows the examples, asks, and writes each as a note, through the journal.
-fn add(
-    session: &Session,
-    found: &PromptsResult,
-    names: &[String],
-    yes: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+fn add(session: &Session, found: &PromptsResult, names: &[String], yes: bool) -> Result<()> {
     let wanted = |example: &&PromptExample| {
         names.is_empty() || names.iter().any(|name| name.trim_start_matches('/') == example.name)
     };
@@ -155,8 +123,8 @@ fn add(
         });
     }
     let examples: Vec<&PromptExample> = found.examples.iter().filter(wanted).collect();
-    if examples.is_empty() && !output.json() {
-        return Ok(output.text("every example is there already")?);
+    if examples.is_empty() && !session.output.json() {
+        return session.output.text("every example is there already");
     }
     if !yes && !examples.is_empty() {
         if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
@@ -176,17 +144,17 @@ fn add(
     let mut written = Vec::new();
     for example in examples {
         let arguments = json!({ "path": example.path, "content": example.text, "if_exists": "fail", "create": true });
-        let way = Way::agreed(true);
-        let answer = call(session, WriteFile::NAME, arguments, way, output)?;
+        let way = CallOptions::agreed(true);
+        let answer = session.call_with(WriteFile::NAME, arguments, way)?;
         let (path, change_set) = (&answer.data["path"], &answer.data["change_set"]);
         written.push(json!({ "name": example.name, "path": path, "changeSet": change_set }));
     }
-    if output.json() {
-        return Ok(output.json_value(&json!({ "added": written }))?);
-    }
+    let value = json!({ "added": written });
     let names = written.iter().filter_map(|one| one["name"].as_str());
     let names: Vec<String> = names.map(|name| format!("/{name}")).collect();
-    Ok(output.text(&format!("added {}; `steward undo` takes the last back", names.join(", ")))?)
+    session
+        .output
+        .answer(&value, &format!("added {}; `steward undo` takes the last back", names.join(", ")))
 }
 
 fn notes(number: usize) -> String {

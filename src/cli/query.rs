@@ -5,12 +5,8 @@ use std::num::NonZeroUsize;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::completions;
-use super::failure::Failure;
-use super::history::call;
-use super::output::{Output, Paint};
-use super::reach::Way;
-use super::session::Session;
+use super::output::Paint;
+use super::{Output, Result, Session, completions};
 use crate::tools::{Answer, QueryNotes, Tool as _};
 
 /// The default number of rows in a table on a terminal.
@@ -22,7 +18,6 @@ const PAGE: usize = 1000;
 /// The length of the longest bar, in characters.
 const BAR: u64 = 30;
 
-/// The arguments of `query`.
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// A condition for notes, such as 'status == "open" && due < today()'
@@ -80,47 +75,42 @@ pub enum Format {
 }
 
 /// Prints the rows, or why a note is or is not among them.
-pub fn run(session: &Session, query: &QueryArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, query: &QueryArguments) -> Result<()> {
     if query.explain.is_some() {
-        let found = page(session, query, query.first_result.get(), 1, output)?;
-        return Ok(output.paged().answer(&found.data, &found.text)?);
+        let found = page(session, query, query.first_result.get(), 1)?;
+        return session.output.paged().answer(&found.data, &found.text);
     }
-    let format = if output.json() { Format::Json } else { query.format };
+    let format = if session.output.json() { Format::Json } else { query.format };
     let default = if format == Format::Table { TABLE_ROWS } else { usize::MAX };
-    let mut found = rows(session, query, query.limit.unwrap_or(default), output)?;
+    let mut found = rows(session, query, query.limit.unwrap_or(default))?;
     let names_no_note = query.base.is_none() && query.select.is_empty();
     if names_no_note && !matches!(format, Format::Json | Format::Jsonl) {
         name_notes(&mut found);
     }
     for notice in notices(&found) {
-        output.notice(&notice);
+        session.output.notice(&notice);
     }
     match format {
-        Format::Table => output.paged().text(&table(&found, query, output))?,
-        Format::Json => output.json_value(&found)?,
+        Format::Table => session.output.paged().text(&table(&found, query, &session.output))?,
+        Format::Json => session.output.json_value(&found)?,
         Format::Jsonl => {
             let lines: Vec<String> = list(&found["rows"]).map(|row| object(&found, row)).collect();
-            output.text(&lines.join("\n"))?;
+            session.output.text(&lines.join("\n"))?;
         }
-        Format::Csv => output.raw(&separated(&found, b',')?)?,
-        Format::Tsv => output.raw(&separated(&found, b'\t')?)?,
-        Format::Md => output.text(&markdown(&found))?,
+        Format::Csv => session.output.raw(&separated(&found, b',')?)?,
+        Format::Tsv => session.output.raw(&separated(&found, b'\t')?)?,
+        Format::Md => session.output.text(&markdown(&found))?,
         Format::Paths => {
             let paths: Vec<&str> = list(&found["rows"]).map(|row| text(&row["path"])).collect();
-            output.text(&paths.join("\n"))?;
+            session.output.text(&paths.join("\n"))?;
         }
     }
     Ok(())
 }
 
 /// The answer with up to `most` rows; makes several calls if one cannot return as many.
-fn rows(
-    session: &Session,
-    query: &QueryArguments,
-    most: usize,
-    output: &Output,
-) -> Result<Value, Failure> {
-    let mut found = page(session, query, query.first_result.get(), most.min(PAGE), output)?.data;
+fn rows(session: &Session, query: &QueryArguments, most: usize) -> Result<Value> {
+    let mut found = page(session, query, query.first_result.get(), most.min(PAGE))?.data;
     loop {
         let shown = list(&found["rows"]).count();
         let next = query.first_result.get() + shown;
@@ -128,7 +118,7 @@ fn rows(
         if is_whole || shown >= most || shown == 0 {
             return Ok(found);
         }
-        let mut more = page(session, query, next, (most - shown).min(PAGE), &output.quiet())?.data;
+        let mut more = page(session, query, next, (most - shown).min(PAGE))?.data;
         let Some(more) = more["rows"].as_array_mut().filter(|rows| !rows.is_empty()) else {
             return Ok(found);
         };
@@ -143,35 +133,26 @@ fn page(
     query: &QueryArguments,
     first: usize,
     limit: usize,
-    output: &Output,
-) -> Result<Answer<Value>, Failure> {
-    let mut arguments = Map::new();
-    let given = [
-        ("where", &query.expression),
-        ("base", &query.base),
-        ("view", &query.view),
-        ("this", &query.this),
-        ("explain", &query.explain),
-    ];
-    for (name, value) in given {
-        arguments.extend(value.as_ref().map(|value| (name.to_owned(), json!(value))));
-    }
+) -> Result<Answer<Value>> {
     let order = |key: &String| match key.strip_prefix('-') {
         Some(key) => format!("{key} desc"),
         None => key.clone(),
     };
     let sort: Vec<String> = query.sort.iter().map(order).collect();
-    for (name, values) in [("select", &query.select), ("sort", &sort)] {
-        if !values.is_empty() {
-            arguments.insert(name.to_owned(), json!(values));
-        }
-    }
-    if query.classic {
-        arguments.insert("dialect".to_owned(), json!("classic"));
-    }
-    arguments.insert("first_result".to_owned(), json!(first));
-    arguments.insert("limit".to_owned(), json!(limit));
-    call(session, QueryNotes::NAME, Value::Object(arguments), Way::default(), output)
+    let some = |values: &[String]| (!values.is_empty()).then(|| values.to_vec());
+    let arguments = json!({
+        "where": query.expression,
+        "base": query.base,
+        "view": query.view,
+        "this": query.this,
+        "explain": query.explain,
+        "select": some(&query.select),
+        "sort": some(&sort),
+        "dialect": query.classic.then_some("classic"),
+        "first_result": first,
+        "limit": limit,
+    });
+    session.call(QueryNotes::NAME, arguments)
 }
 
 /// Puts a column of paths before the properties that the condition reads.
@@ -274,7 +255,7 @@ fn markdown(found: &Value) -> String {
     [titles, rule].into_iter().chain(rows).map(line).collect()
 }
 
-fn separated(found: &Value, delimiter: u8) -> Result<Vec<u8>, Failure> {
+fn separated(found: &Value, delimiter: u8) -> Result<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
     let rows = list(&found["rows"]).map(cells);
     for row in std::iter::once(titles(found)).chain(rows) {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::{Failure, Result};
 use crate::organize::workflow::MAX_BYTES;
 use crate::protocol::workflows::WorkflowResult;
 use crate::workflows::replay::Recording;
@@ -19,7 +19,7 @@ use crate::workflows::report::key;
 const RUN: &str = "run.json";
 
 /// Reads a definition; `-` is stdin.
-pub fn definition(file: &Path) -> Result<String, Failure> {
+pub fn definition(file: &Path) -> Result<String> {
     let bytes = match file.as_os_str() == "-" {
         true => {
             let mut bytes = Vec::new();
@@ -42,7 +42,7 @@ pub fn definition(file: &Path) -> Result<String, Failure> {
 
 /// Writes the recording of a run into a folder, which is created if it is missing: one file per
 /// step, and one for the run.
-pub fn write(folder: &Path, result: &WorkflowResult) -> Result<(), Failure> {
+pub fn write(folder: &Path, result: &WorkflowResult) -> Result<()> {
     if result.cut {
         let hint = "run it with `--direct` while no daemon runs, or with less to do";
         return Err(Failure::other(
@@ -79,7 +79,7 @@ pub fn write(folder: &Path, result: &WorkflowResult) -> Result<(), Failure> {
 }
 
 /// Refuses a folder that has a recording, before another run starts.
-pub fn check_free(folder: &Path) -> Result<(), Failure> {
+pub fn check_free(folder: &Path) -> Result<()> {
     let has_steps = std::fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.any(|entry| {
             entry.is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".json"))
@@ -96,12 +96,12 @@ pub fn check_free(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn read(folder: &Path) -> Result<Recording, Failure> {
+pub fn read(folder: &Path) -> Result<Recording> {
     let failed = |name: &Path, reason: String| {
         let message = format!("could not read `{}`: {reason}", name.display());
         Failure::other("io_error", message, "`--record` makes a recording")
     };
-    let json = |name: &Path| -> Result<Value, Failure> {
+    let json = |name: &Path| -> Result<Value> {
         let text =
             std::fs::read_to_string(name).map_err(|error| failed(name, error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| failed(name, error.to_string()))

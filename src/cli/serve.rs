@@ -8,16 +8,15 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::failure::{Failure, NO_VAULT};
+use super::failure::NO_VAULT;
 use super::keeping::agreed;
-use super::output::{Output, Paint};
+use super::output::Paint;
 use super::progress::Progress;
-use super::session::Session;
+use super::{Failure, Output, Result, Session};
 use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
 
-/// The arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
     /// The port on 127.0.0.1; 0 takes any free one [default: 27180]
@@ -48,11 +47,11 @@ next, in another terminal: `steward search WORDS`, `steward open` for the chat i
 for Obsidian, `steward models` for a language model. Ctrl-C stops the daemon; `steward service install` keeps it running.";
 
 /// Runs the daemon until a signal stops it. The port is already in the settings.
-pub fn run(session: &Session, arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
     if !arguments.yes {
-        is_meant(session, output)?;
+        is_meant(session)?;
     }
-    let root = session.vault(output)?;
+    let root = session.vault()?;
     let tape = match (&arguments.record, &arguments.replay) {
         (Some(folder), _) => Tape::record(folder)?,
         (None, Some(folder)) => Tape::replay(folder)?,
@@ -60,7 +59,7 @@ pub fn run(session: &Session, arguments: &ServeArguments, output: &Output) -> Re
     };
     let progress = Progress::new();
     daemon::run(Options {
-        root: &root,
+        root: root,
         folders: &session.folders,
         live: Arc::new(session.live()),
         environment: session.environment.clone(),
@@ -71,14 +70,14 @@ pub fn run(session: &Session, arguments: &ServeArguments, output: &Output) -> Re
             move |level| log.set_level(level)
         }),
         progress: &|entries| progress.seen(entries),
-        ready: &|ready| announce(ready, output),
+        ready: &|ready| announce(ready, &session.output),
     })?;
     Ok(())
 }
 
 /// Whether to serve a folder that is not a vault: asks on a terminal, refuses the home folder and
 /// system folders. A service, which has nobody to ask, serves any other folder.
-fn is_meant(session: &Session, output: &Output) -> Result<(), Failure> {
+fn is_meant(session: &Session) -> Result<()> {
     let choice = session.choose()?;
     let is_too_much = vaults::is_everybodys(&choice.root, &session.environment);
     let own = session.folders.of_vault(&choice.root);
@@ -91,7 +90,7 @@ fn is_meant(session: &Session, output: &Output) -> Result<(), Failure> {
     let question = || {
         format!("`{root}` is not a vault yet; every file in it can be read and changed. Serve it?")
     };
-    let is_agreed = match can_ask && !output.json() {
+    let is_agreed = match can_ask && !session.output.json() {
         true => agreed(false, &question)?,
         false => !is_too_much,
     };
@@ -133,7 +132,7 @@ fn announce(ready: &Ready, output: &Output) {
             false => Ok(()),
         })
     };
-    if let Err(error) = said {
-        tracing::warn!(%error, "could not print the ready line");
+    if let Err(failure) = said {
+        tracing::warn!(error = failure.message, "could not print the ready line");
     }
 }

@@ -1,9 +1,10 @@
 //! The settings and the vault of one run.
 
 use std::cmp::Ordering;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use super::failure::Failure;
+use super::failure::{Failure, Result};
 use super::logging::{self, Log};
 use super::output::Output;
 use crate::config::folders::{self, Folders};
@@ -41,17 +42,15 @@ pub struct Session {
     pub log: Log,
     /// Obsidian's own configuration.
     pub known: KnownVaults,
+    pub output: Output,
+    /// The selected vault, once it was selected.
+    root: OnceLock<PathBuf>,
 }
 
 impl Session {
     /// Reads settings and environment, starts the log (with the level `usual` if none is set), and
     /// prints notices.
-    pub fn start(
-        flags: Flags,
-        usual: Level,
-        wrong: WrongSettings,
-        output: &Output,
-    ) -> Result<Self, Failure> {
+    pub fn start(flags: Flags, usual: Level, wrong: WrongSettings, output: Output) -> Result<Self> {
         let environment = Environment::of_process();
         let folders = folders::folders(&environment)?;
         let (settings, fault) = match layers::load(&flags, &environment, &folders) {
@@ -64,13 +63,15 @@ impl Session {
             }
             Err(error) => return Err(error.into()),
         };
-        let log = logging::start(&settings.config.log, usual, output);
+        let log = logging::start(&settings.config.log, usual, &output);
         settings.notices.iter().for_each(|notice| output.notice(notice));
         let known = obsidian::known_vaults(&environment);
         for (list, reason) in &known.faults {
             tracing::warn!(list = %list.display(), reason, "could not use Obsidian's list of vaults");
         }
-        let mut session = Self { environment, folders, settings, fault, flags, log, known };
+        let root = OnceLock::new();
+        let mut session =
+            Self { environment, folders, settings, fault, flags, log, known, output, root };
         if let Some(fault) = session.fault.take() {
             let served = session.choose().ok().filter(|one| session.running(&one.root).is_some());
             if served.is_none() && wrong != WrongSettings::Work {
@@ -86,7 +87,7 @@ impl Session {
     }
 
     /// The settings, for work in this process.
-    pub fn config(&self) -> Result<&Config, Failure> {
+    pub fn config(&self) -> Result<&Config> {
         match &self.fault {
             Some(fault) => Err(fault.clone()),
             None => Ok(&self.settings.config),
@@ -94,7 +95,7 @@ impl Session {
     }
 
     /// The selected vault, without printing notices.
-    pub fn choose(&self) -> Result<Choice, Failure> {
+    pub fn choose(&self) -> Result<Choice> {
         Ok(vaults::choose(
             self.settings.vault.clone(),
             &self.environment,
@@ -103,26 +104,29 @@ impl Session {
         )?)
     }
 
-    /// The selected vault; prints its notices, and that its daemon is of another version.
-    pub fn vault(&self, output: &Output) -> Result<PathBuf, Failure> {
-        let root = self.chosen(output)?;
+    /// The selected vault. The first time, prints its notices, and that its daemon is of another version.
+    pub fn vault(&self) -> Result<&Path> {
+        if let Some(root) = self.root.get() {
+            return Ok(root);
+        }
+        let root = self.chosen()?;
         if let Some((running, _)) = self.running(&root)
             && let Some(notice) = skew(&running.version)
         {
-            output.notice(&notice);
+            self.output.notice(&notice);
         }
-        Ok(root)
+        Ok(self.root.get_or_init(|| root))
     }
 
     /// Like [`Session::vault`], with the notices of the choice alone.
-    pub fn chosen(&self, output: &Output) -> Result<PathBuf, Failure> {
+    pub fn chosen(&self) -> Result<PathBuf> {
         let choice = self.choose()?;
-        choice.notices.iter().for_each(|notice| output.notice(notice));
+        choice.notices.iter().for_each(|notice| self.output.notice(notice));
         Ok(choice.root)
     }
 
     /// The daemon of the vault at `root`, and its state folder.
-    pub fn running(&self, root: &std::path::Path) -> Option<(Running, PathBuf)> {
+    pub fn running(&self, root: &Path) -> Option<(Running, PathBuf)> {
         Running::find(&self.folders, root)
     }
 

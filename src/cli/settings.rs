@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::failure::{Failure, USAGE};
-use super::output::Output;
-use super::reach;
+use super::failure::USAGE;
+use super::{Failure, Output, Result, Session, reach};
 use crate::config::change::{self, ChangeError};
 use crate::config::folders::Folders;
 use crate::config::layers::{self, Flags};
@@ -38,9 +37,15 @@ impl SettingsSource {
         Self { environment, folders, flags, file, named }
     }
 
+    /// The location that the command's flags and environment name.
+    pub fn of(session: &Session) -> Self {
+        let Session { environment, folders, flags, .. } = session;
+        Self::new(environment.clone(), folders.clone(), flags.clone())
+    }
+
     /// Every effective setting: of the daemon that uses this file, if one is running, or of a
     /// daemon started like this command.
-    fn settings(&self) -> Result<(SettingsGetResult, bool), Failure> {
+    fn settings(&self) -> Result<(SettingsGetResult, bool)> {
         if let Some(held) = self.daemon()? {
             return Ok((held, true));
         }
@@ -50,7 +55,7 @@ impl SettingsSource {
     }
 
     /// The settings of the selected vault's daemon, if it uses this file.
-    fn daemon(&self) -> Result<Option<SettingsGetResult>, Failure> {
+    fn daemon(&self) -> Result<Option<SettingsGetResult>> {
         let known = obsidian::known_vaults(&self.environment);
         let (flags, environment, folders) = (&self.flags, &self.environment, &self.folders);
         let loaded = layers::load(flags, environment, folders).ok();
@@ -68,7 +73,7 @@ impl SettingsSource {
     }
 }
 
-pub fn list(place: &SettingsSource, output: &Output) -> Result<(), Failure> {
+pub fn list(place: &SettingsSource, output: &Output) -> Result<()> {
     let (settings, _) = place.settings()?;
     if output.json() {
         output.json_value(&settings)?;
@@ -88,20 +93,20 @@ pub fn list(place: &SettingsSource, output: &Output) -> Result<(), Failure> {
         };
         vec![setting.key.clone(), setting.value.to_string(), from]
     }));
-    Ok(output.text(&output.table(&rows))?)
+    output.text(&output.table(&rows))
 }
 
 /// Prints the value of one setting: text as it is, anything else as JSON.
-pub fn get(place: &SettingsSource, key: &str, output: &Output) -> Result<(), Failure> {
+pub fn get(place: &SettingsSource, key: &str, output: &Output) -> Result<()> {
     let (settings, _) = place.settings()?;
     let setting = find(&settings, key)?;
-    if output.json() {
-        return Ok(output.json_value(setting)?);
-    }
-    Ok(output.text(&match &setting.value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    })?)
+    output.answer(
+        setting,
+        &match &setting.value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        },
+    )
 }
 
 /// Sets a setting in the file; without a value, removes it. A person at the shell may edit the
@@ -109,21 +114,14 @@ pub fn get(place: &SettingsSource, key: &str, output: &Output) -> Result<(), Fai
 ///
 /// # Errors
 /// The value is invalid, or the file cannot be changed; it is unchanged then.
-pub fn set(
-    place: &SettingsSource,
-    key: &str,
-    value: Option<&str>,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn set(place: &SettingsSource, key: &str, value: Option<&str>, output: &Output) -> Result<()> {
     let (written, value) = write(place, key, value)?;
     // The request makes the daemon reread the file, so that the answer is current.
     let held = place.daemon()?;
     let found = held.as_ref().map(|settings| find(settings, key)).transpose()?;
-    if output.json() {
-        return Ok(output.json_value(&json!({
-            "key": key, "value": value, "file": place.file, "written": written, "daemon": found,
-        }))?);
-    }
+    let value = json!({
+        "key": key, "value": value, "file": place.file, "written": written, "daemon": found,
+    });
     let file = place.file.display();
     let mut said = match (written, value.is_null()) {
         (false, _) => format!("{file} has this already"),
@@ -141,11 +139,11 @@ pub fn set(
             (None, None, _) => "; it is in effect now".to_owned(),
         });
     }
-    Ok(output.text(&said)?)
+    output.answer(&value, &said)
 }
 
 /// Writes the typed value: as TOML if it is valid TOML, otherwise as text.
-fn write(place: &SettingsSource, key: &str, value: Option<&str>) -> Result<(bool, Value), Failure> {
+fn write(place: &SettingsSource, key: &str, value: Option<&str>) -> Result<(bool, Value)> {
     let Some(typed) = value else {
         return Ok((change::set(&place.file, key, &Value::Null)?, Value::Null));
     };
@@ -179,7 +177,7 @@ fn is_list(key: &str) -> bool {
     key.split_once('.').is_some_and(|(section, name)| defaults[section][name].is_array())
 }
 
-fn find<'a>(settings: &'a SettingsGetResult, key: &str) -> Result<&'a Setting, Failure> {
+fn find<'a>(settings: &'a SettingsGetResult, key: &str) -> Result<&'a Setting> {
     settings.settings.iter().find(|setting| setting.key == key).ok_or_else(|| {
         let names: Vec<&str> = settings.settings.iter().map(|s| s.key.as_str()).collect();
         let hint = match change::near(key, &names) {

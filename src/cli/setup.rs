@@ -8,12 +8,8 @@ use clap::Args;
 use futures_util::StreamExt as _;
 use serde_json::json;
 
-use super::client;
-use super::failure::Failure;
-use super::key;
 use super::models::{keyring, ollama};
-use super::output::Output;
-use super::session::Session;
+use super::{Failure, Result, Session, client, key};
 use crate::config::change;
 use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
@@ -36,7 +32,6 @@ const TRY: Duration = Duration::from_secs(180);
 /// Models offered for a choice.
 const MOST: usize = 12;
 
-/// The arguments of `setup`.
 #[derive(Debug, Args)]
 pub struct SetupArguments {
     /// The model, as PROVIDER/MODEL; nothing is looked for and nothing asked
@@ -49,13 +44,13 @@ pub struct SetupArguments {
 /// # Errors
 /// No model is found or chosen, it does not answer, or the settings cannot be written. Nothing has
 /// changed then, except that an entered key is stored.
-pub fn run(session: &Session, arguments: &SetupArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &SetupArguments) -> Result<()> {
     let settings = &session.settings.config.models;
     let model = match &arguments.model {
         Some(model) => model.clone(),
-        None => choose(session, settings, output)?,
+        None => choose(session, settings)?,
     };
-    output.notice(&format!("{model} is tried"));
+    session.output.notice(&format!("{model} is tried"));
     let answer = client::runtime()?.block_on(tried(session, settings, &model))?;
     let others = settings.chain.iter().filter(|other| **other != model).cloned();
     let chain: Vec<String> = std::iter::once(model.clone()).chain(others).collect();
@@ -63,11 +58,11 @@ pub fn run(session: &Session, arguments: &SetupArguments, output: &Output) -> Re
     let said: String = answer.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
     let text =
         format!("{model} answers: {said}\nit is used from now on; `steward chat` talks to it");
-    Ok(output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)?)
+    session.output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)
 }
 
 /// A model found on this machine, or reached with a key.
-fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<String, Failure> {
+fn choose(session: &Session, settings: &Settings) -> Result<String> {
     if let Some((provider, address, offered)) =
         client::runtime()?.block_on(found(session, settings))
     {
@@ -87,16 +82,18 @@ fn choose(session: &Session, settings: &Settings, output: &Output) -> Result<Str
                 ),
             ));
         }
-        output.notice(&format!("{provider} runs on this machine"));
+        session.output.notice(&format!("{provider} runs on this machine"));
         let models: Vec<&str> = offered.iter().map(String::as_str).take(MOST).collect();
         return Ok(format!("{provider}/{}", pick("Which model?", &models)?));
     }
-    output.notice("no model server was found on this machine; a provider's model needs an API key");
+    session
+        .output
+        .notice("no model server was found on this machine; a provider's model needs an API key");
     let vendor = pick("Which provider?", &VENDORS)?;
     let known = setup::provider(settings, vendor).map_err(KeyError::from)?;
     let has_key = vendor_keys::find(&known, &session.environment, &session.folders)?.is_some();
     if !has_key {
-        key::set(session, vendor, false, false, output)?;
+        key::set(session, vendor, false, false)?;
     }
     let key = vendor_keys::find(&known, &session.environment, &session.folders)?;
     let service = known.service(key.map(|(key, _)| key));
@@ -148,7 +145,7 @@ async fn offers(
 }
 
 /// Requests a test answer from a model; returns it.
-async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<String, Failure> {
+async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<String> {
     if split_reference(model).is_none() {
         let message = format!("`{}` names no model", model.escape_debug());
         return Err(Failure::usage(message, "name it with its provider: `ollama/qwen3:8b`"));
@@ -187,7 +184,7 @@ async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<St
 }
 
 /// Lets a person choose by number; an empty line takes the first.
-fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str, Failure> {
+fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str> {
     if let [only] = from {
         return Ok(only);
     }

@@ -8,10 +8,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::reach;
-use super::session::Session;
+use super::{Result, Session, reach};
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
@@ -30,7 +27,6 @@ const AT_ONCE: u32 = 1000;
 /// The most calls counted.
 const MOST_CALLS: usize = 20_000;
 
-/// The arguments of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArguments {
     /// List the daemons of all vaults
@@ -39,20 +35,20 @@ pub struct StatusArguments {
 }
 
 /// Prints the state of the vault's daemon, or that there is none.
-pub fn run(session: &Session, arguments: &StatusArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &StatusArguments) -> Result<()> {
     if arguments.all {
-        return all(session, output);
+        return all(session);
     }
-    let root = session.vault(output)?;
-    let asked = match session.running(&root) {
+    let root = session.vault()?;
+    let asked = match session.running(root) {
         Some((running, state)) => ask(&running, &state)?.map(|status| (running, status)),
         None => None,
     };
     match asked {
         Some((running, status)) => {
             // The state is shown even if the audit cannot be read.
-            let calls = calls(session, &root).ok();
-            let state = session.running(&root).map_or(0, |(_, state)| bytes(&state));
+            let calls = calls(session).ok();
+            let state = session.running(root).map_or(0, |(_, state)| bytes(&state));
             let value = json!({
                 "running": true, "daemon": running, "status": status, "calls": calls, "stateBytes": state,
             });
@@ -65,37 +61,39 @@ pub fn run(session: &Session, arguments: &StatusArguments, output: &Output) -> R
                 ),
                 format!("state     {}", megabytes(state)),
             ];
-            output.answer(&value, format!("{}\n{}", text(&running, &status), more.join("\n")))?;
+            session
+                .output
+                .answer(&value, format!("{}\n{}", text(&running, &status), more.join("\n")))?;
         }
         None => {
             let value = json!({ "running": false, "vault": root.to_string_lossy() });
             let text = "`steward serve` starts one";
-            output.answer(&value, format!("no daemon serves {}; {text}", root.display()))?;
+            session
+                .output
+                .answer(&value, format!("no daemon serves {}; {text}", root.display()))?;
         }
     }
     Ok(())
 }
 
 /// Prints every daemon of this user.
-fn all(session: &Session, output: &Output) -> Result<(), Failure> {
+fn all(session: &Session) -> Result<()> {
     let daemons: Vec<Running> =
         Running::all(&session.folders).into_iter().map(|(running, _)| running).collect();
-    if output.json() {
-        return Ok(output.json_value(&json!({ "daemons": daemons }))?);
-    }
+    let value = json!({ "daemons": daemons });
     if daemons.is_empty() {
-        return Ok(output.text("no daemon runs; `steward serve` starts one")?);
+        return session.output.answer(&value, "no daemon runs; `steward serve` starts one");
     }
     let mut rows = vec![["VAULT", "ADDRESS", "PID", "SINCE"].map(str::to_owned).to_vec()];
     rows.extend(daemons.into_iter().map(|one| {
         let address = format!("ws://127.0.0.1:{}/v1", one.port);
         vec![one.vault, address, one.pid.to_string(), one.started_at]
     }));
-    Ok(output.text(&output.table(&rows))?)
+    session.output.answer(&value, session.output.table(&rows))
 }
 
 /// The number of calls per tool in the last day.
-fn calls(session: &Session, root: &Path) -> Result<BTreeMap<String, usize>, Failure> {
+fn calls(session: &Session) -> Result<BTreeMap<String, usize>> {
     let since = chrono::Utc::now().timestamp_millis() - DAY;
     let mut params = AuditParams {
         since: Some(since),
@@ -105,7 +103,7 @@ fn calls(session: &Session, root: &Path) -> Result<BTreeMap<String, usize>, Fail
     };
     let mut counted = BTreeMap::new();
     for _ in 0..MOST_CALLS / AT_ONCE as usize {
-        let Some(found) = reach::ask(session, root, &params)? else { break };
+        let Some(found) = session.ask(&params)? else { break };
         params.after = found.calls.last().map(|call| call.id);
         let is_last = found.calls.len() < AT_ONCE as usize;
         for call in found.calls {
@@ -310,6 +308,6 @@ pub fn settings_problem(problem: &ConfigProblem) -> String {
 }
 
 /// The state that the running daemon reports; `None` if none answers.
-pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>, Failure> {
+pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>> {
     reach::ask_running(running, state, &StatusParams {}, false)
 }

@@ -4,12 +4,9 @@ use chrono::NaiveDate;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::history::call;
-use super::output::{Output, Paint};
-use super::reach::Way;
-use super::session::Session;
-use super::whole::Whole;
+use super::output::Paint;
+use super::whole::WholeNote;
+use super::{Output, Result, Session};
 use crate::tools::{SearchFiles, Tool as _};
 
 /// The most tasks requested: the tool's limit.
@@ -25,25 +22,26 @@ struct Task {
 }
 
 /// Prints the open tasks due today or earlier, the oldest first.
-pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session) -> Result<()> {
     let today = chrono::Local::now().date_naive();
     let pattern = format!("{}{})", TASK, up_to(today));
     let arguments = json!({
         "pattern": pattern, "ignore_case": false, "context_lines": 0, "max_results": 1000, "max_matches": MOST,
     });
-    let found = call(session, SearchFiles::NAME, arguments, Way::default(), output)?.data;
-    let read = |path: &str| Whole::read(session, path, &output.quiet()).map(|note| note.text);
+    let found = session.call(SearchFiles::NAME, arguments)?.data;
+    let read = |path: &str| WholeNote::read(session, path).map(|note| note.text);
     let mut tasks = tasks(&found, &pattern, read)?;
     tasks.sort_by(|a, b| (a.due, &a.path, a.line).cmp(&(b.due, &b.path, b.line)));
     let is_whole = found["not_searched"] == 0 && found["timed_out"] == false;
-    if output.json() {
+    if session.output.json() {
         let tasks: Vec<Value> = tasks.iter().map(value).collect();
-        output.json_value(
+        session.output.json_value(
             &json!({ "today": today.to_string(), "tasks": tasks, "whole": is_whole }),
         )?;
         return Ok(());
     }
-    let mut lines: Vec<String> = tasks.iter().map(|task| shown(output, task, today)).collect();
+    let mut lines: Vec<String> =
+        tasks.iter().map(|task| shown(&session.output, task, today)).collect();
     lines.push(match tasks.len() {
         0 => "[nothing is due; a task gets its date by `📅 2026-11-21` after its text]".to_owned(),
         1 => "[1 task]".to_owned(),
@@ -52,7 +50,7 @@ pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
     if !is_whole {
         lines.push("[there are more notes than were searched]".to_owned());
     }
-    Ok(output.text(&lines.join("\n"))?)
+    session.output.text(&lines.join("\n"))
 }
 
 /// When a task is due.
@@ -76,11 +74,7 @@ fn up_to(day: NaiveDate) -> String {
 }
 
 /// The tasks in the search results. A note with more hits than a search shows is read whole.
-fn tasks(
-    found: &Value,
-    pattern: &str,
-    read: impl Fn(&str) -> Result<String, Failure>,
-) -> Result<Vec<Task>, Failure> {
+fn tasks(found: &Value, pattern: &str, read: impl Fn(&str) -> Result<String>) -> Result<Vec<Task>> {
     let wrong = anyhow::Error::from;
     let (pattern, due) = (Regex::new(pattern).map_err(wrong)?, Regex::new(DUE).map_err(wrong)?);
     let mut tasks = Vec::new();

@@ -3,14 +3,11 @@
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use super::{Result, Session};
 use crate::config::folders;
 use crate::policy::Scope;
 use crate::server::token::Token;
 
-/// The arguments of `token`.
 #[derive(Debug, Args)]
 pub struct TokenArguments {
     /// Make a new token; clients that have the old one need the new one
@@ -22,11 +19,11 @@ pub struct TokenArguments {
 }
 
 /// Prints the vault's token, creating it on first use; `--rotate` replaces it.
-pub fn run(session: &Session, arguments: &TokenArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let state = match session.running(&root) {
+pub fn run(session: &Session, arguments: &TokenArguments) -> Result<()> {
+    let root = session.vault()?;
+    let state = match session.running(root) {
         Some((_, state)) => state,
-        None => session.folders.prepare(&root)?,
+        None => session.folders.prepare(root)?,
     };
     let file = folders::token_file(&state);
     // A running daemon reads the file at every handshake, so that a new token counts at once.
@@ -35,5 +32,5 @@ pub fn run(session: &Session, arguments: &TokenArguments, output: &Output) -> Re
     let wanted = arguments.scope.as_deref().unwrap_or(Scope::Person.word());
     let scope = Scope::ALL.into_iter().find(|scope| scope.word() == wanted);
     let token = token.scoped(scope.unwrap_or_default());
-    Ok(output.answer(&json!({ "token": token.reveal() }), token.reveal())?)
+    session.output.answer(&json!({ "token": token.reveal() }), token.reveal())
 }

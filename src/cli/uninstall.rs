@@ -11,13 +11,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::failure::Failure;
 use super::keeping::agreed;
-use super::output::Output;
-use super::plugin;
-use super::service;
-use super::session::Session;
 use super::status::{bytes, megabytes};
+use super::{Failure, Result, Session, plugin, service};
 use crate::config::Environment;
 use crate::config::folders::same_folder;
 use crate::config::installed::Installation;
@@ -25,7 +21,6 @@ use crate::config::keyring::Keyring;
 use crate::config::running::Running;
 use crate::llm::setup;
 
-/// The arguments of `uninstall`.
 #[derive(Debug, Args)]
 pub struct UninstallArguments {
     /// Also delete history, conversations, settings and keys; never a vault
@@ -62,25 +57,21 @@ struct Installed {
 }
 
 /// Shows what is stored where, asks, and removes what was agreed to.
-pub fn run(
-    session: &Session,
-    arguments: &UninstallArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &UninstallArguments) -> Result<()> {
     let found = look(session);
     if !arguments.dry_run {
-        if !output.json() {
-            output.text(&summary(&found, arguments))?;
+        if !session.output.json() {
+            session.output.text(&summary(&found, arguments))?;
         }
         let question = || match arguments.purge {
             true => "Remove these, and delete what `--purge` names for good?".to_owned(),
             false => "Remove these?".to_owned(),
         };
         if !agreed(arguments.yes, &question)? {
-            output.notice("nothing was removed");
+            session.output.notice("nothing was removed");
             return Ok(());
         }
-        remove(session, &found, arguments, output)?;
+        remove(session, &found, arguments)?;
     }
     let value = json!({
         "removed": !arguments.dry_run,
@@ -98,7 +89,7 @@ pub fn run(
         true => summary(&found, arguments),
         false => format!("done; to remove the program itself: {}", found.installed.remove),
     };
-    Ok(output.answer(&value, text)?)
+    session.output.answer(&value, text)
 }
 
 fn look(session: &Session) -> Installed {
@@ -187,17 +178,12 @@ fn summary(found: &Installed, arguments: &UninstallArguments) -> String {
     text
 }
 
-fn remove(
-    session: &Session,
-    found: &Installed,
-    arguments: &UninstallArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+fn remove(session: &Session, found: &Installed, arguments: &UninstallArguments) -> Result<()> {
     if arguments.purge {
         keeps_vaults_apart(session, found)?;
     }
     for plan in &found.services {
-        service::remove(plan, output)?;
+        service::remove(plan, &session.output)?;
     }
     if arguments.purge {
         // Before anything is deleted: it would write again what is gone.
@@ -215,19 +201,21 @@ fn remove(
         let question = || format!("Remove the plugin from `{}`?", root.display());
         if !(arguments.plugin || asks && agreed(false, &question)?) {
             let root = root.display();
-            output.notice(&format!("the plugin stays in `{root}`; `--plugin` removes it, too"));
+            session
+                .output
+                .notice(&format!("the plugin stays in `{root}`; `--plugin` removes it, too"));
         } else if let Some(folder) = plugin::in_vault(root) {
             plugin::remove(&folder)?;
         }
     }
     if arguments.purge {
-        purge(session, found, output)?;
+        purge(session, found)?;
     }
     Ok(())
 }
 
 /// Refuses to delete a folder of ours in which somebody keeps a vault.
-fn keeps_vaults_apart(session: &Session, found: &Installed) -> Result<(), Failure> {
+fn keeps_vaults_apart(session: &Session, found: &Installed) -> Result<()> {
     let own = [&session.folders.state, &session.folders.config];
     let vaults = found.histories.iter().map(|one| Path::new(&one.vault));
     for vault in vaults.filter(|vault| vault.is_dir()) {
@@ -244,13 +232,15 @@ fn keeps_vaults_apart(session: &Session, found: &Installed) -> Result<(), Failur
     Ok(())
 }
 
-fn purge(session: &Session, found: &Installed, output: &Output) -> Result<(), Failure> {
+fn purge(session: &Session, found: &Installed) -> Result<()> {
     let settings = &session.settings.config.models;
     if settings.keyring {
         let keyring = Keyring::new(&session.environment, None);
         for provider in setup::configured(settings) {
             if let Err(error) = keyring.remove(&provider) {
-                output.notice(&format!("a key of {provider} may be left in the keyring: {error}"));
+                session
+                    .output
+                    .notice(&format!("a key of {provider} may be left in the keyring: {error}"));
             }
         }
     }
@@ -262,7 +252,7 @@ fn purge(session: &Session, found: &Installed, output: &Output) -> Result<(), Fa
     let _ = std::fs::remove_dir(&session.folders.state);
     if session.folders.state.is_dir() {
         let folder = session.folders.state.display();
-        output.notice(&format!("`{folder}` holds something else too, and stays"));
+        session.output.notice(&format!("`{folder}` holds something else too, and stays"));
     }
     Ok(())
 }

@@ -3,10 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::client;
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use super::{Failure, Result, Session, client};
 use crate::config::installed::Installation;
 use crate::llm::endpoint::{Address, Connections};
 use crate::protocol::version::Version;
@@ -15,7 +12,6 @@ use crate::protocol::version::Version;
 const AFTER: &str =
     "then `steward service restart`, and `steward plugin update` in each vault with the plugin";
 
-/// The arguments of `update`.
 #[derive(Debug, Args)]
 pub struct UpdateArguments {
     /// Ask the project's address for the newest version; nothing else ever does
@@ -24,7 +20,7 @@ pub struct UpdateArguments {
 }
 
 /// Shows how the program was installed and is updated. Asks the network only with `--check`.
-pub fn run(session: &Session, arguments: &UpdateArguments, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, arguments: &UpdateArguments) -> Result<()> {
     let installed = Installation::of_process(&session.environment);
     let own = Version::own();
     let newest = match arguments.check {
@@ -47,10 +43,10 @@ pub fn run(session: &Session, arguments: &UpdateArguments, output: &Output) -> R
         "isCurrent": newest.map(|newest| newest <= own),
         "installed": installed,
     });
-    Ok(output.answer(&value, text)?)
+    session.output.answer(&value, text)
 }
 
-fn newest(session: &Session, installed: &Installation) -> Result<Version, Failure> {
+fn newest(session: &Session, installed: &Installation) -> Result<Version> {
     let config = session.config()?;
     let Some(address) = config.update.address() else {
         let hint =

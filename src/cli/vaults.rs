@@ -4,19 +4,17 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use super::{Result, Session};
 use crate::config::folders::same_folder;
 use crate::config::vaults::all_known;
 
 /// Prints the vaults of Obsidian's list and those that were served, marked as open, missing, served or chosen.
-pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session) -> Result<()> {
     let choice = session.choose();
     let chosen = choice.as_ref().ok();
     let is_chosen = |path: &Path| chosen.is_some_and(|c| same_folder(path, &c.root));
     let vaults = all_known(&session.folders, &session.known);
-    if output.json() {
+    if session.output.json() {
         let vaults = vaults.iter().map(|vault| {
             json!({
                 "name": vault.name,
@@ -32,10 +30,12 @@ pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
         let chosen = chosen.map(
             |choice| json!({ "path": choice.root.to_string_lossy(), "because": choice.origin }),
         );
-        return Ok(output.json_value(&json!({ "vaults": vaults, "chosen": chosen }))?);
+        return session.output.json_value(&json!({ "vaults": vaults, "chosen": chosen }));
     }
     if vaults.is_empty() {
-        output.text("no vaults are known: none in Obsidian's list, and none was served before")?;
+        session
+            .output
+            .text("no vaults are known: none in Obsidian's list, and none was served before")?;
     } else {
         let mut rows = vec![["VAULT", "PATH", "STATE"].map(str::to_owned).to_vec()];
         for vault in vaults {
@@ -54,9 +54,9 @@ pub fn run(session: &Session, output: &Output) -> Result<(), Failure> {
             }
             rows.push(vec![vault.name, vault.path.display().to_string(), state.join(", ")]);
         }
-        output.text(&output.table(&rows))?;
+        session.output.text(&session.output.table(&rows))?;
     }
-    output.text(&match &choice {
+    session.output.text(&match &choice {
         Ok(choice) => {
             format!("used here: {}, {}", choice.root.display(), choice.origin.words())
         }

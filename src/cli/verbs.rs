@@ -4,18 +4,10 @@
 use std::io::Read as _;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::as_of;
-use super::completions;
-use super::failure::Failure;
-use super::history::{answer, call, shown};
-use super::output::Output;
-use super::paint;
-use super::reach::Way;
-use super::session::Session;
-use super::whole::{BINARY, Whole};
-use super::words;
+use super::whole::{BINARY, WholeNote};
+use super::{CallOptions, Failure, Result, Session, as_of, completions, paint, words};
 use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
 };
@@ -23,7 +15,6 @@ use crate::tools::{
 /// The largest text read from stdin, in bytes: the limit of a message to the daemon.
 const MAX_STDIN: u64 = 4 << 20;
 
-/// The arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// The phrase to find, exactly
@@ -52,7 +43,6 @@ pub struct SearchArguments {
     pub limit: u32,
 }
 
-/// The arguments of `read`.
 #[derive(Debug, Args)]
 pub struct ReadArguments {
     /// The note: its name or its path
@@ -67,7 +57,6 @@ pub struct ReadArguments {
     pub at: Option<String>,
 }
 
-/// The arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// A folder, or a pattern such as 'Projects/*.md' or '**/*garden*' [default: the vault]
@@ -84,7 +73,6 @@ pub struct ListArguments {
     pub at: Option<String>,
 }
 
-/// The arguments of `new`.
 #[derive(Debug, Args)]
 pub struct NewArguments {
     /// The new note: a name, or a path such as Projects/Shed
@@ -99,7 +87,6 @@ pub struct NewArguments {
     pub yes: bool,
 }
 
-/// The arguments of `copy`.
 #[derive(Debug, Args)]
 pub struct CopyArguments {
     /// The note or file
@@ -116,7 +103,6 @@ pub struct CopyArguments {
     pub yes: bool,
 }
 
-/// The arguments of `move`.
 #[derive(Debug, Args)]
 pub struct MoveArguments {
     /// The note, file or folder
@@ -133,7 +119,6 @@ pub struct MoveArguments {
     pub yes: bool,
 }
 
-/// The arguments of `delete`.
 #[derive(Debug, Args)]
 pub struct DeleteArguments {
     /// The note, file or folder
@@ -144,7 +129,6 @@ pub struct DeleteArguments {
     pub yes: bool,
 }
 
-/// The arguments of `daily`.
 #[derive(Debug, Args)]
 pub struct DailyArguments {
     /// The day: today, tomorrow, yesterday or a date such as 2026-11-21 [default: today]
@@ -160,7 +144,6 @@ pub struct DailyArguments {
     pub yes: bool,
 }
 
-/// The arguments of `tags`.
 #[derive(Debug, Args)]
 pub struct TagsArguments {
     /// Only of this note, or of notes in this folder
@@ -172,7 +155,7 @@ pub struct TagsArguments {
 }
 
 /// Prints the lines that match.
-pub fn search(session: &Session, search: &SearchArguments, output: &Output) -> Result<(), Failure> {
+pub fn search(session: &Session, search: &SearchArguments) -> Result<()> {
     let words = search.words.join(" ");
     let pattern = if search.regex { words } else { regex::escape(&words) };
     let mode = match (search.names, search.count) {
@@ -180,24 +163,24 @@ pub fn search(session: &Session, search: &SearchArguments, output: &Output) -> R
         (_, true) => "count",
         _ => "content",
     };
-    let mut arguments = json!({
+    let arguments = json!({
         "pattern": pattern,
+        "path": search.folder,
+        "file_pattern": search.files,
         "context_lines": search.context,
         "output_mode": mode,
         "max_results": search.limit,
         "max_matches": 500,
     });
-    given(&mut arguments, "path", search.folder.as_ref());
-    given(&mut arguments, "file_pattern", search.files.as_ref());
-    let found = call(session, SearchFiles::NAME, arguments, Way::default(), output)?;
-    let text = paint::hits(output, &words::answer(&found.text), &pattern);
-    Ok(output.paged().answer(&found.data, text)?)
+    let found = session.call(SearchFiles::NAME, arguments)?;
+    let text = paint::hits(&session.output, &words::answer(&found.text), &pattern);
+    session.output.paged().answer(&found.data, text)
 }
 
 /// Prints a note unchanged, or a range of its lines with their numbers.
-pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<(), Failure> {
+pub fn read(session: &Session, read: &ReadArguments) -> Result<()> {
     if let Some(at) = &read.at {
-        return as_of::show(session, Some(&read.name), at, output);
+        return as_of::show(session, Some(&read.name), at);
     }
     let mut arguments = json!({ "path": read.name });
     if let Some(lines) = &read.lines {
@@ -209,16 +192,16 @@ pub fn read(session: &Session, read: &ReadArguments, output: &Output) -> Result<
         })?;
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);
-    } else if !output.json() {
-        match Whole::read(session, &read.name, output) {
+    } else if !session.output.json() {
+        match WholeNote::read(session, &read.name) {
             // The tool says what else it is, or gives its text.
             Err(failure) if failure.code == BINARY => {}
             whole => {
-                return Ok(output.paged().text(&whole?.text)?);
+                return session.output.paged().text(&whole?.text);
             }
         }
     }
-    answer(session, ReadFile::NAME, arguments, Way::default(), output)
+    session.print(ReadFile::NAME, arguments)
 }
 
 /// Parses a range of lines; -1 is the last line.
@@ -232,20 +215,23 @@ fn range(lines: &str) -> Option<(i64, i64)> {
 }
 
 /// Lists a folder, or the entries that match a pattern.
-pub fn list(session: &Session, list: &ListArguments, output: &Output) -> Result<(), Failure> {
+pub fn list(session: &Session, list: &ListArguments) -> Result<()> {
     if let Some(at) = &list.at {
-        return as_of::show(session, list.place.as_deref(), at, output);
+        return as_of::show(session, list.place.as_deref(), at);
     }
-    let mut arguments = json!({ "max_results": list.limit, "first_result": list.first_result });
     let is_pattern = |place: &&String| place.contains(['*', '?', '{']);
     let place = list.place.as_ref();
-    given(&mut arguments, "pattern", place.filter(is_pattern));
-    given(&mut arguments, "path", place.filter(|place| !is_pattern(place)));
-    answer(session, ListFiles::NAME, arguments, Way::default(), output)
+    let arguments = json!({
+        "pattern": place.filter(is_pattern),
+        "path": place.filter(|place| !is_pattern(place)),
+        "max_results": list.limit,
+        "first_result": list.first_result,
+    });
+    session.print(ListFiles::NAME, arguments)
 }
 
 /// Creates a note; never overwrites one.
-pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<(), Failure> {
+pub fn new(session: &Session, new: &NewArguments) -> Result<()> {
     let mut text = new.text.join(" ");
     if new.text == ["-"] {
         text.clear();
@@ -261,7 +247,7 @@ pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<(),
         text.push('\n');
     }
     let arguments = json!({ "path": as_note(&new.name), "content": text, "if_exists": "fail", "create": new.create });
-    let made = call(session, WriteFile::NAME, arguments, Way::agreed(new.yes), output);
+    let made = session.call_with(WriteFile::NAME, arguments, CallOptions::agreed(new.yes));
     let made = made.map_err(|failure| match failure.code.as_str() {
         "already_exists" => {
             let hint = format!("`steward edit '{}'` changes it", new.name);
@@ -276,7 +262,7 @@ pub fn new(session: &Session, new: &NewArguments, output: &Output) -> Result<(),
         }
         _ => failure,
     })?;
-    shown(&made, output)
+    session.print_answer(&session.output, &made)
 }
 
 /// Adds `.md` unless the name has an extension that Obsidian knows: `Version 1.2` has none.
@@ -289,50 +275,36 @@ fn as_note(name: &str) -> String {
 }
 
 /// Copies a file; links in the copy lead to the same targets.
-pub fn copy(session: &Session, copied: &CopyArguments, output: &Output) -> Result<(), Failure> {
+pub fn copy(session: &Session, copied: &CopyArguments) -> Result<()> {
     let arguments =
         json!({ "source": copied.name, "destination": copied.to, "dry_run": copied.dry_run });
-    answer(session, Copy::NAME, arguments, Way::agreed(copied.yes), output)
+    session.print_with(Copy::NAME, arguments, CallOptions::agreed(copied.yes))
 }
 
 /// Moves or renames an entry, and updates the links to it.
-pub fn move_to(session: &Session, moved: &MoveArguments, output: &Output) -> Result<(), Failure> {
+pub fn move_to(session: &Session, moved: &MoveArguments) -> Result<()> {
     let arguments =
         json!({ "source": moved.name, "destination": moved.to, "dry_run": moved.dry_run });
-    answer(session, Move::NAME, arguments, Way::agreed(moved.yes), output)
+    session.print_with(Move::NAME, arguments, CallOptions::agreed(moved.yes))
 }
 
 /// Moves an entry to the trash.
-pub fn delete(
-    session: &Session,
-    deleted: &DeleteArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn delete(session: &Session, deleted: &DeleteArguments) -> Result<()> {
     let arguments = json!({ "path": deleted.name });
-    answer(session, Delete::NAME, arguments, Way::agreed(deleted.yes), output)
+    session.print_with(Delete::NAME, arguments, CallOptions::agreed(deleted.yes))
 }
 
 /// Prints a daily note, or adds to it.
-pub fn daily(session: &Session, daily: &DailyArguments, output: &Output) -> Result<(), Failure> {
-    let mut arguments = json!({ "create": !daily.no_create });
+pub fn daily(session: &Session, daily: &DailyArguments) -> Result<()> {
     let day = Some(daily.day.join(" ")).filter(|day| !day.is_empty());
-    given(&mut arguments, "date", day.as_ref());
-    given(&mut arguments, "append", daily.append.as_ref());
-    answer(session, DailyNote::NAME, arguments, Way::agreed(daily.yes), output)
+    let arguments = json!({ "date": day, "append": daily.append, "create": !daily.no_create });
+    session.print_with(DailyNote::NAME, arguments, CallOptions::agreed(daily.yes))
 }
 
 /// Prints the tags, the most frequent first.
-pub fn tags(session: &Session, tags: &TagsArguments, output: &Output) -> Result<(), Failure> {
-    let mut arguments = json!({ "first_result": tags.first_result });
-    given(&mut arguments, "path", tags.place.as_ref());
-    answer(session, ListTags::NAME, arguments, Way::default(), output)
-}
-
-/// Adds `value` to the arguments, if there is one.
-fn given(arguments: &mut Value, name: &str, value: Option<&String>) {
-    if let Some(value) = value {
-        arguments[name] = json!(value);
-    }
+pub fn tags(session: &Session, tags: &TagsArguments) -> Result<()> {
+    let arguments = json!({ "path": tags.place, "first_result": tags.first_result });
+    session.print(ListTags::NAME, arguments)
 }
 
 #[cfg(test)]

@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::history::call;
-use super::output::Output;
-use super::reach::Way;
-use super::session::Session;
+use super::{Failure, Result, Session};
 use crate::tools::{ReadFile, Tool as _};
 
 /// The code of a file that is no text.
@@ -14,7 +10,7 @@ pub const BINARY: &str = "binary_file";
 
 /// A complete note.
 #[derive(Debug)]
-pub struct Whole {
+pub struct WholeNote {
     /// Its real path.
     pub path: String,
     /// The text; every line ends with a newline.
@@ -23,14 +19,11 @@ pub struct Whole {
     pub revision: String,
 }
 
-impl Whole {
-    pub fn read(session: &Session, name: &str, output: &Output) -> Result<Self, Failure> {
-        let ask = |arguments: Value, output: &Output| {
-            let answer = call(session, ReadFile::NAME, arguments, Way::default(), output);
-            answer.map(|answer| answer.data)
-        };
-        let mut page = ask(json!({ "path": name }), output)?;
-        let output = &output.quiet();
+impl WholeNote {
+    pub fn read(session: &Session, name: &str) -> Result<Self> {
+        let ask =
+            |arguments: Value| Ok::<_, Failure>(session.call(ReadFile::NAME, arguments)?.data);
+        let mut page = ask(json!({ "path": name }))?;
         let path = text(&page["path"]);
         let revision = text(&page["revision"]);
         if page["image"].is_object() || page["pages"].is_object() {
@@ -61,7 +54,7 @@ impl Whole {
                 while let Some(character) = next {
                     let place =
                         json!({ "path": path, "start_line": number, "start_character": character });
-                    let more = ask(place, output)?;
+                    let more = ask(place)?;
                     same(&more)?;
                     let piece = text(&more["content"]);
                     line.push_str(piece.strip_suffix('\n').unwrap_or(&piece));
@@ -70,7 +63,7 @@ impl Whole {
                 lines.push(line);
             }
             match page["next_start_line"].as_u64() {
-                Some(next) => page = ask(json!({ "path": path, "start_line": next }), output)?,
+                Some(next) => page = ask(json!({ "path": path, "start_line": next }))?,
                 None => break,
             }
         }

@@ -108,6 +108,14 @@ const NOT_HERE: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// A number of things: `1 note`, `2 notes`.
+pub fn counted(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
 /// The message for a command that only other programs have.
 pub fn not_here(word: &str) -> Option<&'static str> {
     NOT_HERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, said)| *said)

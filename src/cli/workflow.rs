@@ -8,26 +8,18 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client;
-use super::consent;
-use super::failure::Failure;
-use super::output::{Output, Paint};
-use super::paint;
-use super::reach;
-use super::recording;
-use super::session::Session;
-use super::words;
+use super::output::Paint;
+use super::{Failure, Output, Result, Session, client, consent, paint, recording, words};
 use crate::calls::Cancel;
-use crate::config::folders;
 use crate::config::models::ChosenModels;
 use crate::daemon;
 use crate::llm::tape::Tape;
+use crate::methods::export::short;
 use crate::methods::workflows::{self as methods, AskedModels};
 use crate::note::path::visible;
 use crate::organize::workflow::{self, Workflow};
 use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
-use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::workflows::{
     WorkflowInfo, WorkflowListParams, WorkflowResult, WorkflowResumeParams, WorkflowRunParams,
     WorkflowStep,
@@ -40,7 +32,6 @@ use crate::workflows::{Around, Start, WorkflowError, Workflows, described};
 /// The most lines shown of a step's output.
 const SHOWN: usize = 10;
 
-/// Actions on workflows.
 #[derive(Debug, Subcommand)]
 pub enum WorkflowAction {
     /// Check workflow files without running anything
@@ -56,7 +47,7 @@ pub enum WorkflowAction {
         /// Its number, as `steward workflow list` shows it
         run: u64,
         #[command(flatten)]
-        how: How,
+        how: RunOptions,
     },
     /// List the last runs that made changes
     List {
@@ -66,7 +57,6 @@ pub enum WorkflowAction {
     },
 }
 
-/// The arguments of `workflow run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// The workflow; `-` is stdin
@@ -81,12 +71,12 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "record", "yes", "answers", "direct"])]
     pub replay: Option<PathBuf>,
     #[command(flatten)]
-    pub how: How,
+    pub how: RunOptions,
 }
 
 /// Options of a run.
 #[derive(Debug, Args)]
-pub struct How {
+pub struct RunOptions {
     /// An answer to a question of a step; repeat it for more
     #[arg(long = "answer", value_name = "STEP=TEXT", value_parser = pair)]
     pub answers: Vec<(String, String)>,
@@ -108,10 +98,10 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 /// Checks, runs, resumes or lists workflows.
 pub fn run(
-    session: &dyn Fn() -> Result<Session, Failure>,
+    session: &dyn Fn() -> Result<Session>,
     action: &WorkflowAction,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode> {
     match action {
         WorkflowAction::Check { files } => check(files, output),
         WorkflowAction::Run(arguments) => start(session, arguments, output),
@@ -120,21 +110,15 @@ pub fn run(
             let session = session()?;
             let params =
                 WorkflowResumeParams { run: *run, confirmed: how.yes, answers: answers(how) };
-            let there = WorkflowRunner {
-                session: &session,
-                root: session.vault(output)?,
-                direct: how.direct,
-            };
+            let there = WorkflowRunner { session: &session, direct: how.direct };
             let result = there.resume(&params)?;
             finish(&there, result, how, output)
         }
-        WorkflowAction::List { limit } => {
-            list(&session()?, *limit, output).map(|()| ExitCode::SUCCESS)
-        }
+        WorkflowAction::List { limit } => list(&session()?, *limit).map(|()| ExitCode::SUCCESS),
     }
 }
 
-fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode, Failure> {
+fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode> {
     let mut checked = Vec::new();
     let mut lines = Vec::new();
     let mut is_wrong = false;
@@ -144,7 +128,7 @@ fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode, Failure> {
         match workflow::read(&text, &KnownTools(Registry::built_in())) {
             Ok(workflow) => {
                 let count = workflow.steps.len();
-                let steps = if count == 1 { "1 step" } else { &format!("{count} steps") };
+                let steps = words::counted(count, "step");
                 lines.push(format!("{name}: {steps}, nothing wrong"));
                 lines.extend(workflow.warnings.iter().map(|warning| warning.render(&name)));
                 checked
@@ -168,24 +152,23 @@ fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode, Failure> {
 }
 
 /// The tools, with those of servers that a person has allowed.
-fn with_servers(session: &Session, output: &Output) -> Result<Registry, Failure> {
-    let root = session.vault(&output.quiet())?;
+fn with_servers(session: &Session) -> Result<Registry> {
     let mut all = Registry::built_in().clone();
-    reach::servers(session, &root)?.definitions().into_iter().for_each(|tool| all.insert(tool));
+    session.servers()?.definitions().into_iter().for_each(|tool| all.insert(tool));
     Ok(all)
 }
 
 fn start(
-    session: &dyn Fn() -> Result<Session, Failure>,
+    session: &dyn Fn() -> Result<Session>,
     arguments: &RunArguments,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode> {
     let RunArguments { file, inputs, apply, replay, how } = arguments;
     let source = file.display().to_string();
     let text = recording::definition(file)?;
     // Parsed here, so that its errors are reported without a vault.
     let known = match text.contains("__") {
-        true => with_servers(&session()?, output)?,
+        true => with_servers(&session()?)?,
         false => Registry::built_in().clone(),
     };
     let workflow = workflow::read(&text, &KnownTools(&known));
@@ -204,8 +187,7 @@ fn start(
     workflow.inputs(&given).map_err(WorkflowError::Inputs)?;
     how.record.as_deref().map_or(Ok(()), recording::check_free)?;
     let session = session()?;
-    let there =
-        WorkflowRunner { session: &session, root: session.vault(output)?, direct: how.direct };
+    let there = WorkflowRunner { session: &session, direct: how.direct };
     let params = WorkflowRunParams {
         text,
         source,
@@ -222,9 +204,9 @@ fn start(
 fn finish(
     there: &WorkflowRunner<'_>,
     mut result: WorkflowResult,
-    how: &How,
+    how: &RunOptions,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     while let (true, "waiting", Some(run)) = (is_terminal, &*result.state, result.run) {
         let Some(answers) = asked(&result)? else { break };
@@ -238,7 +220,7 @@ fn finish(
 }
 
 /// The person's answers to all questions; `None` if one stays unanswered.
-fn asked(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>, Failure> {
+fn asked(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>> {
     let mut answers = BTreeMap::new();
     for step in &result.steps {
         let Some(waits) = &step.waits else { continue };
@@ -270,42 +252,34 @@ fn asked(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>, Fa
     Ok((!answers.is_empty()).then_some(answers))
 }
 
-fn list(session: &Session, limit: u32, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+fn list(session: &Session, limit: u32) -> Result<()> {
     let params = WorkflowListParams { limit: Some(limit) };
-    let listed = match reach::ask(session, &root, &params)? {
-        Some(listed) => listed,
-        None => {
-            let state = session.folders.prepare(&root)?;
-            methods::list_of(&folders::memory(&root, &state).workflows, &params).map_err(failed)?
-        }
-    };
+    let listed = session
+        .ask_or_store(&params, false, |store| methods::list_of(&store.workflows, &params))?;
     let row = |run: &WorkflowInfo| {
         let waits = match run.waiting.is_empty() {
             true => String::new(),
             false => format!("waits for {}", run.waiting.join(", ")),
         };
-        let began = run.began.chars().take(16).collect::<String>().replace('T', " ");
-        vec![run.run.to_string(), began, run.workflow.clone(), run.state.clone(), waits]
+        vec![run.run.to_string(), short(&run.began), run.workflow.clone(), run.state.clone(), waits]
     };
     let rows: Vec<Vec<String>> = listed.runs.iter().map(row).collect();
     let text = if rows.is_empty() {
         "no workflow was applied yet".to_owned()
     } else {
-        output.table(&rows)
+        session.output.table(&rows)
     };
-    Ok(output.answer(&listed, text)?)
+    session.output.answer(&listed, text)
 }
 
 /// Runs workflows in the daemon, or in this process without one.
 struct WorkflowRunner<'a> {
     session: &'a Session,
-    root: PathBuf,
     direct: bool,
 }
 
 impl WorkflowRunner<'_> {
-    fn run(&self, params: &WorkflowRunParams) -> Result<WorkflowResult, Failure> {
+    fn run(&self, params: &WorkflowRunParams) -> Result<WorkflowResult> {
         self.reach(params, params.apply, |workflows, caller, around| {
             let WorkflowRunParams { text, source, inputs, apply, confirmed, answers } =
                 params.clone();
@@ -313,7 +287,7 @@ impl WorkflowRunner<'_> {
         })
     }
 
-    fn resume(&self, params: &WorkflowResumeParams) -> Result<WorkflowResult, Failure> {
+    fn resume(&self, params: &WorkflowResumeParams) -> Result<WorkflowResult> {
         self.reach(params, true, |workflows, caller, around| {
             workflows.resume(methods::resumed(params.clone()), caller, around)
         })
@@ -324,21 +298,25 @@ impl WorkflowRunner<'_> {
         params: &P,
         changes: bool,
         work: impl FnOnce(&Workflows, Caller, Around<'_>) -> Result<Report, WorkflowError>,
-    ) -> Result<WorkflowResult, Failure> {
+    ) -> Result<WorkflowResult> {
         if !self.direct
-            && let Some(result) = reach::ask_for_long(self.session, &self.root, params)?
+            && let Some(result) = self.session.ask_for_long(params)?
         {
             return Ok(result);
         }
-        reach::here(self.session, &self.root, changes, |context| {
-            let (session, root) = (self.session, &*self.root);
-            let state = session.folders.prepare(root)?;
-            let config = session.config()?;
-            let calls = daemon::calls(context.clone(), &state, config);
-            daemon::tool_servers::offer(&reach::servers(session, root)?, &calls);
-            let workflows = Workflows::new(calls, context.journal.store(), context.clock);
+        let session = self.session;
+        session.with_calls(changes, |calls| {
+            daemon::tool_servers::offer(&session.servers()?, calls);
+            let context = calls.context();
+            let workflows = Workflows::new(calls.clone(), context.journal.store(), context.clock);
             let (environment, folders) = (session.environment.clone(), session.folders.clone());
-            let models = ChosenModels::new(config, environment, folders, root, Tape::Off);
+            let models = ChosenModels::new(
+                session.config()?,
+                environment,
+                folders,
+                session.vault()?,
+                Tape::Off,
+            );
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(1)
                 .enable_all()
@@ -356,7 +334,7 @@ impl WorkflowRunner<'_> {
     }
 }
 
-fn answers(how: &How) -> BTreeMap<String, String> {
+fn answers(how: &RunOptions) -> BTreeMap<String, String> {
     how.answers.iter().cloned().collect()
 }
 
@@ -371,10 +349,7 @@ fn inputs_of(workflow: &Workflow, given: &[(String, String)]) -> Map<String, Val
     given.iter().map(value).collect()
 }
 
-fn show(result: &WorkflowResult, output: &Output) -> Result<(), Failure> {
-    if output.json() {
-        return Ok(output.json_value(result)?);
-    }
+fn show(result: &WorkflowResult, output: &Output) -> Result<()> {
     let mut lines = Vec::new();
     for step in &result.steps {
         let state = match &*step.state {
@@ -401,7 +376,7 @@ fn show(result: &WorkflowResult, output: &Output) -> Result<(), Failure> {
         }
     }
     lines.push(last_line(result));
-    Ok(output.text(&lines.join("\n"))?)
+    output.answer(result, &lines.join("\n"))
 }
 
 fn last_line(result: &WorkflowResult) -> String {
@@ -478,9 +453,4 @@ impl From<WorkflowError> for Failure {
         };
         Self { hint: error.hint(), ..Self::other(code, error.to_string(), "") }
     }
-}
-
-fn failed(error: ErrorObject) -> Failure {
-    let code = if error.data.kind == Kind::NotFound { "not_found" } else { "failed" };
-    Failure { hint: error.data.hint, ..Failure::other(code, error.message, "") }
 }

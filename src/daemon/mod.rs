@@ -275,7 +275,7 @@ fn agent(
         models: Box::new(models.clone()),
         toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&doors) as _)),
         audience: Box::new(Hooked::new(Arc::clone(&doors), calls.clone())),
-        place: Box::new(Arc::clone(&surroundings)),
+        place: surroundings.clone(),
     };
     let agent = Agent::new(ports, config.agent.clone());
     agent.set_agents(config.agents.clone());

@@ -3,14 +3,12 @@
 use chrono::{DateTime, Local, Utc};
 
 use super::diff::{AROUND, counted};
-use crate::journal::{
-    AsOf, ChangeSetId, Content, Gap, Journal, JournalError, Moment, TreeEntry, Was, When,
-};
+use crate::journal::{AsOf, ChangeSetId, Content, Gap, Journal, Moment, TreeEntry, Was, When};
 use crate::note::diff::unified;
 use crate::note::path::VaultPath;
 use crate::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen, TreeEntryThen, Unsure};
 use crate::protocol::diff::{DiffChange, DiffParams, DiffResult};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::tools::{Context, when};
 use crate::vault::{self, Want};
 
@@ -22,7 +20,7 @@ const NAMED: usize = 5;
 /// # Errors
 /// Kind `not_found`: nothing of this name was there, or no such change set. Kind `invalid_params`: no
 /// time, no path. Kind `failed`: the journal or the file cannot be read.
-pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfResult, ErrorObject> {
+pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfResult> {
     let journal = &context.journal;
     let moment = moment(journal, &params.at)?;
     let result = AsOfResult {
@@ -66,7 +64,7 @@ pub fn between(
     asked: &str,
     params: &DiffParams,
     most: u64,
-) -> Result<DiffResult, ErrorObject> {
+) -> Result<DiffResult> {
     let journal = &context.journal;
     let from = params.from.as_ref().ok_or_else(|| {
         ErrorObject::new(Kind::InvalidParams, "name the earlier moment")
@@ -77,8 +75,8 @@ pub fn between(
     let (from, to) = if from.time() <= to.time() { (from, to) } else { (to, from) };
     let (before, after) = match find(context, asked, &to) {
         Ok(after) => {
-            let path = journal.earlier_path(&after.path, &to, &from).map_err(|e| failed(&e))?;
-            (journal.as_of(&path, &from).map_err(|e| failed(&e))?, after)
+            let path = journal.earlier_path(&after.path, &to, &from)?;
+            (journal.as_of(&path, &from)?, after)
         }
         // It was deleted in between.
         Err(error) if error.data.kind == Kind::NotFound => {
@@ -124,7 +122,7 @@ pub fn between(
     Ok(DiffResult { title, changes: vec![change], total: 1, ..DiffResult::default() })
 }
 
-fn moment(journal: &Journal, at: &At) -> Result<Moment, ErrorObject> {
+fn moment(journal: &Journal, at: &At) -> Result<Moment> {
     let when = match (at.change_set, at.time.as_deref()) {
         (Some(_), Some(_)) => {
             return Err(ErrorObject::new(
@@ -143,7 +141,7 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment, ErrorObject> {
         }
         (None, None) => When::Now,
     };
-    journal.moment(when).map_err(|e| failed(&e))?.ok_or_else(|| {
+    journal.moment(when)?.ok_or_else(|| {
         let set = at.change_set.unwrap_or_default();
         ErrorObject::new(Kind::NotFound, format!("there is no change set {set}"))
             .hint("`steward log` shows what there is")
@@ -152,14 +150,14 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment, ErrorObject> {
 
 /// The file that had this name at the moment: by its path then, by its present path, or by its name
 /// alone if only one file had it.
-fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf, ErrorObject> {
+fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf> {
     let journal = &context.journal;
     let path = context.vault.parse(asked).map_err(|error| {
         let object = ErrorObject::new(Kind::InvalidParams, error.to_string());
         error.hint().into_iter().fold(object, ErrorObject::hint)
     })?;
     let at = |path: &VaultPath| {
-        journal.as_of(&as_spelled(context, path), moment).map_err(|e| failed(&e))
+        journal.as_of(&as_spelled(context, path), moment).map_err(ErrorObject::from)
     };
     let mut asked_at = at(&path)?;
     if asked_at.was != Was::Nothing {
@@ -173,19 +171,19 @@ fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf, ErrorOb
         asked_at.gap = asked_at.gap.or(found.gap);
     }
     if let Some(now) = now_called(context, asked, &path) {
-        let present = journal.moment(When::Now).map_err(|e| failed(&e))?;
+        let present = journal.moment(When::Now)?;
         let then = match present {
             Some(present) => journal.earlier_path(&now, &present, moment),
             None => Ok(now.clone()),
         };
-        let found = at(&then.map_err(|e| failed(&e))?)?;
+        let found = at(&then?)?;
         if found.was != Was::Nothing && found.now.as_ref() == Some(&now) {
             return Ok(found);
         }
         asked_at.gap = asked_at.gap.or(found.gap);
     }
     let key = path.fold_key();
-    let tree = journal.tree_at(moment).map_err(|e| failed(&e))?;
+    let tree = journal.tree_at(moment)?;
     let mut named: Vec<VaultPath> = tree
         .iter()
         .filter(|(_, entry)| entry.kind == vault::Kind::File)
@@ -247,12 +245,8 @@ fn now_called(context: &Context, asked: &str, path: &VaultPath) -> Option<VaultP
 }
 
 /// A text, or why there is none.
-fn text(
-    journal: &Journal,
-    content: &Content,
-    most: u64,
-) -> Result<Result<String, String>, ErrorObject> {
-    let bytes = journal.content(content, most).map_err(|e| failed(&e))?;
+fn text(journal: &Journal, content: &Content, most: u64) -> Result<Result<String, String>> {
+    let bytes = journal.content(content, most)?;
     Ok(bytes.and_then(|bytes| match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),
         _ => Err("it is not text".to_owned()),
@@ -266,8 +260,8 @@ fn folder(
     params: &AsOfParams,
     most: u64,
     result: AsOfResult,
-) -> Result<AsOfResult, ErrorObject> {
-    let tree = journal.tree_at(moment).map_err(|e| failed(&e))?;
+) -> Result<AsOfResult> {
+    let tree = journal.tree_at(moment)?;
     let within = |path: &str| {
         VaultPath::from_disk(path).is_some_and(|path| path != *folder && path.is_within(folder))
     };
@@ -312,8 +306,4 @@ fn unsure(gap: Gap) -> Unsure {
 
 fn local(time: DateTime<Utc>) -> String {
     time.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-fn failed(error: &JournalError) -> ErrorObject {
-    super::diff::failed(error)
 }

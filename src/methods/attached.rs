@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::info::{failed, numbered};
+use super::info::numbered;
 use crate::agent::attachments::{Attachments, Image};
 use crate::agent::entry::Entry;
 use crate::agent::{Conversations, memory};
@@ -13,7 +13,7 @@ use crate::media::image::{Format, scaled_to};
 use crate::protocol::attachments::{
     AttachedImage, AttachedText, AttachmentsParams, AttachmentsResult,
 };
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 
 /// The longer side of a thumbnail in pixels: twice of what a view shows, for dense screens.
 const THUMBNAIL: u32 = 320;
@@ -25,7 +25,7 @@ const THUMBNAIL: u32 = 320;
 pub fn attachments(
     conversations: &Conversations,
     params: &AttachmentsParams,
-) -> Result<AttachmentsResult, ErrorObject> {
+) -> Result<AttachmentsResult> {
     let id = numbered(&params.session_id)?;
     let Some(attached) = find(conversations, id, &params.message_id)? else {
         let error =
@@ -50,7 +50,7 @@ fn find(
     conversations: &Conversations,
     id: ConversationId,
     message: &str,
-) -> Result<Option<Attachments>, ErrorObject> {
+) -> Result<Option<Attachments>> {
     let of = |items: Vec<Option<Item>>| {
         items.iter().rev().flatten().find_map(|item| match memory::entry(item) {
             Ok(Some(Entry::Message {
@@ -62,11 +62,11 @@ fn find(
             _ => None,
         })
     };
-    if let Some(found) = of(conversations.history_with_gaps(id).map_err(failed)?) {
+    if let Some(found) = of(conversations.history_with_gaps(id)?) {
         return Ok(Some(found));
     }
-    for branch in conversations.branches(id).map_err(failed)? {
-        let items = conversations.branch_with_gaps(id, branch.number).map_err(failed)?;
+    for branch in conversations.branches(id)? {
+        let items = conversations.branch_with_gaps(id, branch.number)?;
         if let Some(found) = of(items) {
             return Ok(Some(found));
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::info::{failed, info, local, numbered, place, shown, signed, unsigned};
+use super::info::{info, local, numbered, place, shown, signed, unsigned};
 use super::replay::Replay;
 use super::sessions::Sessions;
 use super::{history, listing, replayed, talk};
@@ -20,7 +20,7 @@ use crate::protocol::conversations::{
     SearchConversationsResult, SessionListParams, SessionListResult, SessionLoadParams,
     SessionLoadResult, SessionMeta, UsageDay, UsageParams, UsageResult,
 };
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::session::SessionUpdateParams;
 use crate::server::table::Context;
 use crate::store::conversations::Order;
@@ -66,10 +66,10 @@ impl StoredConversations {
     }
 
     /// The conversation with this id; without an id the current one.
-    fn meant(&self, session: Option<&str>) -> Result<Option<ConversationId>, ErrorObject> {
+    fn meant(&self, session: Option<&str>) -> Result<Option<ConversationId>> {
         match session {
             Some(session) => numbered(session).map(Some),
-            None => Ok(self.conversations.current().map_err(failed)?.map(|one| one.id)),
+            None => Ok(self.conversations.current()?.map(|one| one.id)),
         }
     }
 
@@ -80,7 +80,7 @@ impl StoredConversations {
         params: &SessionListParams,
         by: Scope,
         most: u64,
-    ) -> Result<SessionListResult, ErrorObject> {
+    ) -> Result<SessionListResult> {
         // An ACP client sees only conversations that ACP clients began.
         let source = (by == Scope::Acp).then(|| foreign_source(by));
         listing::page(&self.conversations, &self.folder, source.as_deref(), params, most)
@@ -92,7 +92,7 @@ impl StoredConversations {
         params: SessionLoadParams,
         sessions: &Sessions,
         context: &Context,
-    ) -> Result<SessionLoadResult, ErrorObject> {
+    ) -> Result<SessionLoadResult> {
         // Subscribes before reading, so that no event is lost in between.
         context.listen();
         let root = Path::new(&self.folder);
@@ -117,11 +117,11 @@ impl StoredConversations {
         &self,
         id: ConversationId,
         context: &Context,
-    ) -> Result<Vec<SessionUpdateParams>, ErrorObject> {
+    ) -> Result<Vec<SessionUpdateParams>> {
         let root = Path::new(&self.folder);
-        let history = self.conversations.history_with_gaps(id).map_err(failed)?;
+        let history = self.conversations.history_with_gaps(id)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
-        let turns = self.conversations.turns(id).map_err(failed)?;
+        let turns = self.conversations.turns(id)?;
         let mut told = Replay::new(&history, &turns, root, history.iter()).all(&history);
         if context.is_acp() {
             replayed::complete(&mut told, self.journal.as_ref(), root);
@@ -130,25 +130,21 @@ impl StoredConversations {
     }
 
     /// One conversation with its items, in an answer of about `most` bytes at most.
-    pub fn show(
-        &self,
-        params: ConversationParams,
-        most: u64,
-    ) -> Result<ConversationResult, ErrorObject> {
+    pub fn show(&self, params: ConversationParams, most: u64) -> Result<ConversationResult> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
             return Err(ErrorObject::new(Kind::UnknownSession, "there is no current conversation")
                 .hint("`session/list` names those that ended"));
         };
-        let conversation = self.conversations.get(id).map_err(failed)?;
-        let branches = self.conversations.branches(id).map_err(failed)?;
+        let conversation = self.conversations.get(id)?;
+        let branches = self.conversations.branches(id)?;
         let items = match params.branch {
             None => self.conversations.history_with_gaps(id),
             Some(branch) => self.conversations.branch_with_gaps(id, BranchId(signed(branch))),
         };
-        let items: Vec<Item> = items.map_err(failed)?.into_iter().flatten().collect();
+        let items: Vec<Item> = items?.into_iter().flatten().collect();
         let root = Path::new(&self.folder);
         let turns = match params.updates {
-            true => self.conversations.turns(id).map_err(failed)?,
+            true => self.conversations.turns(id)?,
             false => Vec::new(),
         };
         let page = history::page(items, &turns, &params, most, root);
@@ -178,16 +174,16 @@ impl StoredConversations {
         })
     }
 
-    pub fn end(&self, params: EndParams) -> Result<EndResult, ErrorObject> {
+    pub fn end(&self, params: EndParams) -> Result<EndResult> {
         let Some(id) = self.meant(params.session_id.as_deref())? else {
             return Ok(EndResult { session_id: None, ended: false });
         };
-        let ended = self.conversations.end(id, EndKind::Person, &params.reason).map_err(failed)?;
+        let ended = self.conversations.end(id, EndKind::Person, &params.reason)?;
         Ok(EndResult { session_id: Some(id.to_string()), ended })
     }
 
     /// Continues from before an earlier message, or on another branch.
-    pub fn fork(&self, params: ForkParams) -> Result<ForkResult, ErrorObject> {
+    pub fn fork(&self, params: ForkParams) -> Result<ForkResult> {
         let id = numbered(&params.session_id)?;
         let branch = match (params.item, params.branch) {
             (Some(item), None) => self.conversations.fork(id, ItemNumber(signed(item))),
@@ -202,16 +198,13 @@ impl StoredConversations {
                 ));
             }
         };
-        let branch = unsigned(branch.map_err(failed)?.0);
+        let branch = unsigned(branch?.0);
         Ok(ForkResult { session_id: id.to_string(), branch })
     }
 
-    pub fn search(
-        &self,
-        params: SearchConversationsParams,
-    ) -> Result<SearchConversationsResult, ErrorObject> {
+    pub fn search(&self, params: SearchConversationsParams) -> Result<SearchConversationsResult> {
         let limit = params.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
-        let found = self.conversations.search(&params.text, limit as usize).map_err(failed)?;
+        let found = self.conversations.search(&params.text, limit as usize)?;
         let one = |found: crate::agent::ConversationMatch| FoundConversation {
             conversation: info(found.conversation),
             places: found.excerpts.into_iter().map(place).collect(),
@@ -219,16 +212,13 @@ impl StoredConversations {
         Ok(SearchConversationsResult { found: found.into_iter().map(one).collect() })
     }
 
-    pub fn delete(
-        &self,
-        params: DeleteConversationParams,
-    ) -> Result<DeleteConversationResult, ErrorObject> {
+    pub fn delete(&self, params: DeleteConversationParams) -> Result<DeleteConversationResult> {
         match (params.session_id.as_deref(), params.all_ended) {
             (Some(session), false) => {
                 let id = numbered(session)?;
-                let conversation = self.conversations.get(id).map_err(failed)?;
+                let conversation = self.conversations.get(id)?;
                 if !params.dry_run {
-                    self.conversations.delete(id).map_err(failed)?;
+                    self.conversations.delete(id)?;
                 }
                 Ok(DeleteConversationResult {
                     conversations: 1,
@@ -239,9 +229,9 @@ impl StoredConversations {
             (None, true) => {
                 let conversations = if params.dry_run {
                     let ended = Order { open: Some(false), limit: u32::MAX, ..Order::default() };
-                    self.conversations.list(&ended).map_err(failed)?.len()
+                    self.conversations.list(&ended)?.len()
                 } else {
-                    self.conversations.clear().map_err(failed)?
+                    self.conversations.clear()?
                 };
                 Ok(DeleteConversationResult {
                     conversations: conversations as u64,
@@ -257,10 +247,7 @@ impl StoredConversations {
     }
 
     /// Gives a conversation a title chosen by a person.
-    pub fn rename(
-        &self,
-        params: RenameConversationParams,
-    ) -> Result<RenameConversationResult, ErrorObject> {
+    pub fn rename(&self, params: RenameConversationParams) -> Result<RenameConversationResult> {
         let id = numbered(&params.session_id)?;
         let title = plain(&params.title);
         let length = title.chars().count();
@@ -272,13 +259,13 @@ impl StoredConversations {
             return Err(ErrorObject::new(Kind::InvalidParams, message)
                 .hint("a title is one line that can be read at a glance"));
         }
-        self.conversations.rename(id, &title).map_err(failed)?;
+        self.conversations.rename(id, &title)?;
         Ok(RenameConversationResult { session_id: id.to_string(), title })
     }
 
-    pub fn usage(&self, params: UsageParams) -> Result<UsageResult, ErrorObject> {
+    pub fn usage(&self, params: UsageParams) -> Result<UsageResult> {
         let id = params.session_id.as_deref().map(numbered).transpose()?;
-        let rows = self.conversations.usage(params.days, id).map_err(failed)?;
+        let rows = self.conversations.usage(params.days, id)?;
         let mut days: Vec<(UsageDay, Used, BTreeSet<ConversationId>)> = Vec::new();
         let mut total = Used::default();
         for row in rows {

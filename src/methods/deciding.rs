@@ -12,7 +12,7 @@ use super::proposals::{self, Ask};
 use crate::agent::Conversations;
 use crate::calls::{Calls, Request};
 use crate::note::path::{visible, visible_lines};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::proposals::{
     ProposalPart, ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams, ProposedChange,
     WaitingPlan, WaitingProposals,
@@ -40,7 +40,7 @@ pub(super) enum Command {
 
 impl Command {
     /// Reads a message; `None` if it is no command of these.
-    pub fn read(text: &str) -> Option<Result<Self, ErrorObject>> {
+    pub fn read(text: &str) -> Option<Result<Self>> {
         let rest = text.trim().strip_prefix('/')?;
         let (name, typed) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if !COMMANDS.iter().any(|(known, ..)| *known == name) {
@@ -80,7 +80,7 @@ impl Deciding<'_> {
     ///
     /// # Errors
     /// Runs a command through the method of the same name.
-    pub fn run(&self, command: Command) -> Result<String, ErrorObject> {
+    pub fn run(&self, command: Command) -> Result<String> {
         match (command, self.plan()?) {
             (Command::Show, _) => self.show(),
             (Command::Apply(parts), Some(plan)) if parts.is_empty() => self.apply_plan(&plan),
@@ -93,18 +93,18 @@ impl Deciding<'_> {
         }
     }
 
-    fn waiting(&self) -> Result<Option<WaitingProposals>, ErrorObject> {
+    fn waiting(&self) -> Result<Option<WaitingProposals>> {
         let params = ProposalsListParams { session_id: Some(self.session.to_owned()) };
         Ok(proposals::list(self.conversations, &params)?.waiting.pop())
     }
 
     /// The plan that waits, where nothing else does.
-    fn plan(&self) -> Result<Option<WaitingPlan>, ErrorObject> {
+    fn plan(&self) -> Result<Option<WaitingPlan>> {
         let waiting = self.waiting()?.filter(|one| one.proposals.is_empty());
         Ok(waiting.and_then(|one| one.plan))
     }
 
-    fn show(&self) -> Result<String, ErrorObject> {
+    fn show(&self) -> Result<String> {
         let Some(WaitingProposals { proposals, plan, .. }) = self.waiting()? else {
             return Ok("No proposed change waits in this conversation.".to_owned());
         };
@@ -134,7 +134,7 @@ impl Deciding<'_> {
         Ok(text + "`/reject` rejects it.")
     }
 
-    fn apply(&self, only: Vec<ProposalPart>) -> Result<String, ErrorObject> {
+    fn apply(&self, only: Vec<ProposalPart>) -> Result<String> {
         let params = ProposalsApplyParams { session_id: self.session.to_owned(), turn: None, only };
         let (calls, conversations) = (self.calls, self.conversations);
         let ask = Some(self.ask);
@@ -149,14 +149,14 @@ impl Deciding<'_> {
         Ok(words)
     }
 
-    fn reject(&self, only: Vec<ProposalPart>) -> Result<String, ErrorObject> {
+    fn reject(&self, only: Vec<ProposalPart>) -> Result<String> {
         let params =
             ProposalsRejectParams { session_id: self.session.to_owned(), turn: None, only };
         let done = proposals::reject(self.conversations, &params)?;
         Ok(format!("Rejected {}.", done.rejected))
     }
 
-    fn apply_plan(&self, plan: &WaitingPlan) -> Result<String, ErrorObject> {
+    fn apply_plan(&self, plan: &WaitingPlan) -> Result<String> {
         let make = |tool: &str, arguments: Value| {
             let request = Request {
                 tool: tool.to_owned(),

@@ -2,11 +2,9 @@
 
 use super::policy;
 use crate::calls::call::word;
-use crate::journal::{
-    Action, ChangeSetId, Difference, Journal, JournalError, ListedChange, UndoError,
-};
+use crate::journal::{Action, ChangeSetId, Difference, Journal, ListedChange, UndoError};
 use crate::protocol::diff::{DiffChange, DiffParams, DiffResult};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::server::approvals::Approvals;
 use crate::tools;
 use crate::vault::Kind as EntryKind;
@@ -27,7 +25,7 @@ pub fn diff(
     approvals: &Approvals,
     params: &DiffParams,
     most: u64,
-) -> Result<DiffResult, ErrorObject> {
+) -> Result<DiffResult> {
     match (params.change_set, params.question, &params.path) {
         (Some(number), None, None) => made(journal, number, params, most),
         (None, Some(number), None) => asked(approvals, number, params, most),
@@ -37,12 +35,7 @@ pub fn diff(
 }
 
 /// The changes of a question. Continues within a diff if the answer before ended there.
-fn asked(
-    approvals: &Approvals,
-    number: i64,
-    params: &DiffParams,
-    most: u64,
-) -> Result<DiffResult, ErrorObject> {
+fn asked(approvals: &Approvals, number: i64, params: &DiffParams, most: u64) -> Result<DiffResult> {
     let Some((title, changes)) = approvals.changes(number) else {
         return Err(policy::no_question(number));
     };
@@ -93,13 +86,8 @@ fn first(params: &DiffParams) -> usize {
     usize::try_from(params.first.unwrap_or(1).max(1)).unwrap_or(usize::MAX) - 1
 }
 
-fn made(
-    journal: &Journal,
-    number: u64,
-    params: &DiffParams,
-    most: u64,
-) -> Result<DiffResult, ErrorObject> {
-    let set = journal.history().change_set(ChangeSetId(number)).map_err(|e| failed(&e))?;
+fn made(journal: &Journal, number: u64, params: &DiffParams, most: u64) -> Result<DiffResult> {
+    let set = journal.history().change_set(ChangeSetId(number))?;
     let set = set.ok_or_else(|| {
         ErrorObject::new(Kind::NotFound, format!("there is no change set {number}"))
             .hint("`list_changes` shows what there is")
@@ -176,14 +164,6 @@ pub(super) fn counted(diff: &str) -> (u64, u64) {
         Some(b'-') => (added, removed + 1),
         _ => (added, removed),
     })
-}
-
-pub(super) fn failed(error: &JournalError) -> ErrorObject {
-    let object = ErrorObject::new(Kind::Failed, error.to_string());
-    match error.hint() {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
 }
 
 #[cfg(test)]

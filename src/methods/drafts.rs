@@ -141,11 +141,7 @@ pub(super) fn call(
 }
 
 pub(super) fn failed(error: ToolError) -> ErrorObject {
-    let object = ErrorObject::new(Kind::Failed, error.message);
-    match error.hint {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
+    ErrorObject::new(Kind::Failed, error.message).maybe_hint(error.hint)
 }
 
 fn not_drafted(error: DraftError) -> ErrorObject {

@@ -9,7 +9,7 @@ use crate::protocol::conversations::{
     ConversationInfo, ConversationParams, ConversationResult, ExportConversationParams,
     ExportConversationResult, ItemInfo,
 };
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::server::table::Client;
 use crate::tools::{Tool, ToolError, WriteFile};
 use crate::vault::{Cancel, Want};
@@ -73,7 +73,7 @@ pub fn into_vault(
     kept: &StoredConversations,
     params: ExportConversationParams,
     by: &Client,
-) -> Result<ExportConversationResult, ErrorObject> {
+) -> Result<ExportConversationResult> {
     let wanted =
         ConversationParams { session_id: Some(params.session_id), ..ConversationParams::default() };
     let whole = kept.show(wanted, u64::MAX)?;

@@ -12,7 +12,7 @@ use super::policy;
 use crate::calls::Calls;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::host::{
     ActiveNote, HostActiveNoteParams, HostActiveNoteResult, HostNoticeParams, HostNoticeResult,
     HostOpenParams, HostOpenResult, HostOperation, HostRenameParams, HostRenameResult,
@@ -121,16 +121,16 @@ pub fn request(
     hosts: &Hosts,
     params: HostRequestParams,
     cancel: &Cancel,
-) -> Result<HostRequestResult, ErrorObject> {
+) -> Result<HostRequestResult> {
     let vault = &calls.context().vault;
     match params {
         HostRequestParams::ActiveNote => {
-            let (client, note) = active_note(hosts, cancel).map_err(|e| failed(&e))?;
+            let (client, note) = active_note(hosts, cancel)?;
             Ok(HostRequestResult { client, note, done: None })
         }
         HostRequestParams::Open { path, line } => {
             let found = vault.resolve(&path, Want::File).map_err(|error| invalid(&error))?;
-            let opened = open(hosts, &found.path, line, cancel).map_err(|e| failed(&e))?;
+            let opened = open(hosts, &found.path, line, cancel)?;
             let (client, path) = opened;
             let note = path.map(|path| ActiveNote { path, ..ActiveNote::default() });
             Ok(HostRequestResult { client, note, done: None })
@@ -143,7 +143,7 @@ pub fn request(
             let seconds = seconds.map(|seconds| seconds.clamp(1, NOTICE_SECONDS));
             let params = |call| HostNoticeParams { call, text, seconds };
             let answer = hosts.ask(HostOperation::Notice, SHOW, cancel, params);
-            let (client, HostNoticeResult { shown }) = answer.map_err(|e| failed(&e))?;
+            let (client, HostNoticeResult { shown }) = answer?;
             Ok(HostRequestResult { client, note: None, done: Some(shown) })
         }
         HostRequestParams::Trash { path } => {
@@ -187,7 +187,7 @@ fn judged(
     answer: Result<String, HostError>,
     is_done: impl Fn() -> bool,
     not: &str,
-) -> Result<HostRequestResult, ErrorObject> {
+) -> Result<HostRequestResult> {
     let done = |client| Ok(HostRequestResult { client, note: None, done: Some(true) });
     match answer {
         Ok(client) if is_done() => done(client),
@@ -204,12 +204,12 @@ fn judged(
             Err(ErrorObject::new(Kind::Timeout, message)
                 .hint("it may still be done; look before you ask again"))
         }
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// The path of an existing, visible file or folder, spelt exactly so.
-fn there(vault: &Vault, path: &str) -> Result<VaultPath, ErrorObject> {
+fn there(vault: &Vault, path: &str) -> Result<VaultPath> {
     let asked = vault.parse(path).map_err(|error| invalid(&error))?;
     let found = vault.resolve(path, Want::Entry).map_err(|error| invalid(&error))?.path;
     if found != asked || found.is_root() {
@@ -222,7 +222,7 @@ fn there(vault: &Vault, path: &str) -> Result<VaultPath, ErrorObject> {
 }
 
 /// A path for something new; fails if anything else is there.
-fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath, ErrorObject> {
+fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath> {
     let to = vault.parse(to).map_err(|error| invalid(&error))?;
     match vault.resolve(to.as_str(), Want::Entry) {
         Ok(found) if found.path == to || found.path != *path => {
@@ -241,26 +241,24 @@ fn is_there(vault: &Vault, path: &VaultPath) -> bool {
 }
 
 fn invalid(error: &VaultError) -> ErrorObject {
-    let object = ErrorObject::new(Kind::InvalidParams, error.to_string());
-    match error.hint() {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
+    ErrorObject::new(Kind::InvalidParams, error.to_string()).maybe_hint(error.hint())
 }
 
 const CONNECT: &str = "it is there while Obsidian is open with the Vault Steward plugin";
 const MAYBE: &str = "it may have been done nevertheless";
 
-fn failed(error: &HostError) -> ErrorObject {
-    let (kind, hint) = match error {
-        HostError::Unavailable { .. } => (Kind::HostUnavailable, CONNECT),
-        HostError::Unknown { .. } => (Kind::Timeout, MAYBE),
-        HostError::Cancelled => (Kind::Cancelled, MAYBE),
-        HostError::Refused { .. } | HostError::Nonsense { .. } => {
-            (Kind::Failed, "try it in Obsidian itself")
-        }
-    };
-    ErrorObject::new(kind, error.to_string()).hint(hint)
+impl From<HostError> for ErrorObject {
+    fn from(error: HostError) -> Self {
+        let (kind, hint) = match &error {
+            HostError::Unavailable { .. } => (Kind::HostUnavailable, CONNECT),
+            HostError::Unknown { .. } => (Kind::Timeout, MAYBE),
+            HostError::Cancelled => (Kind::Cancelled, MAYBE),
+            HostError::Refused { .. } | HostError::Nonsense { .. } => {
+                (Kind::Failed, "try it in Obsidian itself")
+            }
+        };
+        ErrorObject::new(kind, error.to_string()).hint(hint)
+    }
 }
 
 fn for_tools(error: &HostError) -> ToolError {

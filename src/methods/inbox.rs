@@ -1,6 +1,6 @@
 //! Messages that arrived by voice, as clients and the command line see them.
 
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::inbox::{
     InboxDiscardParams, InboxListParams, InboxListResult, InboxMessage, InboxMessageState,
     InboxResult, InboxRetryParams, SmartHoleState,
@@ -26,33 +26,33 @@ const WAITING: [InboxState; 4] =
     [InboxState::New, InboxState::Taken, InboxState::Answered, InboxState::SetAside];
 
 /// Lists messages, or shows the state of one.
-pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult, ErrorObject> {
+pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult> {
     let limit = params.limit.unwrap_or(LISTED.0).clamp(1, LISTED.1);
     let rows = if let Some(id) = params.id {
         vec![one(store, id)?]
     } else if params.all {
-        let mut rows = store.inbox.last(VOICE, limit).map_err(failed)?;
+        let mut rows = store.inbox.last(VOICE, limit)?;
         rows.reverse();
         rows
     } else {
         let mut rows = Vec::new();
         for state in WAITING {
-            rows.extend(store.inbox.list(Some(VOICE), state, limit).map_err(failed)?);
+            rows.extend(store.inbox.list(Some(VOICE), state, limit)?);
         }
         rows.sort_by_key(|row| row.id);
         let more = rows.len().saturating_sub(limit as usize);
         rows.split_off(more)
     };
     let messages: Result<Vec<_>, _> = rows.iter().map(|row| message(store, row)).collect();
-    Ok(InboxListResult { messages: messages.map_err(failed)? })
+    Ok(InboxListResult { messages: messages? })
 }
 
-pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult, ErrorObject> {
+pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult> {
     let only = [InboxState::SetAside, InboxState::New];
     moved(store, params.id, &only, InboxState::New, "")
 }
 
-pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult, ErrorObject> {
+pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult> {
     let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
     moved(store, params.id, &only, InboxState::Done, "discarded by a person")
 }
@@ -63,9 +63,9 @@ fn moved(
     only: &[InboxState],
     to: InboxState,
     reason: &str,
-) -> Result<InboxResult, ErrorObject> {
+) -> Result<InboxResult> {
     let row = one(store, id)?;
-    if !store.inbox.move_to(row.id, only, to, reason).map_err(failed)? {
+    if !store.inbox.move_to(row.id, only, to, reason)? {
         let (text, hint) = match one(store, id)?.state {
             InboxState::Done => ("is done", "say it again, if it is to be done again"),
             InboxState::Answered => ("is done", "its answer waits to be shown"),
@@ -75,10 +75,10 @@ fn moved(
         return Err(ErrorObject::new(Kind::InvalidParams, text).hint(hint));
     }
     let row = one(store, id)?;
-    Ok(InboxResult { message: message(store, &row).map_err(failed)? })
+    Ok(InboxResult { message: message(store, &row)? })
 }
 
-fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
+fn one(store: &Store, id: u64) -> Result<InboxRow> {
     let unknown = || {
         let text = format!("there is no message {id} in the inbox");
         ErrorObject::new(Kind::NotFound, text).hint("`steward inbox list --all` names them")
@@ -87,7 +87,7 @@ fn one(store: &Store, id: u64) -> Result<InboxRow, ErrorObject> {
     match store.inbox.get(number) {
         Ok(row) if row.source == VOICE => Ok(row),
         Ok(_) | Err(StoreError::Unknown { .. }) => Err(unknown()),
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -122,8 +122,4 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
 /// How a message arrived.
 pub fn how(row: &InboxRow) -> Delivery {
     row.body.as_deref().and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
-}
-
-fn failed(error: StoreError) -> ErrorObject {
-    ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
 }

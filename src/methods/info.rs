@@ -1,10 +1,10 @@
 //! Conversations and their items as clients see them.
 
-use crate::agent::conversations::{ConversationError, Excerpt};
+use crate::agent::conversations::Excerpt;
 use crate::agent::view;
 use crate::conversation::{Conversation, ConversationId, Item, ItemKind};
 use crate::protocol::conversations::{ConversationInfo, ItemInfo, UsageInfo};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::store::usage::Used;
 
 /// The most characters of one item.
@@ -84,23 +84,12 @@ pub(super) fn shown(used: &Used) -> UsageInfo {
 }
 
 /// Parses a conversation id as clients write it.
-pub fn numbered(session: &str) -> Result<ConversationId, ErrorObject> {
+pub fn numbered(session: &str) -> Result<ConversationId> {
     session.parse().map_err(|_| {
         let shown: String = session.chars().take(80).collect();
         let message = format!("there is no conversation `{}`", shown.escape_debug());
         ErrorObject::new(Kind::UnknownSession, message).hint("`session/list` names them")
     })
-}
-
-/// The wire's error for a failed operation on a conversation.
-pub fn failed(error: ConversationError) -> ErrorObject {
-    let kind = match error {
-        ConversationError::NotFound { .. } => Kind::UnknownSession,
-        ConversationError::NoMessage { .. } | ConversationError::NoBranch { .. } => Kind::NotFound,
-        ConversationError::TurnRuns { .. } => Kind::TurnRunning,
-        ConversationError::Store(_) => Kind::Failed,
-    };
-    ErrorObject::new(kind, error.to_string()).hint(error.hint())
 }
 
 pub(super) fn local(milliseconds: i64) -> String {

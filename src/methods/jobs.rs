@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::calls::Calls;
 use crate::note::code::ErrorCode;
 use crate::policy::Scope;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::organize::{OrganizeStopParams, OrganizeStopResult};
 use crate::tools::{self, ToolError};
 
@@ -13,7 +13,7 @@ use crate::tools::{self, ToolError};
 const WAIT: Duration = Duration::from_secs(10);
 
 /// Stops a running job of any caller before its next piece.
-pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopResult, ErrorObject> {
+pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopResult> {
     let job = params.job;
     let stopped = tools::stop_job(&calls.seen_by(Scope::Person), job, WAIT).map_err(failed)?;
     tracing::info!(job, state = stopped.state, "a job was stopped");
@@ -32,9 +32,5 @@ fn failed(error: ToolError) -> ErrorObject {
         ErrorCode::WrongState => Kind::InvalidParams,
         _ => Kind::Failed,
     };
-    let object = ErrorObject::new(kind, error.message);
-    match error.hint {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
+    ErrorObject::new(kind, error.message).maybe_hint(error.hint)
 }

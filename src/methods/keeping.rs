@@ -4,8 +4,8 @@ use chrono::{Days, Utc};
 
 use super::policy;
 use crate::calls::Calls;
-use crate::journal::{Empty, JournalError, TrashItem, TrashPlace};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::journal::{Empty, TrashItem, TrashPlace};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::keeping::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
@@ -20,18 +20,15 @@ const OLD: u32 = 30;
 /// Kind `invalid_params`: an item is younger than 30 days and not named. Kind `failed`: a named
 /// item is not in the trash, or is in the system's trash; the mode is `read-only`; the journal
 /// fails.
-pub fn empty_trash(
-    calls: &Calls,
-    params: &TrashEmptyParams,
-) -> Result<TrashEmptyResult, ErrorObject> {
+pub fn empty_trash(calls: &Calls, params: &TrashEmptyParams) -> Result<TrashEmptyResult> {
     let journal = &calls.context().journal;
     if !params.dry_run {
         policy::may_change(calls)?;
     }
-    let items = journal.trash().list().map_err(failed)?;
+    let items = journal.trash().list()?;
     let what = wanted(&items, params)?;
     if !params.dry_run {
-        let emptied = journal.empty_trash(&what).map_err(failed)?;
+        let emptied = journal.empty_trash(&what)?;
         if let Some(left) = emptied.left.first() {
             let rest = emptied.left.len() - 1;
             let more = if rest == 0 { String::new() } else { format!(" (and {rest} more)") };
@@ -59,7 +56,7 @@ pub fn empty_trash(
     })
 }
 
-fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, ErrorObject> {
+fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty> {
     if params.items.is_empty() {
         let days = params.older_than_days.unwrap_or(OLD);
         if days < OLD {
@@ -95,8 +92,8 @@ fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty, Error
 }
 
 /// Checks every text that the journal stores.
-pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObject> {
-    let found = context.journal.texts().verify().map_err(failed)?;
+pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult> {
+    let found = context.journal.texts().verify()?;
     Ok(JournalVerifyResult {
         sound: (found.texts - found.damaged.len().min(found.texts)) as u64,
         bytes: found.bytes,
@@ -107,23 +104,12 @@ pub fn verify_journal(context: &Context) -> Result<JournalVerifyResult, ErrorObj
 }
 
 /// Deletes stored texts that are older than the settings allow, or reports their number.
-pub fn free_journal(
-    context: &Context,
-    params: &JournalGcParams,
-) -> Result<JournalGcResult, ErrorObject> {
-    let freed = context.journal.texts().gc(params.dry_run).map_err(failed)?;
+pub fn free_journal(context: &Context, params: &JournalGcParams) -> Result<JournalGcResult> {
+    let freed = context.journal.texts().gc(params.dry_run)?;
     Ok(JournalGcResult {
         changes: freed.changes as u64,
         texts: freed.texts as u64,
         bytes: freed.bytes,
         freed: !params.dry_run,
     })
-}
-
-fn failed(error: JournalError) -> ErrorObject {
-    let object = ErrorObject::new(Kind::Failed, error.to_string());
-    match error.hint() {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
 }

@@ -1,12 +1,12 @@
 //! A page of the list of conversations: as many as requested, and as fit into an answer.
 
-use super::info::{failed, info, numbered};
+use super::info::{info, numbered};
 use crate::agent::Conversations;
 use crate::conversation::Conversation;
 use crate::protocol::conversations::{
     SessionInfo, SessionListParams, SessionListResult, SessionMeta,
 };
-use crate::protocol::error::ErrorObject;
+use crate::protocol::error::Result;
 use crate::store::conversations::Order;
 
 /// The default and the largest page.
@@ -24,7 +24,7 @@ pub(super) fn page(
     source: Option<&str>,
     params: &SessionListParams,
     most: u64,
-) -> Result<SessionListResult, ErrorObject> {
+) -> Result<SessionListResult> {
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let wanted = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
     let limit = wanted.unwrap_or(PAGE).clamp(1, MOST);
@@ -32,7 +32,7 @@ pub(super) fn page(
     // folder.
     let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
     let order = Order { before, limit: limit + 1, open: None, source, cwd };
-    let listed = conversations.list(&order).map_err(failed)?;
+    let listed = conversations.list(&order)?;
     let all = listed.len();
     let mut sessions: Vec<SessionInfo> = Vec::with_capacity(all);
     // The brackets of the list; a comma comes with each conversation.

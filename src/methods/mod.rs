@@ -10,7 +10,7 @@
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
 //! `prompt`, [`prompts`], [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
-//! themselves), [`told`] (agent events in the protocol's words).
+//! themselves), [`told`] (agent events in the protocol's words); `errors` (of the rooms below).
 
 pub mod as_of;
 pub mod attached;
@@ -19,6 +19,7 @@ pub mod conversations;
 mod deciding;
 pub mod diff;
 pub mod drafts;
+mod errors;
 pub mod events;
 pub mod export;
 pub mod history;
@@ -60,42 +61,11 @@ use crate::calls::Calls;
 use crate::calls::run::Work::{Change, Read, Search, Setting};
 use crate::config::live::{Live, Look};
 use crate::config::models::ChosenModels;
-use crate::protocol::acp::{
-    AuthenticateParams, SessionCloseParams, SessionDeleteParams, SessionResumeParams,
-    SetConfigOptionParams, SetModeParams,
+use crate::protocol::{
+    acp::*, as_of::*, attachments::*, complete::*, conversations::*, diff::*, host::*, inbox::*,
+    keeping::*, models::*, names::*, organize::*, policy::*, prompts::*, proposals::*,
+    resolve_link::*, session::*, settings::*, status::*, timeline::*, tools::*, workflows::*,
 };
-use crate::protocol::as_of::AsOfParams;
-use crate::protocol::attachments::AttachmentsParams;
-use crate::protocol::complete::CompleteParams;
-use crate::protocol::conversations::{
-    ConversationParams, DeleteConversationParams, EndParams, ExportConversationParams, ForkParams,
-    RenameConversationParams, SearchConversationsParams, SessionListParams, SessionLoadParams,
-    UsageParams,
-};
-use crate::protocol::diff::DiffParams;
-use crate::protocol::host::HostRequestParams;
-use crate::protocol::inbox::{InboxDiscardParams, InboxListParams, InboxResult, InboxRetryParams};
-use crate::protocol::keeping::{JournalGcParams, JournalVerifyParams, TrashEmptyParams};
-use crate::protocol::models::{ModelKeyParams, ModelsParams};
-use crate::protocol::names::NamesSuggestParams;
-use crate::protocol::organize::{
-    OrganizeDraftParams, OrganizeStopParams, RulesDescribeParams, RulesDisableParams,
-    RulesEnableParams, RulesListParams, RulesMarksParams,
-};
-use crate::protocol::policy::{
-    AnswerParams, ApprovalsParams, AuditParams, ModeParams, PendingParams,
-};
-use crate::protocol::prompts::{PromptGetParams, PromptsParams};
-use crate::protocol::proposals::{
-    ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams,
-};
-use crate::protocol::resolve_link::ResolveLinkParams;
-use crate::protocol::session::{SessionNewParams, SessionPromptParams};
-use crate::protocol::settings::{SettingsGetParams, SettingsSetParams};
-use crate::protocol::status::{Confinement, StatusParams};
-use crate::protocol::timeline::TimelineParams;
-use crate::protocol::tools::ToolsListParams;
-use crate::protocol::workflows::{WorkflowListParams, WorkflowResumeParams, WorkflowRunParams};
 use crate::server::table::Table;
 use crate::server::table::Who::{Anyone, Person, Speaker};
 use crate::store::Store;

@@ -14,7 +14,7 @@ use crate::config::models::ChosenModels;
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::{Endpoint, ErrorKind, Facts, Key, Settings, facts, setup};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::models::{
     AgentInfo, ModelInfo, ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult,
 };
@@ -31,7 +31,7 @@ pub async fn models(
     live: Arc<Live>,
     chosen: ChosenModels,
     params: ModelsParams,
-) -> Result<ModelsResult, ErrorObject> {
+) -> Result<ModelsResult> {
     let looked = tokio::task::spawn_blocking(move || {
         if let Some(name) = &params.choose {
             choose(&live, &chosen, name)?;
@@ -69,7 +69,7 @@ pub async fn set_key(
     live: Arc<Live>,
     chosen: ChosenModels,
     params: ModelKeyParams,
-) -> Result<ModelKeyResult, ErrorObject> {
+) -> Result<ModelKeyResult> {
     let settings = live.current().config.models.clone();
     let invalid = |text: String| ErrorObject::new(Kind::InvalidParams, text);
     let known = setup::provider(&settings, &params.provider)
@@ -234,7 +234,7 @@ fn listed(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
 
 /// Puts a model first in the chain. This never changes where keys are sent: the provider must be
 /// known and have what it needs.
-fn choose(live: &Live, chosen: &ChosenModels, name: &str) -> Result<(), ErrorObject> {
+fn choose(live: &Live, chosen: &ChosenModels, name: &str) -> Result<()> {
     let invalid = |text: String| ErrorObject::new(Kind::InvalidParams, text);
     let shown: String = name.chars().take(NAME).collect();
     let shown = shown.escape_debug();

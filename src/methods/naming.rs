@@ -12,7 +12,7 @@ use crate::calls::Calls;
 use crate::config::models::ChosenModels;
 use crate::llm::Origin;
 use crate::policy::{Caller, Scope};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::names::{NamesSuggestParams, NamesSuggestResult};
 use crate::server::table::{Context, Later};
 use crate::store::usage::Usage;
@@ -98,7 +98,7 @@ pub fn suggest(
 
 /// The files that the model is asked about: those that were named one by one, and of folders those whose names do not
 /// fit or say nothing.
-fn to_name(found: &Value, asked: usize) -> Result<Vec<String>, ErrorObject> {
+fn to_name(found: &Value, asked: usize) -> Result<Vec<String>> {
     let files: Vec<&Value> = found["files"].as_array().into_iter().flatten().collect();
     let is_each_named = files.len() == asked;
     let wanted = files.into_iter().filter(|file| is_each_named || file["fits"] == json!(false));

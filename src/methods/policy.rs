@@ -4,7 +4,7 @@ use chrono::{Local, SecondsFormat, TimeZone};
 
 use crate::calls::{Answerer, Calls};
 use crate::policy::Mode;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::policy::{
     AnswerParams, AnswerResult, Approval, ApprovalsParams, ApprovalsResult, AuditParams,
     AuditResult, AuditedCall, ModeParams, ModeResult, PendingParams, PendingQuestion,
@@ -12,7 +12,6 @@ use crate::protocol::policy::{
 };
 use crate::server::approvals::{Approvals, Pending};
 use crate::server::events::{Event, Events};
-use crate::store::StoreError;
 use crate::store::audit::AuditFilter;
 
 /// The default and the largest number of calls shown.
@@ -22,7 +21,7 @@ const CALLS: (u32, u32) = (100, 1000);
 const AS_SET: &str = "settings";
 
 /// Returns or sets the mode.
-pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObject> {
+pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult> {
     if let Some(word) = params.mode.as_deref() {
         let mode = Mode::parse(word);
         if mode.is_none() && word != AS_SET {
@@ -31,18 +30,14 @@ pub fn mode(calls: &Calls, params: &ModeParams) -> Result<ModeResult, ErrorObjec
             return Err(ErrorObject::new(Kind::InvalidParams, message)
                 .hint("it is `ask`, `auto`, `plan`, `read-only` or `settings`"));
         }
-        calls.set_mode(mode).map_err(|error| failed(&error))?;
+        calls.set_mode(mode)?;
     }
-    let (mode, set_live) = calls.mode().map_err(|error| failed(&error))?;
+    let (mode, set_live) = calls.mode()?;
     Ok(ModeResult { mode: mode.word().to_owned(), set_live })
 }
 
 /// Like [`mode`], and tells every client if the mode changed.
-pub fn change_mode(
-    calls: &Calls,
-    params: &ModeParams,
-    events: &Events,
-) -> Result<ModeResult, ErrorObject> {
+pub fn change_mode(calls: &Calls, params: &ModeParams, events: &Events) -> Result<ModeResult> {
     if params.mode.is_none() {
         return mode(calls, params);
     }
@@ -55,8 +50,8 @@ pub fn change_mode(
 }
 
 /// Whether any change is allowed.
-pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
-    match calls.mode().map_err(|error| failed(&error))?.0 {
+pub fn may_change(calls: &Calls) -> Result<()> {
+    match calls.mode()?.0 {
         Mode::ReadOnly => {
             Err(ErrorObject::new(Kind::Failed, "the mode is `read-only`: nothing is changed")
                 .hint("`steward mode auto` changes it"))
@@ -66,12 +61,12 @@ pub fn may_change(calls: &Calls) -> Result<(), ErrorObject> {
 }
 
 /// Lists the permanent approvals, after revoking one if the params name it.
-pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsResult, ErrorObject> {
+pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsResult> {
     let revoked = match params.revoke {
-        Some(id) => calls.revoke(id).map_err(|error| failed(&error))?,
+        Some(id) => calls.revoke(id)?,
         None => false,
     };
-    let rows = calls.agreements().map_err(|error| failed(&error))?;
+    let rows = calls.agreements()?;
     let approval = |row: crate::store::audit::ApprovalRow| Approval {
         id: row.id,
         tool: row.tool,
@@ -83,10 +78,7 @@ pub fn approvals(calls: &Calls, params: &ApprovalsParams) -> Result<ApprovalsRes
 }
 
 /// Lists the open questions, or shows one of them.
-pub fn pending(
-    approvals: &Approvals,
-    params: &PendingParams,
-) -> Result<PendingResult, ErrorObject> {
+pub fn pending(approvals: &Approvals, params: &PendingParams) -> Result<PendingResult> {
     let waiting = approvals.pending(params.id);
     if let Some(id) = params.id.filter(|_| waiting.is_empty()) {
         return Err(no_question(id));
@@ -112,11 +104,7 @@ pub fn pending(
 }
 
 /// Answers a question for the person who uses `program`.
-pub fn answer(
-    approvals: &Approvals,
-    params: &AnswerParams,
-    program: &str,
-) -> Result<AnswerResult, ErrorObject> {
+pub fn answer(approvals: &Approvals, params: &AnswerParams, program: &str) -> Result<AnswerResult> {
     let AnswerParams { id, option_id, words } = params;
     let waiting = approvals.pending(Some(*id)).pop();
     let asked = waiting.ok_or_else(|| no_question(*id))?.params;
@@ -139,7 +127,7 @@ pub(super) fn no_question(id: i64) -> ErrorObject {
 }
 
 /// The calls and the decisions on them.
-pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult, ErrorObject> {
+pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult> {
     let wanted = AuditFilter {
         tool: params.tool,
         caller: params.caller,
@@ -148,7 +136,7 @@ pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult, ErrorObj
         after: params.after,
         limit: params.limit.unwrap_or(CALLS.0).clamp(1, CALLS.1),
     };
-    let rows = calls.audited(&wanted).map_err(|error| failed(&error))?;
+    let rows = calls.audited(&wanted)?;
     let call = |row: crate::store::audit::AuditRow| AuditedCall {
         id: row.id,
         time: local(row.time),
@@ -172,8 +160,4 @@ pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult, ErrorObj
 fn local(milliseconds: i64) -> String {
     let time = Local.timestamp_millis_opt(milliseconds).earliest();
     time.map_or_else(String::new, |time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
-}
-
-fn failed(error: &StoreError) -> ErrorObject {
-    ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
 }

@@ -7,7 +7,7 @@ use crate::agent::entry::UserMessage;
 use crate::agent::{foreign_source, is_foreign};
 use crate::conversation::ConversationId;
 use crate::policy::Scope;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::session::{EmbeddedResource, PromptContent, SessionPromptParams};
 use crate::server::table::Client;
 
@@ -26,7 +26,7 @@ pub(super) fn said(
     to: Option<ConversationId>,
     speaker: &Client,
     root: &Path,
-) -> Result<UserMessage, ErrorObject> {
+) -> Result<UserMessage> {
     // An editor may name any open file.
     let is_acp = speaker.scope == Scope::Acp;
     let mut texts = Vec::new();
@@ -179,7 +179,7 @@ fn unfit(reason: BadAttachment) -> ErrorObject {
     invalid(reason.to_string()).hint(hint)
 }
 
-fn name(text: String) -> Result<String, ErrorObject> {
+fn name(text: String) -> Result<String> {
     match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
         true => Ok(text),
         false => Err(invalid(format!("a name is one line of at most {MAX_NAME} characters"))),
@@ -187,7 +187,7 @@ fn name(text: String) -> Result<String, ErrorObject> {
 }
 
 /// The vault path of an address: a path in the vault, or a `file:` address of one.
-fn in_vault(uri: &str, root: &Path) -> Result<String, ErrorObject> {
+fn in_vault(uri: &str, root: &Path) -> Result<String> {
     let named: PathBuf = match uri.strip_prefix("file://") {
         Some(encoded) => decoded(encoded).into(),
         None => uri.into(),

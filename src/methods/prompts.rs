@@ -6,7 +6,7 @@ use crate::calls::{Calls, Outcome, Request};
 use crate::note::code::ErrorCode;
 use crate::note::prompt::{Prompt, name_of};
 use crate::policy::Caller;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::prompts::{
     PromptExample, PromptGetParams, PromptGetResult, PromptInfo, PromptSelection, PromptsResult,
 };
@@ -25,7 +25,7 @@ const EXAMPLES: [(&str, &str); 6] = [
 ];
 
 /// The prompts that this caller may see.
-pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsResult, ErrorObject> {
+pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsResult> {
     let found = look_up(calls, caller, "prompts/list", json!({}), cancel).map_err(refused)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let folder = text(&found["folder"]);
@@ -61,7 +61,7 @@ pub fn get(
     params: &PromptGetParams,
     caller: &Caller,
     cancel: &Cancel,
-) -> Result<PromptGetResult, ErrorObject> {
+) -> Result<PromptGetResult> {
     fill(calls, params, caller, cancel).map_err(refused)
 }
 
@@ -92,7 +92,7 @@ pub(super) fn expand(
     message: Vec<PromptContent>,
     caller: &Caller,
     cancel: &Cancel,
-) -> Result<Vec<PromptContent>, ErrorObject> {
+) -> Result<Vec<PromptContent>> {
     let Some((PromptContent::Text { text }, rest)) = message.split_first() else {
         return Ok(message);
     };
@@ -150,9 +150,5 @@ fn refused(error: ToolError) -> ErrorObject {
         ErrorCode::InvalidInput | ErrorCode::NotFound => Kind::InvalidParams,
         _ => Kind::Failed,
     };
-    let object = ErrorObject::new(kind, error.message);
-    match error.hint {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
+    ErrorObject::new(kind, error.message).maybe_hint(error.hint)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::info::{failed, local, numbered};
+use super::info::{local, numbered};
 use super::proposed::{self, Change, Hunk, Proposal, ProposedTurn, Verdict, decision};
 use crate::agent::entry::Entry;
 use crate::agent::toolbox::turn_name;
@@ -10,7 +10,7 @@ use crate::agent::{Conversations, memory};
 use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::conversation::{Conversation, ConversationId, EndKind, Item, TurnId};
 use crate::note::code::ErrorCode;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::proposals::{
     ProposalInfo, ProposalPart, ProposalsApplyParams, ProposalsApplyResult, ProposalsListParams,
     ProposalsListResult, ProposalsRejectParams, ProposalsRejectResult, ProposedChange,
@@ -27,13 +27,13 @@ const LOOKED_THROUGH: u32 = 50;
 pub fn list(
     conversations: &Conversations,
     params: &ProposalsListParams,
-) -> Result<ProposalsListResult, ErrorObject> {
+) -> Result<ProposalsListResult> {
     let among = match params.session_id.as_deref() {
-        Some(session) => vec![conversations.get(numbered(session)?).map_err(failed)?],
+        Some(session) => vec![conversations.get(numbered(session)?)?],
         None => {
             let [proposed, planned] = proposed::marks();
             let found = conversations.with_results([&proposed, &planned], LOOKED_THROUGH);
-            found.map_err(failed)?
+            found?
         }
     };
     let mut waiting = Vec::new();
@@ -161,7 +161,7 @@ impl Applying<'_> {
     }
 
     /// Whether a proposal would do now what was shown.
-    fn fits(&self, proposal: &Proposal) -> Result<(), ErrorObject> {
+    fn fits(&self, proposal: &Proposal) -> Result<()> {
         match self.call(&proposal.tool, &proposal.arguments, true) {
             Ok(shown) if shown["identity"] == proposal.identity.as_str() => Ok(()),
             Ok(_) => Err(changed(proposal, "it would do something else now")),
@@ -170,7 +170,7 @@ impl Applying<'_> {
     }
 
     /// The edit that makes one hunk's change: of its lines with those around them, or alone where those are others by now.
-    fn edit(&self, proposal: &Proposal, path: &str, hunk: &Hunk) -> Result<Value, ErrorObject> {
+    fn edit(&self, proposal: &Proposal, path: &str, hunk: &Hunk) -> Result<Value> {
         let edits = [true, false].map(|whole| {
             let (before, after) = hunk.texts(whole);
             json!({"path": path, "old_text": before, "new_text": after})
@@ -186,11 +186,7 @@ impl Applying<'_> {
     }
 
     /// The steps that apply the waiting hunks of a proposal, or one of them.
-    fn hunks<'p>(
-        &self,
-        proposal: &'p Proposal,
-        only: Option<u64>,
-    ) -> Result<Vec<Step<'p>>, ErrorObject> {
+    fn hunks<'p>(&self, proposal: &'p Proposal, only: Option<u64>) -> Result<Vec<Step<'p>>> {
         let mut steps = Vec::new();
         for change in &proposal.changes {
             let wanted = |hunk: &&Hunk| only.is_none_or(|only| only == hunk.number);
@@ -203,11 +199,7 @@ impl Applying<'_> {
     }
 
     /// The steps that apply what waits of a proposal.
-    fn steps<'p>(
-        &self,
-        proposal: &'p Proposal,
-        was_touched: bool,
-    ) -> Result<Vec<Step<'p>>, ErrorObject> {
+    fn steps<'p>(&self, proposal: &'p Proposal, was_touched: bool) -> Result<Vec<Step<'p>>> {
         if proposal.is_partly_decided() {
             return self.hunks(proposal, None);
         }
@@ -233,7 +225,7 @@ pub fn apply(
     by: &Client,
     ask: Option<&Ask<'_>>,
     cancel: &Cancel,
-) -> Result<ProposalsApplyResult, ErrorObject> {
+) -> Result<ProposalsApplyResult> {
     let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
     let applying = Applying { calls, by, ask, cancel, conversation: id, turn: turn.turn };
     let mut steps = Vec::new();
@@ -288,7 +280,7 @@ pub fn apply(
 pub fn reject(
     conversations: &Conversations,
     params: &ProposalsRejectParams,
-) -> Result<ProposalsRejectResult, ErrorObject> {
+) -> Result<ProposalsRejectResult> {
     let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
     let rejected = wanted(&turn, &params.only)?;
     let is_all = params.only.is_empty() && !turn.was_touched;
@@ -305,11 +297,7 @@ pub fn reject(
 ///
 /// # Errors
 /// Kinds `unknown_session` and `failed`.
-pub(super) fn reject_plan(
-    conversations: &Conversations,
-    session: &str,
-    plan: u64,
-) -> Result<(), ErrorObject> {
+pub(super) fn reject_plan(conversations: &Conversations, session: &str, plan: u64) -> Result<()> {
     let id = numbered(session)?;
     let Some((turn, ..)) = proposed::plan(&history(conversations, id)?) else { return Ok(()) };
     decided(conversations, id, turn, proposed::plan_rejected(plan))
@@ -321,10 +309,10 @@ fn decided(
     id: ConversationId,
     turn: TurnId,
     words: String,
-) -> Result<(), ErrorObject> {
+) -> Result<()> {
     let notice = memory::item(&Entry::notice(words))
         .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
-    conversations.append(id, Some(turn), &[notice]).map_err(failed)?;
+    conversations.append(id, Some(turn), &[notice])?;
     conversations.tell_decided(id);
     Ok(())
 }
@@ -333,7 +321,7 @@ fn decided(
 fn wanted<'a>(
     turn: &'a ProposedTurn,
     only: &[ProposalPart],
-) -> Result<Vec<(&'a Proposal, Option<u64>)>, ErrorObject> {
+) -> Result<Vec<(&'a Proposal, Option<u64>)>> {
     if only.is_empty() {
         let waiting = turn.proposals.iter().filter(|one| !one.is_decided());
         return Ok(waiting.map(|one| (one, None)).collect());
@@ -375,8 +363,8 @@ fn changed(proposal: &Proposal, why: &str) -> ErrorObject {
     ErrorObject::new(Kind::Failed, message).hint("ask for a new proposal")
 }
 
-fn history(conversations: &Conversations, id: ConversationId) -> Result<Vec<Item>, ErrorObject> {
-    let items = conversations.history_with_gaps(id).map_err(failed)?;
+fn history(conversations: &Conversations, id: ConversationId) -> Result<Vec<Item>> {
+    let items = conversations.history_with_gaps(id)?;
     Ok(items.into_iter().flatten().collect())
 }
 
@@ -385,9 +373,9 @@ fn turn_of(
     conversations: &Conversations,
     session: &str,
     wanted: Option<&str>,
-) -> Result<(ConversationId, ProposedTurn), ErrorObject> {
+) -> Result<(ConversationId, ProposedTurn)> {
     let id = numbered(session)?;
-    if conversations.get(id).map_err(failed)?.is_working {
+    if conversations.get(id)?.is_working {
         let error = ErrorObject::new(Kind::TurnRunning, "the agent is still at work");
         return Err(error.hint("wait for the end of the turn, or stop it"));
     }

@@ -7,7 +7,7 @@ use crate::organize::near::NearMiss;
 use crate::organize::rule::Trigger;
 use crate::organize::sentence::sentence;
 use crate::policy::{Mode, Scope};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::organize::{
     DescribedRule, EnabledRuleInfo, MarkedFile, MarkedRule, RuleExample, RulesDescribeParams,
     RulesDescribeResult, RulesDisableParams, RulesDisableResult, RulesEnableParams,
@@ -18,7 +18,7 @@ use crate::tools::rule_marks::{self, Marked, WantedMarks};
 use crate::tools::{ToolError, rules};
 
 /// The rules that a person enabled, with their states.
-pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult, ErrorObject> {
+pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult> {
     let rules = enabled::all(&calls.seen_by(Scope::Person)).map_err(failed)?;
     let shown = |one: &Enabled| EnabledRuleInfo {
         diff: params.diff.then(|| one.diff()).filter(|diff| !diff.is_empty()),
@@ -43,7 +43,7 @@ pub fn enable(
     calls: &Calls,
     params: RulesEnableParams,
     program: &str,
-) -> Result<RulesEnableResult, ErrorObject> {
+) -> Result<RulesEnableResult> {
     let RulesEnableParams { file, names, with_trash, ask, agreed, dry_run } = params;
     let by = program.to_owned();
     let wanted = Enabling { file, names, with_trash, ask, agreed, dry_run, by };
@@ -56,20 +56,14 @@ pub fn enable(
     Ok(RulesEnableResult { rules: enabled.iter().map(info).collect() })
 }
 
-pub fn disable(
-    calls: &Calls,
-    params: &RulesDisableParams,
-) -> Result<RulesDisableResult, ErrorObject> {
+pub fn disable(calls: &Calls, params: &RulesDisableParams) -> Result<RulesDisableResult> {
     let disabled = enabled::disable(&calls.seen_by(Scope::Person), &params.name).map_err(failed)?;
     tracing::info!(rule = disabled.row.name, "a rule was disabled");
     Ok(RulesDisableResult { rule: info(&disabled) })
 }
 
 /// Describes the rules of a plan, and the files that they match and nearly match.
-pub fn describe(
-    calls: &Calls,
-    params: &RulesDescribeParams,
-) -> Result<RulesDescribeResult, ErrorObject> {
+pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDescribeResult> {
     let found = rules::described(&calls.seen_by(Scope::Person), params.plan).map_err(failed)?;
     let example = |(path, parts)| RuleExample { path, parts };
     let near = |miss: NearMiss| RuleExample { path: miss.path, parts: vec![miss.part] };
@@ -90,7 +84,7 @@ pub fn describe(
 }
 
 /// The files that rules with `once` took; with `forget` the rules take them again.
-pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult, ErrorObject> {
+pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult> {
     let RulesMarksParams { file, names, path, forget } = params;
     let wanted = WantedMarks { file, names, path, forget };
     let found = rule_marks::marks(&calls.seen_by(Scope::Person), &wanted).map_err(failed)?;
@@ -152,9 +146,5 @@ fn failed(error: ToolError) -> ErrorObject {
         ErrorCode::IoError | ErrorCode::Cancelled => Kind::Failed,
         _ => Kind::InvalidParams,
     };
-    let object = ErrorObject::new(kind, error.message);
-    match error.hint {
-        Some(hint) => object.hint(hint),
-        None => object,
-    }
+    ErrorObject::new(kind, error.message).maybe_hint(error.hint)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::deciding;
-use super::info::{failed, numbered};
+use super::info::numbered;
 use super::prompt::{COMMANDS, TEMPLATE};
 use super::prompts::is_own;
 use crate::agent::named::{NamedAgent, STEWARD};
@@ -22,7 +22,7 @@ use crate::protocol::acp::{
     SessionChoices, SessionDeleteParams, SessionDeleteResult, SessionResumeParams,
     SetConfigOptionParams, SetConfigOptionResult, SetModeParams, SetModeResult,
 };
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::session::{SessionNewParams, SessionNewResult, SessionPromptParams};
 use crate::server::table::Context;
 use crate::store::StoreError;
@@ -58,9 +58,9 @@ impl Sessions {
     }
 
     /// A conversation that this client may use.
-    pub fn own(&self, session: &str, context: &Context) -> Result<Conversation, ErrorObject> {
+    pub fn own(&self, session: &str, context: &Context) -> Result<Conversation> {
         let id = numbered(session)?;
-        let found = self.conversations.get(id).map_err(failed)?;
+        let found = self.conversations.get(id)?;
         if context.is_acp() && found.source != foreign_source(Scope::Acp) {
             let message = format!("there is no conversation {id}");
             return Err(ErrorObject::new(Kind::UnknownSession, message)
@@ -73,11 +73,7 @@ impl Sessions {
     ///
     /// # Errors
     /// Kinds `invalid_params` and `failed`; -32000 if no model is set up.
-    pub fn begin(
-        &self,
-        params: &SessionNewParams,
-        context: &Context,
-    ) -> Result<SessionNewResult, ErrorObject> {
+    pub fn begin(&self, params: &SessionNewParams, context: &Context) -> Result<SessionNewResult> {
         let cwd = self.folder(params.cwd.as_deref())?;
         if context.offers_setup() && !self.models.is_any() {
             return Err(ErrorObject::new(Kind::AuthRequired, "no model is set up")
@@ -87,7 +83,7 @@ impl Sessions {
         if let Err(error) = self.conversations.delete_empty(&source) {
             tracing::warn!(%error, "empty conversations were not let go of");
         }
-        let begun = self.conversations.open_apart(&source, &cwd).map_err(failed)?;
+        let begun = self.conversations.open_apart(&source, &cwd)?;
         let session = begun.id.to_string();
         context.attach(&session);
         self.greet(&session, Some(cwd.as_str()), &params.mcp_servers, context);
@@ -102,7 +98,7 @@ impl Sessions {
         cwd: Option<&str>,
         servers: &[Value],
         context: &Context,
-    ) -> Result<SessionChoices, ErrorObject> {
+    ) -> Result<SessionChoices> {
         self.folder(cwd)?;
         let session = conversation.id.to_string();
         self.greet(&session, None, servers, context);
@@ -114,7 +110,7 @@ impl Sessions {
         &self,
         params: &SessionResumeParams,
         context: &Context,
-    ) -> Result<SessionChoices, ErrorObject> {
+    ) -> Result<SessionChoices> {
         let conversation = self.own(&params.session_id, context)?;
         let choices =
             self.take_up(&conversation, params.cwd.as_deref(), &params.mcp_servers, context)?;
@@ -127,19 +123,15 @@ impl Sessions {
         &self,
         params: &SessionDeleteParams,
         context: &Context,
-    ) -> Result<SessionDeleteResult, ErrorObject> {
+    ) -> Result<SessionDeleteResult> {
         let conversation = self.own(&params.session_id, context)?;
-        self.conversations.delete(conversation.id).map_err(failed)?;
+        self.conversations.delete(conversation.id)?;
         context.detach(&params.session_id);
         Ok(SessionDeleteResult {})
     }
 
     /// Checks that an ACP client speaks only in conversations that it has begun, loaded or resumed.
-    pub fn may_speak(
-        &self,
-        params: &SessionPromptParams,
-        context: &Context,
-    ) -> Result<(), ErrorObject> {
+    pub fn may_speak(&self, params: &SessionPromptParams, context: &Context) -> Result<()> {
         if !context.is_acp() {
             return Ok(());
         }
@@ -158,10 +150,7 @@ impl Sessions {
     }
 
     /// Checks that a model is set up.
-    pub fn authenticate(
-        &self,
-        params: &AuthenticateParams,
-    ) -> Result<AuthenticateResult, ErrorObject> {
+    pub fn authenticate(&self, params: &AuthenticateParams) -> Result<AuthenticateResult> {
         if params.method_id != "setup" {
             let message = format!("there is no way `{}`", params.method_id.escape_debug());
             return Err(ErrorObject::new(Kind::InvalidParams, message)
@@ -174,11 +163,7 @@ impl Sessions {
         }
     }
 
-    pub fn set_mode(
-        &self,
-        params: &SetModeParams,
-        context: &Context,
-    ) -> Result<SetModeResult, ErrorObject> {
+    pub fn set_mode(&self, params: &SetModeParams, context: &Context) -> Result<SetModeResult> {
         let conversation = self.own(&params.session_id, context)?;
         self.choose_mode(conversation, &params.mode_id)?;
         self.tell_choices(&params.session_id, context)?;
@@ -189,7 +174,7 @@ impl Sessions {
         &self,
         params: &SetConfigOptionParams,
         context: &Context,
-    ) -> Result<SetConfigOptionResult, ErrorObject> {
+    ) -> Result<SetConfigOptionResult> {
         let conversation = self.own(&params.session_id, context)?;
         match params.config_id.as_str() {
             "mode" => {
@@ -217,7 +202,7 @@ impl Sessions {
         conversation: Conversation,
         name: &str,
         context: &Context,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<()> {
         let is_option = self.models_for(&conversation).iter().any(|model| model == name);
         let is_theirs = !context.is_acp() && self.models.has(name);
         if !is_option && !is_theirs {
@@ -227,11 +212,11 @@ impl Sessions {
                 .hint("the option names those that are; `steward setup` adds one"));
         }
         let chosen = Chosen { model: Some(name.to_owned()), ..conversation.chosen };
-        self.conversations.choose(conversation.id, &chosen).map_err(failed)
+        self.conversations.choose(conversation.id, &chosen).map_err(ErrorObject::from)
     }
 
     /// Has an agent answer from the next turn on, with its own model if it has one.
-    fn choose_agent(&self, conversation: Conversation, name: &str) -> Result<(), ErrorObject> {
+    fn choose_agent(&self, conversation: Conversation, name: &str) -> Result<()> {
         let chosen = match name {
             STEWARD => Chosen { agent: None, ..conversation.chosen },
             name => {
@@ -244,7 +229,7 @@ impl Sessions {
                 Chosen { agent: Some(name.to_owned()), model, ..conversation.chosen }
             }
         };
-        self.conversations.choose(conversation.id, &chosen).map_err(failed)
+        self.conversations.choose(conversation.id, &chosen).map_err(ErrorObject::from)
     }
 
     /// The models that can be chosen for a conversation, its agent's first.
@@ -262,7 +247,7 @@ impl Sessions {
         self.agent.agents().find(conversation.chosen.agent.as_deref()?).ok().cloned()
     }
 
-    fn choose_mode(&self, conversation: Conversation, word: &str) -> Result<(), ErrorObject> {
+    fn choose_mode(&self, conversation: Conversation, word: &str) -> Result<()> {
         let all = self.modes(&conversation)?;
         let Some(mode) = Mode::parse(word).filter(|mode| all.contains(mode)) else {
             let words: Vec<&str> = all.into_iter().map(Mode::word).collect();
@@ -271,16 +256,16 @@ impl Sessions {
             return Err(ErrorObject::new(Kind::InvalidParams, message).hint(hint));
         };
         let chosen = Chosen { mode: Some(mode.word().to_owned()), ..conversation.chosen };
-        self.conversations.choose(conversation.id, &chosen).map_err(failed)
+        self.conversations.choose(conversation.id, &chosen).map_err(ErrorObject::from)
     }
 
     /// The modes that are at least as strict as the vault's and the agent's.
-    fn modes(&self, conversation: &Conversation) -> Result<Vec<Mode>, ErrorObject> {
+    fn modes(&self, conversation: &Conversation) -> Result<Vec<Mode>> {
         let loosest = self.loosest_mode(conversation)?;
         Ok(Mode::ALL.into_iter().filter(|mode| loosest.stricter(*mode) == *mode).collect())
     }
 
-    fn loosest_mode(&self, conversation: &Conversation) -> Result<Mode, ErrorObject> {
+    fn loosest_mode(&self, conversation: &Conversation) -> Result<Mode> {
         let unread = |error: StoreError| {
             ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint())
         };
@@ -290,7 +275,7 @@ impl Sessions {
     }
 
     /// The options of a conversation and their current values.
-    fn choices(&self, conversation: &Conversation) -> Result<SessionChoices, ErrorObject> {
+    fn choices(&self, conversation: &Conversation) -> Result<SessionChoices> {
         let (loosest, modes) = (self.loosest_mode(conversation)?, self.modes(conversation)?);
         let own = conversation.chosen.mode.as_deref().and_then(Mode::parse);
         let mode = own.map_or(loosest, |own| loosest.stricter(own)).word().to_owned();
@@ -330,7 +315,7 @@ impl Sessions {
     }
 
     /// After a choice by one method, tells the client the state in the form of the other.
-    fn tell_choices(&self, session: &str, context: &Context) -> Result<(), ErrorObject> {
+    fn tell_choices(&self, session: &str, context: &Context) -> Result<()> {
         let now = self.own(session, context)?;
         let options = self.choices(&now)?.config_options;
         let update = json!({ "sessionUpdate": "config_option_update", "configOptions": options });
@@ -339,7 +324,7 @@ impl Sessions {
     }
 
     /// Tells the client the mode in its older form, after a choice that may have changed it.
-    fn tell_mode(&self, session: &str, context: &Context) -> Result<(), ErrorObject> {
+    fn tell_mode(&self, session: &str, context: &Context) -> Result<()> {
         let now = self.own(session, context)?;
         let mode = self.choices(&now)?.modes.current_mode_id;
         let update = json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode });
@@ -423,7 +408,7 @@ impl Sessions {
     }
 
     /// The client's working folder: any absolute path, which need not exist.
-    fn folder(&self, cwd: Option<&str>) -> Result<String, ErrorObject> {
+    fn folder(&self, cwd: Option<&str>) -> Result<String> {
         let Some(cwd) = cwd else { return Ok(self.root.to_string_lossy().into_owned()) };
         let is_fit = Path::new(cwd).is_absolute() && !cwd.chars().any(char::is_control);
         if !is_fit || cwd.len() > MAX_CWD {

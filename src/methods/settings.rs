@@ -10,7 +10,7 @@ use crate::config::layers::Source;
 use crate::config::live::{Live, Look, News, Problem};
 use crate::config::{Config, file};
 use crate::policy::Scope;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::settings::{
     ConfigProblem, Setting, SettingSource, SettingsGetResult, SettingsSetResult, TakesEffect,
 };
@@ -99,12 +99,7 @@ fn without_secrets(mut entry: Value) -> Value {
 ///
 /// # Errors
 /// Kinds `invalid_setting`, `not_permitted` and `failed`; the file is unchanged.
-pub fn set(
-    live: &Live,
-    scope: Scope,
-    name: &str,
-    value: &Value,
-) -> Result<SettingsSetResult, ErrorObject> {
+pub fn set(live: &Live, scope: Scope, name: &str, value: &Value) -> Result<SettingsSetResult> {
     if keys::find(name).is_some_and(|key| !may_set(key.setter, scope)) {
         return Err(ErrorObject::new(
             Kind::NotPermitted,
@@ -143,10 +138,7 @@ pub(super) fn refused(error: &ChangeError, invalid: Kind) -> ErrorObject {
         }
         error => error.hint(),
     };
-    match hint {
-        Some(hint) => refused.hint(hint),
-        None => refused,
-    }
+    refused.maybe_hint(hint)
 }
 
 fn may_set(setter: Setter, scope: Scope) -> bool {

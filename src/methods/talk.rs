@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::deciding::{Command, Deciding};
-use super::info::failed;
 use super::prompt::{is_known, said};
 use super::prompts::expand;
 use super::sessions::Sessions;
@@ -19,7 +18,7 @@ use crate::calls::{Calls, Question};
 use crate::config::models::ChosenModels;
 use crate::policy::Scope;
 use crate::protocol::acp::{SessionCloseParams, SessionCloseResult};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::session::{
     PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
     SessionNewResult, SessionPromptParams, SessionPromptResult, StopReason,
@@ -30,11 +29,7 @@ use crate::server::table::{Context, Later};
 /// Refuses a working folder other than the vault at `root`, and requests to run programs for a
 /// client.
 #[expect(clippy::disallowed_methods, reason = "whether a client means the vault's own folder")]
-pub(super) fn check_place(
-    root: &Path,
-    cwd: Option<&str>,
-    mcp_servers: &[Value],
-) -> Result<(), ErrorObject> {
+pub(super) fn check_place(root: &Path, cwd: Option<&str>, mcp_servers: &[Value]) -> Result<()> {
     if !mcp_servers.is_empty() {
         let text = "no MCP servers are run for a client";
         return Err(ErrorObject::new(Kind::InvalidParams, text)
@@ -89,7 +84,7 @@ impl Talk {
         &self,
         params: &SessionNewParams,
         context: &Context,
-    ) -> Result<SessionNewResult, ErrorObject> {
+    ) -> Result<SessionNewResult> {
         context.listen();
         let by = context.scope();
         if context.is_acp() {
@@ -97,7 +92,7 @@ impl Talk {
         }
         check_place(&self.root, params.cwd.as_deref(), &params.mcp_servers)?;
         let source = if by.is_person() { "chat".to_owned() } else { foreign_source(by) };
-        let begun = self.conversations.open_new(&source).map_err(failed)?;
+        let begun = self.conversations.open_new(&source)?;
         Ok(SessionNewResult { session_id: begun.id.to_string(), choices: None })
     }
 
@@ -133,7 +128,7 @@ impl Talk {
         &self,
         params: &SessionCloseParams,
         context: &Context,
-    ) -> Result<SessionCloseResult, ErrorObject> {
+    ) -> Result<SessionCloseResult> {
         let conversation = self.sessions.own(&params.session_id, context)?;
         context.detach(&params.session_id);
         // The queue stops it, and nobody waits for that.
@@ -145,7 +140,7 @@ impl Talk {
     fn decide(
         &self,
         session: String,
-        command: Result<Command, ErrorObject>,
+        command: Result<Command>,
         context: &Context,
     ) -> Later<SessionPromptResult> {
         let (calls, conversations) = (self.sessions.calls().clone(), self.conversations.clone());
@@ -213,8 +208,8 @@ impl Talk {
         if !may_be_command {
             let placed = to.and_then(|to| said(params, to, &client, &root)).map(|it| agent.say(it));
             return Box::pin(async move {
-                let answering = placed?.await.map_err(refused)?;
-                result(answering.await.map_err(refused)?)
+                let answering = placed?.await?;
+                result(answering.await?)
             });
         }
         // The prompt's note is read first.
@@ -226,14 +221,14 @@ impl Talk {
                 tokio::task::spawn_blocking(move || expand(&calls, message, &caller, &cancel));
             let prompt = expanded.await.unwrap_or_else(|_| Ok(params.prompt.clone()))?;
             let said = said(SessionPromptParams { prompt, ..params }, to, &client, &root)?;
-            let answering = agent.say(said).await.map_err(refused)?;
-            result(answering.await.map_err(refused)?)
+            let answering = agent.say(said).await?;
+            result(answering.await?)
         })
     }
 }
 
 /// A message that decides on what the agent proposed.
-fn decision(params: &SessionPromptParams) -> Option<Result<Command, ErrorObject>> {
+fn decision(params: &SessionPromptParams) -> Option<Result<Command>> {
     match params.prompt.as_slice() {
         [PromptContent::Text { text }] => Command::read(text),
         _ => None,
@@ -246,7 +241,7 @@ fn is_command(params: &SessionPromptParams) -> bool {
     text.trim_start().starts_with('/') && !is_known(text.trim())
 }
 
-fn result(answered: MessageOutcome) -> Result<SessionPromptResult, ErrorObject> {
+fn result(answered: MessageOutcome) -> Result<SessionPromptResult> {
     let MessageOutcome { conversation, turn, reason, words, cause, hint, answer } = answered;
     let detail = json!({ "sessionId": conversation.to_string(), "turn": turn.to_string() });
     let Some(reason) = reason else {
@@ -257,10 +252,7 @@ fn result(answered: MessageOutcome) -> Result<SessionPromptResult, ErrorObject> 
     };
     let Some(stop_reason) = stop_reason(reason) else {
         let error = ErrorObject::new(Kind::ModelFailed, words).detail(detail);
-        return Err(match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        });
+        return Err(error.maybe_hint(hint));
     };
     let vault = PromptResultVaultMeta {
         session_id: conversation.to_string(),
@@ -278,27 +270,25 @@ fn unknown(id: &str) -> ErrorObject {
     ErrorObject::new(Kind::UnknownSession, text).hint("`session/new` begins one")
 }
 
-fn refused(error: PromptError) -> ErrorObject {
-    match error {
-        PromptError::Memory(MemoryError::NotFound { id }) => unknown(&id.to_string()),
-        PromptError::Memory(MemoryError::Broken { message, hint }) => {
-            let error = ErrorObject::new(Kind::Failed, message);
-            match hint {
-                Some(hint) => error.hint(hint),
-                None => error,
+impl From<PromptError> for ErrorObject {
+    fn from(error: PromptError) -> Self {
+        match error {
+            PromptError::Memory(MemoryError::NotFound { id }) => unknown(&id.to_string()),
+            PromptError::Memory(MemoryError::Broken { message, hint }) => {
+                ErrorObject::new(Kind::Failed, message).maybe_hint(hint)
             }
+            PromptError::Full => {
+                ErrorObject::new(Kind::Overloaded, error.to_string()).retry_after_ms(1_000)
+            }
+            PromptError::Refused { failed, .. } => {
+                let hint = match failed {
+                    false => "it is a rule of the user's; the message is not kept",
+                    true => "`steward status` says what went wrong; the message is not kept",
+                };
+                ErrorObject::new(Kind::NotPermitted, error.to_string()).hint(hint)
+            }
+            PromptError::Ending => ending(),
         }
-        PromptError::Full => {
-            ErrorObject::new(Kind::Overloaded, error.to_string()).retry_after_ms(1_000)
-        }
-        PromptError::Refused { failed, .. } => {
-            let hint = match failed {
-                false => "it is a rule of the user's; the message is not kept",
-                true => "`steward status` says what went wrong; the message is not kept",
-            };
-            ErrorObject::new(Kind::NotPermitted, error.to_string()).hint(hint)
-        }
-        PromptError::Ending => ending(),
     }
 }
 

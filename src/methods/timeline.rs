@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Local, SecondsFormat};
 
-use super::diff::failed;
 use crate::calls::Calls;
-use crate::journal::{Action, ChangeSetId, JournalError, ListedSet, Query, SetKind};
+use crate::journal::{Action, ChangeSetId, ListedSet, Query, SetKind};
 use crate::note::path::VaultPath;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::timeline::{Actor, TimelineDay, TimelineParams, TimelineResult, TimelineSet};
 use crate::store::audit::{AuditFilter, MadeBy};
 use crate::tools::Context;
@@ -22,17 +21,14 @@ const MAX_LIMIT: u32 = 500;
 const NAMED: usize = 3;
 
 /// The change sets that match, newest first.
-pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult, ErrorObject> {
+pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult> {
     let context = calls.context();
     // Reading writes pending rows first.
-    calls
-        .audited(&AuditFilter { limit: 1, ..AuditFilter::default() })
-        .map_err(|error| failed(&JournalError::Store(error)))?;
+    calls.audited(&AuditFilter { limit: 1, ..AuditFilter::default() })?;
     let store = context.journal.store();
-    let stored = |error| failed(&JournalError::Store(error));
     let limit = params.limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT) as usize;
     let with_tool: Option<BTreeSet<i64>> = match params.tool.as_deref() {
-        Some(tool) => Some(store.audit.sets_of_tool(tool).map_err(stored)?),
+        Some(tool) => Some(store.audit.sets_of_tool(tool)?),
         None => None,
     };
     let mut query = Query {
@@ -47,14 +43,14 @@ pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult
     }
     let mut sets = Vec::new();
     loop {
-        let found = context.journal.history().change_sets(&query).map_err(|e| failed(&e))?;
+        let found = context.journal.history().change_sets(&query)?;
         let is_end = found.len() < query.limit;
         query.before = found.last().map(|oldest| oldest.id);
         let (first, last) = (found.last(), found.first());
         let made = match first.zip(last) {
             Some((first, last)) => {
                 let range = (first.id.0.cast_signed(), last.id.0.cast_signed());
-                store.audit.made_by(range).map_err(stored)?
+                store.audit.made_by(range)?
             }
             None => BTreeMap::new(),
         };
@@ -77,7 +73,7 @@ pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult
     let next = sets.last().map(|last| last.id).filter(|_| has_more);
     let days = match params.before {
         Some(_) => Vec::new(),
-        None => days(&store.journal.changes.begun().map_err(stored)?),
+        None => days(&store.journal.changes.begun()?),
     };
     Ok(TimelineResult { sets, next, days })
 }
@@ -135,7 +131,7 @@ fn days(begun: &[(i64, i64)]) -> Vec<TimelineDay> {
 }
 
 /// The path that is meant: of something that exists as tools find it, else as it is written.
-fn asked(context: &Context, path: &str) -> Result<VaultPath, ErrorObject> {
+fn asked(context: &Context, path: &str) -> Result<VaultPath> {
     match context.vault.resolve(path, Want::Entry) {
         Ok(found) => Ok(found.path),
         Err(_) => context

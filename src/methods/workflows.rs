@@ -12,7 +12,7 @@ use crate::calls::Cancel;
 use crate::config::models::ChosenModels;
 use crate::llm::{self, BlockKind, ToolChoice, TurnRequest};
 use crate::policy::Caller;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::workflows::{
     WorkflowFault, WorkflowInfo, WorkflowListParams, WorkflowListResult, WorkflowProgress,
     WorkflowResult, WorkflowResumeParams, WorkflowRunParams, WorkflowStep, WorkflowWaits,
@@ -174,7 +174,7 @@ fn begun(
             work(&workflows, caller, around)
         });
         match done.await {
-            Ok(report) => report.map(|report| told(report, most)).map_err(failed),
+            Ok(report) => report.map(|report| told(report, most)).map_err(ErrorObject::from),
             Err(error) => {
                 tracing::error!(%error, "a workflow broke off");
                 Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
@@ -184,18 +184,12 @@ fn begun(
 }
 
 /// The last runs.
-pub fn list(
-    workflows: &Workflows,
-    params: &WorkflowListParams,
-) -> Result<WorkflowListResult, ErrorObject> {
+pub fn list(workflows: &Workflows, params: &WorkflowListParams) -> Result<WorkflowListResult> {
     listed(workflows.list(most_listed(params)))
 }
 
 /// The last runs in a store, without a daemon.
-pub fn list_of(
-    rows: &WorkflowRows,
-    params: &WorkflowListParams,
-) -> Result<WorkflowListResult, ErrorObject> {
+pub fn list_of(rows: &WorkflowRows, params: &WorkflowListParams) -> Result<WorkflowListResult> {
     listed(workflows::list(rows, most_listed(params), &|_| false))
 }
 
@@ -205,7 +199,7 @@ fn most_listed(params: &WorkflowListParams) -> u32 {
 
 fn listed(
     runs: Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError>,
-) -> Result<WorkflowListResult, ErrorObject> {
+) -> Result<WorkflowListResult> {
     let info = |(run, waiting): (WorkflowRun, Vec<String>)| WorkflowInfo {
         run: run.id.cast_unsigned(),
         workflow: run.workflow,
@@ -215,7 +209,7 @@ fn listed(
         ended: run.ended.map(local),
         waiting,
     };
-    Ok(WorkflowListResult { runs: runs.map_err(failed)?.into_iter().map(info).collect() })
+    Ok(WorkflowListResult { runs: runs?.into_iter().map(info).collect() })
 }
 
 fn event(told: &Told) -> Event {
@@ -285,17 +279,15 @@ fn step(report: StepReport) -> WorkflowStep {
 }
 
 /// The protocol's error for a run that did not start.
-pub fn failed(error: WorkflowError) -> ErrorObject {
-    let kind = match &error {
-        WorkflowError::Invalid { .. } | WorkflowError::Inputs(_) | WorkflowError::Answer(_) => {
-            Kind::InvalidParams
-        }
-        WorkflowError::Store(StoreError::Unknown { .. }) => Kind::NotFound,
-        _ => Kind::Failed,
-    };
-    let object = ErrorObject::new(kind, error.to_string());
-    match error.hint() {
-        Some(hint) => object.hint(hint),
-        None => object,
+impl From<WorkflowError> for ErrorObject {
+    fn from(error: WorkflowError) -> Self {
+        let kind = match &error {
+            WorkflowError::Invalid { .. } | WorkflowError::Inputs(_) | WorkflowError::Answer(_) => {
+                Kind::InvalidParams
+            }
+            WorkflowError::Store(StoreError::Unknown { .. }) => Kind::NotFound,
+            _ => Kind::Failed,
+        };
+        ErrorObject::new(kind, error.to_string()).maybe_hint(error.hint())
     }
 }

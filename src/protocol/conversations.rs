@@ -12,18 +12,16 @@ use super::session::SessionUpdate;
 /// A filter of conversations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct SessionListParams {
     /// Only conversations of this folder: all for the vault's folder; for another folder those that
     /// were started with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub cwd: Option<String>,
     /// `nextCursor` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub cursor: Option<String>,
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub meta: Option<SessionListMeta>,
 }
 
@@ -82,20 +80,18 @@ pub struct SessionMeta {
 /// A conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ConversationInfo {
     /// The conversation's number, as text.
     pub session_id: String,
     /// None before it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub title: Option<String>,
     /// None before it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub summary: Option<String>,
     /// The origin of the title: `model`, `extract` or `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub titled_by: Option<String>,
     /// `open`, `waiting` or `ended`.
     pub state: String,
@@ -103,7 +99,6 @@ pub struct ConversationInfo {
     pub shown: String,
     /// The question that waits for the person's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub question: Option<String>,
     /// The source of its first message.
     pub source: String,
@@ -113,31 +108,24 @@ pub struct ConversationInfo {
     pub last_active: String,
     /// Local time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub ended: Option<String>,
     /// The mode that was chosen for it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub mode: Option<String>,
     /// The model that was chosen for it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub model: Option<String>,
     /// The agent that was chosen for it, where one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub agent: Option<String>,
     /// The mode of that agent, where it has one; of `_vault/conversation` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub agent_mode: Option<String>,
     /// What ended it: `idle`, `unanswered`, `agent` or `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub ended_by: Option<String>,
     /// The reason of its end, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub reason: Option<String>,
     /// The live branch.
     pub branch: u64,
@@ -148,14 +136,13 @@ pub struct ConversationInfo {
 /// The items to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ConversationParams {
     /// By default the current conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub session_id: Option<String>,
     /// By default the live branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub branch: Option<u64>,
     /// Only items after this one.
     #[serde(default)]
@@ -163,12 +150,10 @@ pub struct ConversationParams {
     pub after: u64,
     /// Only items before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub before: Option<u64>,
     /// Only this many of the last items, up to 500, to show a long conversation from its end. For
     /// earlier items set `before` to the first item of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub last: Option<u32>,
     /// Also return each item as `session/load` does, in `updates`.
     #[serde(default)]
@@ -259,15 +244,14 @@ pub struct EndResult {
 /// Continues from an earlier message or on a branch: set `item` or `branch`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ForkParams {
     pub session_id: String,
     /// A message of the person: continue before it, on a new branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub item: Option<u64>,
     /// A branch to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub branch: Option<u64>,
 }
 
@@ -378,14 +362,13 @@ pub struct ExportConversationResult {
 /// The usage to return.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct UsageParams {
     /// Only this number of days, including today; all by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub days: Option<u32>,
     /// Only this conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub session_id: Option<String>,
 }
 

@@ -113,24 +113,24 @@ impl Kind {
 /// The `data` of an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ErrorData {
     pub kind: Kind,
     /// Whether the same request may succeed later.
     pub retryable: bool,
     /// Advice for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub hint: Option<String>,
     /// Details that depend on the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub detail: Option<Value>,
     /// The time to wait before the next attempt, in milliseconds; with `overloaded` and
     /// `rate_limited`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub retry_after_ms: Option<u64>,
 }
+
+pub type Result<T, E = ErrorObject> = std::result::Result<T, E>;
 
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS, thiserror::Error)]
@@ -161,6 +161,12 @@ impl ErrorObject {
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.data.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a hint, if there is one.
+    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.data.hint = hint;
         self
     }
 

@@ -6,14 +6,13 @@ use ts_rs::TS;
 /// The event to start after. Without members: only new events. With both: the events after event
 /// `after` of the run `epoch`, for a client that lost its connection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct SubscribeParams {
     /// The run of the daemon in which `after` is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub epoch: Option<String>,
     /// The last event that the client has received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub after: Option<u64>,
 }
 
@@ -90,6 +89,7 @@ pub struct ChangesParams {
 /// A change set, as in `list_changes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ChangeSetInfo {
     /// Its number, which `undo` takes.
     pub id: u64,
@@ -99,15 +99,12 @@ pub struct ChangeSetInfo {
     /// The program that requested it.
     pub caller: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub conversation: Option<String>,
     /// The agent's turn, as in `_meta.vault.turn` of its events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub turn: Option<String>,
     /// The change set (`17`) or change (`17.2`) that it undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub undoes: Option<String>,
     /// Whether all its changes have been undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -58,15 +58,14 @@ pub struct HostActiveNoteResult {
 /// The note that the person sees, or saw last.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ActiveNote {
     pub path: String,
     /// Line number of the cursor, from 1; undefined in reading view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub line: Option<u32>,
     /// The selected text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub selection: Option<Selection>,
 }
 
@@ -208,16 +207,15 @@ pub enum HostRequestParams {
 
 /// The result of a request to the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct HostRequestResult {
     /// Name of the client that answered.
     pub client: String,
     /// The active note, after `active_note` and `open`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub note: Option<ActiveNote>,
     /// Whether the operation succeeded, as verified on disk; after `trash` and `rename`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub done: Option<bool>,
 }
 

@@ -9,10 +9,10 @@ use super::events::EventMeta;
 /// A filter of messages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct InboxListParams {
     /// Only this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub id: Option<u64>,
     /// Include messages that are done.
     #[serde(default)]
@@ -20,7 +20,6 @@ pub struct InboxListParams {
     pub all: bool,
     /// Maximum number, the newest; 100 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub limit: Option<u32>,
 }
 
@@ -52,6 +51,7 @@ pub struct InboxResult {
 /// A voice message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct InboxMessage {
     /// Increases in order of arrival.
     pub id: u64,
@@ -72,15 +72,12 @@ pub struct InboxMessage {
     pub direct: bool,
     /// The reason why the router chose the steward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub routing_reason: Option<String>,
     /// Its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub turn: Option<String>,
     /// The conversation of that turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub session_id: Option<String>,
 }
 

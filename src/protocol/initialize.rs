@@ -38,13 +38,12 @@ pub struct Implementation {
 
 /// The client's capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct ClientCapabilities {
     /// The authentication methods that the client supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub auth: Option<ClientAuth>,
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub meta: Option<ClientMeta>,
 }
 
@@ -67,11 +66,11 @@ pub struct ClientMeta {
 
 /// Members that a client of this protocol adds to ACP's handshake.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct ClientVaultMeta {
     /// A random text that the server must sign with the token, at most 128 bytes: proves that the
     /// other end of this connection is the daemon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub nonce: Option<String>,
     /// Whether the client can show an approval request (`session/request_permission`) to a person
     /// and return the answer. Counts only with the token of a person's own program.
@@ -89,7 +88,6 @@ pub struct ClientVaultMeta {
     pub focused: bool,
     /// The oldest version of the daemon that the client works with; an older one refuses it.
     #[serde(default, rename = "minDaemon", skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub min_daemon: Option<String>,
 }
 
@@ -170,6 +168,7 @@ pub struct AgentMeta {
 
 /// Members that the daemon adds to ACP's handshake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct AgentVaultMeta {
     /// The name of the vault.
     pub name: String,
@@ -181,14 +180,12 @@ pub struct AgentVaultMeta {
     pub scope: String,
     /// The oldest version of the plugin that the daemon works with; it refuses an older one.
     #[serde(default, rename = "minPlugin", skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub min_plugin: Option<String>,
     /// What the server takes.
     pub limits: Limits,
     /// HMAC-SHA-256 of `vault-steward initialize 127.0.0.1:PORT NONCE`, the 64 characters of the
     /// token as key, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub proof: Option<String>,
 }
 

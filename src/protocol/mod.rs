@@ -48,78 +48,13 @@ pub mod typescript;
 pub mod version;
 pub mod workflows;
 
-use acp::{
-    AuthenticateParams, AuthenticateResult, SessionChoices, SessionCloseParams, SessionCloseResult,
-    SessionDeleteParams, SessionDeleteResult, SessionResumeParams, SetConfigOptionParams,
-    SetConfigOptionResult, SetModeParams, SetModeResult,
-};
-use as_of::{AsOfParams, AsOfResult};
-use attachments::{AttachmentsParams, AttachmentsResult};
-use cancel::CancelParams;
-use complete::{CompleteParams, CompleteResult};
-use conversations::{
-    ConversationChangedParams, ConversationParams, ConversationResult, DeleteConversationParams,
-    DeleteConversationResult, EndParams, EndResult, ExportConversationParams,
-    ExportConversationResult, ForkParams, ForkResult, RenameConversationParams,
-    RenameConversationResult, SearchConversationsParams, SearchConversationsResult,
-    SessionListParams, SessionListResult, SessionLoadParams, SessionLoadResult, UsageParams,
-    UsageResult,
-};
-use diff::{DiffParams, DiffResult};
-use events::{
-    ChangedParams, ChangesParams, HiddenParams, JobParams, PlanParams, SubscribeParams,
-    SubscribeResult,
-};
-use host::{
-    ActiveNoteChangedParams, HostActiveNoteParams, HostActiveNoteResult, HostFocusParams,
-    HostNoticeParams, HostNoticeResult, HostOpenParams, HostOpenResult, HostRenameParams,
-    HostRenameResult, HostRequestParams, HostRequestResult, HostTrashParams, HostTrashResult,
-};
-use inbox::{
-    InboxDiscardParams, InboxListParams, InboxListResult, InboxParams, InboxResult,
-    InboxRetryParams, SmartHoleParams,
-};
-use initialize::{InitializeParams, InitializeResult};
-use keeping::{
-    JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
-    TrashEmptyResult,
-};
+// Each method and notification names two types, and nothing else of these modules is meant.
 use methods::{methods, notifications, server_requests};
-use models::{ModelKeyParams, ModelKeyResult, ModelsParams, ModelsResult};
-use names::{NamesSuggestParams, NamesSuggestResult};
-use organize::{
-    OrganizeDraftParams, OrganizeDraftResult, OrganizeStopParams, OrganizeStopResult,
-    RulesDescribeParams, RulesDescribeResult, RulesDisableParams, RulesDisableResult,
-    RulesEnableParams, RulesEnableResult, RulesListParams, RulesListResult, RulesMarksParams,
-    RulesMarksResult,
-};
-use page::{PageCodeParams, PageCodeResult};
-use permission::{RequestPermissionParams, RequestPermissionResult};
-use ping::{PingParams, PingResult};
-use policy::{
-    AnswerParams, AnswerResult, ApprovalsParams, ApprovalsResult, AuditParams, AuditResult,
-    ModeChangedParams, ModeParams, ModeResult, PendingParams, PendingResult,
-};
-use prompts::{PromptGetParams, PromptGetResult, PromptsParams, PromptsResult};
-use proposals::{
-    ProposalsApplyParams, ProposalsApplyResult, ProposalsListParams, ProposalsListResult,
-    ProposalsRejectParams, ProposalsRejectResult,
-};
-use resolve_link::{ResolveLinkParams, ResolveLinkResult};
-use session::{
-    MessageParams, SessionCancelParams, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult, SessionUpdateParams, StateParams,
-};
-use settings::{
-    ConfigRejectedParams, ConfigReloadedParams, SettingsGetParams, SettingsGetResult,
-    SettingsSetParams, SettingsSetResult,
-};
-use status::{StatusParams, StatusResult};
-use timeline::{TimelineParams, TimelineResult};
-use tools::{ToolsCallParams, ToolsCallResult, ToolsListParams, ToolsListResult};
-use workflows::{
-    WorkflowListParams, WorkflowListResult, WorkflowParams, WorkflowResult, WorkflowResumeParams,
-    WorkflowRunParams,
+use {
+    acp::*, as_of::*, attachments::*, cancel::*, complete::*, conversations::*, diff::*, events::*,
+    host::*, inbox::*, initialize::*, keeping::*, models::*, names::*, organize::*, page::*,
+    permission::*, ping::*, policy::*, prompts::*, proposals::*, resolve_link::*, session::*,
+    settings::*, status::*, timeline::*, tools::*, workflows::*,
 };
 
 /// The protocol version, as in ACP: an integer that is raised only for a breaking change.

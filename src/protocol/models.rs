@@ -50,6 +50,7 @@ pub struct AgentInfo {
 /// A language model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ModelInfo {
     /// The name in settings: `anthropic/claude-sonnet-4-5`.
     pub name: String,
@@ -61,11 +62,9 @@ pub struct ModelInfo {
     pub ready: bool,
     /// Context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub window: Option<u64>,
     /// Whether it accepts images, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub images: Option<bool>,
 }
 

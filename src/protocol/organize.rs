@@ -125,6 +125,7 @@ pub struct RulesDisableResult {
 /// An enabled rule.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct EnabledRuleInfo {
     pub name: String,
     /// Its file: a path in the vault, or an absolute path.
@@ -137,7 +138,6 @@ pub struct EnabledRuleInfo {
     pub state: String,
     /// The reason why it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub reason: Option<String>,
     /// The folders that it may touch; `/` is the whole vault.
     pub folders: Vec<String>,
@@ -151,11 +151,9 @@ pub struct EnabledRuleInfo {
     pub enabled_by: String,
     /// The plan that waits for a person's approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub waiting: Option<u64>,
     /// Changes in its file since it was enabled, as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub diff: Option<String>,
 }
 
@@ -181,6 +179,7 @@ pub struct RulesDescribeResult {
 
 /// A rule of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct DescribedRule {
     pub name: String,
     /// The hash of its meaning.
@@ -189,13 +188,11 @@ pub struct DescribedRule {
     pub does: String,
     /// Its file: a path in the vault, or an absolute path; absent if it is not stored in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub source: Option<String>,
     /// Whether it has a trigger, so that it can be enabled.
     pub runs: bool,
     /// `automatic`, `ask`, `stopped` or `changed`, if it is enabled with this meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub state: Option<String>,
     /// The number of files that it matches now, regardless of earlier rules.
     pub fits: usize,

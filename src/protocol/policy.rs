@@ -141,28 +141,23 @@ pub struct AnswerResult {
 
 /// A filter of audited calls; all conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct AuditParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub tool: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub caller: Option<String>,
     /// `allowed`, `refused`, `dry_run` or `asked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub decision: Option<String>,
     /// At or after this time, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub since: Option<i64>,
     /// Only calls with a higher number than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub after: Option<i64>,
     /// Maximum number, up to 1000; 100 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub limit: Option<u32>,
 }
 

@@ -53,20 +53,18 @@ pub struct PromptExample {
 
 /// The prompt to fill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct PromptGetParams {
     /// The name that follows the slash.
     pub name: String,
     /// The text after the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub arguments: Option<String>,
     /// The note that the prompt is about. By default the note that is open in Obsidian.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub note: Option<String>,
     /// The selected text in `note`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub selection: Option<String>,
 }
 

@@ -136,6 +136,7 @@ pub struct ProposalsApplyParams {
 /// The applied proposals, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ProposalsApplyResult {
     /// Number of applied proposals.
     pub applied: u64,
@@ -143,11 +144,9 @@ pub struct ProposalsApplyResult {
     pub total: u64,
     /// The change set that they form, which `undo` takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub change_set: Option<u64>,
     /// The reason why the next one and all after it were not applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub failed: Option<String>,
 }
 

@@ -43,14 +43,13 @@ pub struct SessionNewResult {
 /// A person's message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct SessionPromptParams {
     /// The conversation. By default the current one, or a new one if the last message is too old.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub session_id: Option<String>,
     pub prompt: Vec<PromptContent>,
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub meta: Option<PromptMeta>,
 }
 
@@ -111,15 +110,14 @@ pub struct PromptMeta {
 /// Our extensions of a message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct PromptVaultMeta {
     /// A unique id of at most 100 characters. A message that is sent again with the same id, after
     /// a lost connection, is not delivered twice and gets the same answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub client_message_id: Option<String>,
     /// `chat`, `cli` or `voice`. Voice messages have fewer rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub source: Option<String>,
 }
 
@@ -454,6 +452,7 @@ pub enum MessageKind {
 /// The state of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct StateParams {
     pub session_id: String,
     pub state: SessionState,
@@ -463,11 +462,9 @@ pub struct StateParams {
     pub waiting: bool,
     /// The reason of the turn's end; none while it runs, or if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub stop_reason: Option<StopReason>,
     /// The reason why the turn failed, and advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub error: Option<String>,
     /// The event's number, and the turn.
     #[serde(rename = "_meta")]

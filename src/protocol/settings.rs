@@ -29,6 +29,7 @@ pub struct SettingsGetResult {
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct Setting {
     /// Section and name: `server.port`.
     pub key: String,
@@ -39,12 +40,10 @@ pub struct Setting {
     pub source: SettingSource,
     /// The variable or flag that sets the value, which the file cannot change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub from: Option<String>,
     pub takes_effect: TakesEffect,
     /// The value after the next start, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub after_restart: Option<Value>,
     /// Whether `_vault/settings/set` can change it: settings that weaken security can only be changed in the
     /// file, and the daemon must be able to write to the file.
@@ -102,22 +101,20 @@ pub struct SettingsSetResult {
 
 /// The reason why the settings file is invalid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct ConfigProblem {
     /// The settings file.
     pub file: String,
     /// Line number, from 1, if the problem has a position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub line: Option<u32>,
     /// The column in characters, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub column: Option<u32>,
     /// The problem.
     pub message: String,
     /// Advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub hint: Option<String>,
 }
 

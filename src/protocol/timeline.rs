@@ -5,27 +5,23 @@ use ts_rs::TS;
 
 /// The change sets to list. All conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct TimelineParams {
     /// Only change sets before this number: `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub before: Option<u64>,
     /// Maximum number, up to 500; 100 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub limit: Option<u32>,
     /// Only change sets that touched this note, under its earlier names too, or a file in this
     /// folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub path: Option<String>,
     /// Only change sets of this kind of actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub by: Option<Actor>,
     /// Only change sets that a call of this tool made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub tool: Option<String>,
 }
 
@@ -47,6 +43,7 @@ pub struct TimelineResult {
 /// A change set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct TimelineSet {
     pub id: u64,
     /// The time of its start, in UTC.
@@ -57,11 +54,9 @@ pub struct TimelineSet {
     pub caller: String,
     /// The conversation that led to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub session_id: Option<String>,
     /// The change set (`17`) or change (`17.2`) that it undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub undoes: Option<String>,
     /// Whether all of it is undone.
     pub undone: bool,

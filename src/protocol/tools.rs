@@ -73,6 +73,7 @@ pub struct CallMeta {
 /// Options that only the calling program can set, never the model that wrote the arguments.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct CallVaultMeta {
     /// A person has approved the call. Only a person's own program may set it.
     #[serde(default)]
@@ -81,7 +82,6 @@ pub struct CallVaultMeta {
     /// With `confirmed`: the `identity` of the change that the person was shown. If the call would
     /// now make another change, nothing is done and approval is requested again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub agreed: Option<String>,
     /// Only preview the call.
     #[serde(default)]
@@ -90,12 +90,10 @@ pub struct CallVaultMeta {
     /// The turn that the call belongs to, any text of at most 100 characters. The changes of one
     /// turn of one connection make one change set and share the limits of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub turn: Option<String>,
     /// The conversation that the call belongs to, for `list_changes` and the audit; at most 100
     /// characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub conversation: Option<String>,
 }
 

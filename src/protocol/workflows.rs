@@ -81,11 +81,11 @@ pub struct WorkflowResult {
 
 /// A step, or one element of a step with `for_each`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct WorkflowStep {
     pub step: String,
     /// Index of the element, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub item: Option<u64>,
     /// The tool, `model` or `ask`.
     pub does: String,
@@ -106,11 +106,9 @@ pub struct WorkflowStep {
     pub text: String,
     /// The reason of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub error: Option<WorkflowFault>,
     /// The question that a person must answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub waits: Option<WorkflowWaits>,
 }
 
@@ -179,17 +177,16 @@ pub struct WorkflowInfo {
 
 /// Progress of a workflow: a step began or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(optional_fields)]
 pub struct WorkflowProgress {
     /// The run's number; none for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub run: Option<u64>,
     /// The workflow's name.
     pub workflow: String,
     pub step: String,
     /// Index of the element, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[ts(optional)]
     pub item: Option<u64>,
     /// `begun`, or the result.
     pub state: String,

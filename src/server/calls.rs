@@ -19,7 +19,7 @@ use crate::calls::run::{Answered, Stopped, Task, Work};
 use crate::calls::tracker::Tracker;
 use crate::policy;
 use crate::protocol::envelope::{self, RequestId};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::tools::{ToolsCallParams, ToolsCallWritten};
 use crate::tools::Facts;
 use crate::vault::Cancel;
@@ -81,7 +81,7 @@ impl Calls {
         id: &RequestId,
         params: ToolsCallParams,
         client: &Client,
-    ) -> Result<Duration, ErrorObject> {
+    ) -> Result<Duration> {
         let Some(work) = self.shared.backend.tools.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
             // Of a server: it may be withheld.
@@ -169,13 +169,7 @@ impl Calls {
     }
 
     /// Starts work that writes its result; the answer follows later.
-    pub fn begin(
-        &self,
-        id: &RequestId,
-        client: Client,
-        work: Work,
-        write: Write,
-    ) -> Result<(), ErrorObject> {
+    pub fn begin(&self, id: &RequestId, client: Client, work: Work, write: Write) -> Result<()> {
         let task = self.admit(id, work)?;
         let context = self.context(client, task.cancelled().clone());
         let (answer_to, afterwards) = (id.clone(), context.afterwards.clone());
@@ -194,7 +188,7 @@ impl Calls {
         id: &RequestId,
         client: Client,
         begin: impl FnOnce(&Context) -> Later<Vec<u8>>,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<()> {
         let task = self.admit(id, Work::Read)?;
         let context = self.context(client, task.cancelled().clone());
         let work = begin(&context);
@@ -224,7 +218,7 @@ impl Calls {
         lock(&self.in_flight).values().for_each(Task::abandon);
     }
 
-    fn admit(&self, id: &RequestId, work: Work) -> Result<Task, ErrorObject> {
+    fn admit(&self, id: &RequestId, work: Work) -> Result<Task> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() >= self.settings.max_in_flight as usize {
             return Err(ErrorObject::new(
@@ -313,10 +307,7 @@ fn refusal(id: &RequestId, stopped: &Stopped) -> String {
         Stopped::BrokeOff(_) => Kind::Internal,
         Stopped::Ending => Kind::Failed,
     };
-    let error = ErrorObject::new(kind, stopped.to_string());
-    let error = match stopped.hint() {
-        Some(hint) => error.hint(hint),
-        None => error,
-    };
+    let hint = stopped.hint().map(str::to_owned);
+    let error = ErrorObject::new(kind, stopped.to_string()).maybe_hint(hint);
     envelope::failure(Some(id), &error)
 }

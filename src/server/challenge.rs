@@ -16,12 +16,12 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::Response;
-use axum::{Router, routing};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router, routing};
 
 use super::guest_entry::guest_of;
 use super::page_keys::{is_our_page, key_of};
-use super::reply::{KeptOpen, Refusal, answer, paced, plain};
+use super::reply::{KeptOpen, Refusal, paced, plain};
 use super::token::{Entry, Proof};
 use super::{SharedServer, lock};
 use crate::policy::Scope;
@@ -150,7 +150,7 @@ async fn challenge(
 ) -> Response {
     let proved = proved(&shared, &name, &nonce, &target).await;
     let is_proved = proved.is_ok();
-    let mut response = answer(StatusCode::OK, proved);
+    let mut response = proved.map(Json).into_response();
     // The ticket may come on this connection. Until then, the connection counts as a handshake,
     // with its timeout.
     if is_proved {

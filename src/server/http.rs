@@ -9,10 +9,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{FromRequest, Path, Request};
 use axum::http::StatusCode;
-use axum::response::Response;
-use axum::{Router, routing};
+use axum::{Json, Router, routing};
 use futures_util::{Stream, stream};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,7 +20,7 @@ use tokio::time::Instant;
 
 use super::acp::Attached;
 use super::gate::{self, Admitted};
-use super::reply::{Refusal, answer, is_json, paced, plain, whole};
+use super::reply::{Refusal, is_json, paced, plain, whole};
 use super::table::{Afterwards, Client, Context, Prepared};
 use super::token::{Entry, Token};
 use super::{SharedServer, lock};
@@ -29,11 +28,14 @@ use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
 use crate::policy::Scope;
 use crate::protocol::MethodParams;
-use crate::protocol::conversations::{ConversationParams, DeleteConversationParams};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::conversations::{
+    ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
+};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::http::{MessageAnswer, MessageBody};
 use crate::protocol::session::{
-    PromptContent, PromptMeta, PromptVaultMeta, SessionNewParams, SessionPromptParams,
+    PromptContent, PromptMeta, PromptVaultMeta, SessionNewParams, SessionNewResult,
+    SessionPromptParams,
 };
 use crate::protocol::strict;
 use crate::vault::Cancel;
@@ -118,99 +120,75 @@ pub(super) struct Entered {
     _place: Guard,
 }
 
-async fn create(State(shared): State<Arc<SharedServer>>, request: Request) -> Response {
-    let begun = async {
-        let entered = enter(shared, request).await?;
-        let params: SessionNewParams = entered.json()?;
-        entered.method(&params).await
-    };
-    answer(StatusCode::CREATED, begun.await)
+impl FromRequest<Arc<SharedServer>> for Entered {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, shared: &Arc<SharedServer>) -> Result<Self, Refusal> {
+        enter(Arc::clone(shared), request).await
+    }
 }
 
-async fn read(
-    State(shared): State<Arc<SharedServer>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Response {
-    show(shared, request, id, None, 0).await
+/// The answer of a method as JSON.
+type Answer<T> = Result<Json<T>, Refusal>;
+
+async fn create(entered: Entered) -> Result<(StatusCode, Json<SessionNewResult>), Refusal> {
+    let params: SessionNewParams = entered.json()?;
+    Ok((StatusCode::CREATED, Json(entered.method(&params).await?)))
+}
+
+async fn read(Path(id): Path<String>, entered: Entered) -> Answer<ConversationResult> {
+    show(entered, id, None, 0).await
 }
 
 /// The items after a given one, if a conversation is too long for one answer.
 async fn read_on(
-    State(shared): State<Arc<SharedServer>>,
     Path((id, item)): Path<(String, u64)>,
-    request: Request,
-) -> Response {
-    show(shared, request, id, None, item).await
+    entered: Entered,
+) -> Answer<ConversationResult> {
+    show(entered, id, None, item).await
 }
 
 async fn read_branch(
-    State(shared): State<Arc<SharedServer>>,
     Path((id, branch, item)): Path<(String, u64, u64)>,
-    request: Request,
-) -> Response {
-    show(shared, request, id, Some(branch), item).await
+    entered: Entered,
+) -> Answer<ConversationResult> {
+    show(entered, id, Some(branch), item).await
 }
 
 async fn show(
-    shared: Arc<SharedServer>,
-    request: Request,
+    entered: Entered,
     id: String,
     branch: Option<u64>,
     after: u64,
-) -> Response {
-    let found = async {
-        let entered = enter(shared, request).await?;
-        let params = ConversationParams {
-            session_id: named(id),
-            branch,
-            after,
-            ..ConversationParams::default()
-        };
-        entered.method(&params).await
-    };
-    answer(StatusCode::OK, found.await)
+) -> Answer<ConversationResult> {
+    let session_id = named(id);
+    let params = ConversationParams { session_id, branch, after, ..ConversationParams::default() };
+    Ok(Json(entered.method(&params).await?))
 }
 
-async fn delete(
-    State(shared): State<Arc<SharedServer>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Response {
-    let deleted = async {
-        let entered = enter(shared, request).await?;
-        // Never default to the current conversation.
-        let params = DeleteConversationParams { session_id: Some(id), ..Default::default() };
-        entered.method(&params).await
-    };
-    answer(StatusCode::OK, deleted.await)
+async fn delete(Path(id): Path<String>, entered: Entered) -> Answer<DeleteConversationResult> {
+    // Never default to the current conversation.
+    let params = DeleteConversationParams { session_id: Some(id), ..Default::default() };
+    Ok(Json(entered.method(&params).await?))
 }
 
-async fn say(
-    State(shared): State<Arc<SharedServer>>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Response {
-    let answered = async {
-        let entered = enter(shared, request).await?;
-        let MessageBody { text, client_message_id } = entered.json()?;
-        let vault = PromptVaultMeta { client_message_id, source: Some(CALLER.to_owned()) };
-        let params = SessionPromptParams {
-            session_id: named(id),
-            prompt: vec![PromptContent::Text { text }],
-            meta: Some(PromptMeta { vault: Some(vault) }),
-        };
-        let result = entered.method(&params).await?;
-        let ours = result.meta.vault;
-        Ok(MessageAnswer {
-            session_id: ours.session_id,
-            turn: ours.turn,
-            stop_reason: result.stop_reason,
-            text: ours.answer,
-            waiting: ours.waiting,
-        })
+async fn say(Path(id): Path<String>, entered: Entered) -> Answer<MessageAnswer> {
+    let MessageBody { text, client_message_id } = entered.json()?;
+    let vault = PromptVaultMeta { client_message_id, source: Some(CALLER.to_owned()) };
+    let params = SessionPromptParams {
+        session_id: named(id),
+        prompt: vec![PromptContent::Text { text }],
+        meta: Some(PromptMeta { vault: Some(vault) }),
     };
-    answer(StatusCode::OK, answered.await)
+    let result = entered.method(&params).await?;
+    let ours = result.meta.vault;
+    Ok(Json(MessageAnswer {
+        session_id: ours.session_id,
+        turn: ours.turn,
+        stop_reason: result.stop_reason,
+        text: ours.answer,
+        waiting: ours.waiting,
+    }))
 }
 
 fn named(id: String) -> Option<String> {
@@ -219,7 +197,7 @@ fn named(id: String) -> Option<String> {
 
 /// Admits a request: checks its token and content type, reads its body, and counts it as a
 /// connection.
-pub(super) async fn enter(shared: Arc<SharedServer>, request: Request) -> Result<Entered, Refusal> {
+async fn enter(shared: Arc<SharedServer>, request: Request) -> Result<Entered, Refusal> {
     let (parts, body) = request.into_parts();
     let admitted = parts.extensions.get::<Admitted>();
     let entry = gate::authorize(&shared, &parts.headers, &parts.uri, admitted).await;
@@ -247,7 +225,7 @@ pub(super) async fn enter(shared: Arc<SharedServer>, request: Request) -> Result
 }
 
 impl Entered {
-    fn json<T: DeserializeOwned>(&self) -> Result<T, ErrorObject> {
+    fn json<T: DeserializeOwned>(&self) -> Result<T> {
         let invalid = |error: &dyn std::fmt::Display| {
             ErrorObject::new(Kind::InvalidParams, format!("could not read the body: {error}"))
         };

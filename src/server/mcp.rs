@@ -8,18 +8,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
 use super::approvals::Patience;
 use super::gate::MCP_PATH;
-use super::http::{Entered, LongLived, enter};
+use super::http::{Entered, LongLived};
 use super::mcp_asks::{self, Asking};
 use super::mcp_guests;
 use super::mcp_streams::{self, json};
-use super::reply::{KeptOpen, answer};
+use super::reply::{KeptOpen, Refusal};
 use super::{Settings, SharedServer};
 use crate::calls::Request as Asked;
 use crate::calls::run::{Stopped, Task, Work};
@@ -27,7 +26,7 @@ use crate::mcp::ask::Said;
 use crate::mcp::call::Answered;
 use crate::mcp::{self, Call, Headers, What};
 use crate::policy::{Caller, Scope};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::http::RELAYED_FOR;
 
 /// How long a call waits for a person: clients time out after a minute without learning that it
@@ -51,30 +50,22 @@ pub fn routes() -> Router<Arc<SharedServer>> {
     Router::new().route(MCP_PATH, routing::post(post))
 }
 
-async fn post(State(shared): State<Arc<SharedServer>>, request: Request) -> Response {
+async fn post(given: HeaderMap, entered: Entered) -> Result<Response, Refusal> {
+    admit(entered.scope)?;
     // Lines from a relay have no HTTP headers.
-    let relayed = text(request.headers(), RELAYED_FOR);
-    let headers = relayed.is_none().then(|| headers(request.headers()));
-    let accepts = text(request.headers(), "accept");
+    let relayed = text(&given, RELAYED_FOR);
+    let headers = relayed.is_none().then(|| headers(&given));
+    let accepts = text(&given, "accept");
     let streams = accepts.is_some_and(|kinds| kinds.contains("text/event-stream"));
-    let entered = match enter(shared, request).await {
-        Ok(entered) => entered,
-        Err(refusal) => return answer::<()>(StatusCode::OK, Err(refusal)),
-    };
-    match admit(entered.scope) {
-        Ok(()) => {
-            let mut response = heard(entered, headers.as_ref(), relayed.as_deref(), streams).await;
-            if response.extensions().get::<LongLived>().is_none() {
-                response.extensions_mut().insert(KeptOpen);
-            }
-            response
-        }
-        Err(error) => answer::<()>(StatusCode::OK, Err(error.into())),
+    let mut response = heard(entered, headers.as_ref(), relayed.as_deref(), streams).await;
+    if response.extensions().get::<LongLived>().is_none() {
+        response.extensions_mut().insert(KeptOpen);
     }
+    Ok(response)
 }
 
 /// Admits only tokens of MCP clients.
-fn admit(scope: Scope) -> Result<(), ErrorObject> {
+fn admit(scope: Scope) -> Result<()> {
     if scope == Scope::Mcp {
         return Ok(());
     }

@@ -15,11 +15,11 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::{Router, routing};
+use axum::{Json, Router, routing};
 
 use super::SharedServer;
 use super::page_keys::{CODE_SECONDS, PAGE_DAYS, is_our_page, page_token};
-use super::reply::{Refusal, answer, is_json, paced, plain, whole};
+use super::reply::{Refusal, is_json, paced, plain, whole};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::page::{ExchangeAnswer, ExchangeBody, PageCodeResult};
 use crate::protocol::strict;
@@ -92,7 +92,7 @@ fn guard(headers: &mut HeaderMap, port: u16) {
 /// `POST /v1/exchange`: a code for a token.
 async fn exchange(State(shared): State<Arc<SharedServer>>, request: Request) -> Response {
     let exchanged = exchanged(&shared, request).await;
-    let mut response = answer(StatusCode::OK, exchanged);
+    let mut response = exchanged.map(Json).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -6,13 +6,12 @@ use axum::Json;
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
-use serde::Serialize;
 use serde_json::json;
 
 use super::{Settings, SharedServer, lock};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 
 /// Marks an answer after which the connection may be reused.
 #[derive(Debug, Clone)]
@@ -30,12 +29,13 @@ impl From<ErrorObject> for Refusal {
     }
 }
 
-pub(super) fn answer<T: Serialize>(status: StatusCode, answer: Result<T, Refusal>) -> Response {
-    match answer {
-        Ok(value) => (status, Json(value)).into_response(),
-        Err(Refusal::Plain(response)) => response,
-        Err(Refusal::Error(error)) => {
-            (status_of(error.data.kind), Json(json!({ "error": error }))).into_response()
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Plain(response) => response,
+            Self::Error(error) => {
+                (status_of(error.data.kind), Json(json!({ "error": error }))).into_response()
+            }
         }
     }
 }
@@ -55,7 +55,7 @@ fn status_of(kind: Kind) -> StatusCode {
 }
 
 /// Applies the rate limit to a request.
-pub(super) fn paced(shared: &SharedServer, settings: &Settings) -> Result<(), ErrorObject> {
+pub(super) fn paced(shared: &SharedServer, settings: &Settings) -> Result<()> {
     let mut requests = lock(&shared.requests);
     requests.set(settings.messages_per_second, settings.message_burst);
     requests.take(Instant::now()).map_err(|wait| {

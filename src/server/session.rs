@@ -18,7 +18,7 @@ use crate::policy::Scope;
 use crate::protocol::acp::AuthMethod;
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, Incoming, RequestId};
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::initialize::{
     AgentCapabilities, AgentMeta, AgentVaultMeta, Implementation, InitializeParams,
     InitializeResult, McpCapabilities, PromptCapabilities, SessionCapabilities,
@@ -170,7 +170,7 @@ impl Session {
         id: &RequestId,
         method: &str,
         params: serde_json::Map<String, serde_json::Value>,
-    ) -> Result<(), ErrorObject> {
+    ) -> Result<()> {
         if !self.open && method != InitializeParams::METHOD {
             return Err(ErrorObject::new(Kind::NotInitialized, "`initialize` must come first"));
         }
@@ -205,7 +205,7 @@ impl Session {
         Client { name: self.client.clone(), scope: self.scope, connection: self.number }
     }
 
-    fn initialize(&mut self, id: &RequestId, params: InitializeParams) -> Result<(), ErrorObject> {
+    fn initialize(&mut self, id: &RequestId, params: InitializeParams) -> Result<()> {
         let result = self.introduction(&params)?;
         let ours = params.client_capabilities.meta.and_then(|meta| meta.vault);
         let ours = ours.filter(|_| self.scope.is_person()).unwrap_or_default();
@@ -229,7 +229,7 @@ impl Session {
         Ok(())
     }
 
-    fn introduction(&self, params: &InitializeParams) -> Result<InitializeResult, ErrorObject> {
+    fn introduction(&self, params: &InitializeParams) -> Result<InitializeResult> {
         if self.open {
             return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));
         }

@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::initialize::InitializeParams;
 use crate::protocol::version::{MIN_PLUGIN, Version};
 
@@ -14,7 +14,7 @@ const PLUGIN: &str = "obsidian";
 
 /// Refuses a plugin that is too old for this daemon, and a client that this daemon of version `own` is too old for.
 /// `update` says how the daemon's program is updated.
-pub(super) fn check(params: &InitializeParams, own: &str, update: &str) -> Result<(), ErrorObject> {
+pub(super) fn check(params: &InitializeParams, own: &str, update: &str) -> Result<()> {
     let Some(info) = &params.client_info else { return Ok(()) };
     let refuse = |message: String, hint: String| {
         let detail = json!({ "daemon": own, "client": info.version, "minPlugin": MIN_PLUGIN });

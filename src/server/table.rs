@@ -23,7 +23,7 @@ use crate::calls::run::Work;
 use crate::policy::{Caller, Scope};
 use crate::protocol::MethodParams;
 use crate::protocol::envelope;
-use crate::protocol::error::{ErrorObject, Kind};
+use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::events::SubscribeParams;
 use crate::protocol::page::{PageCodeParams, PageCodeResult};
 use crate::protocol::ping::{PingParams, PingResult};
@@ -44,7 +44,7 @@ pub enum Who {
 
 impl Who {
     /// Checks that a caller of this scope may call the method.
-    pub fn admit(self, scope: Scope) -> Result<(), ErrorObject> {
+    pub fn admit(self, scope: Scope) -> Result<()> {
         if self == Self::Anyone || scope.is_person() || (self, scope) == (Self::Speaker, Scope::Acp)
         {
             return Ok(());
@@ -204,10 +204,10 @@ impl Context {
 }
 
 /// The future of an answer without a time limit.
-pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, ErrorObject>> + Send>>;
+pub type Later<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// Appends the JSON of a result to a buffer.
-pub type Write = Box<dyn FnOnce(&Context, &mut Vec<u8>) -> Result<(), ErrorObject> + Send>;
+pub type Write = Box<dyn FnOnce(&Context, &mut Vec<u8>) -> Result<()> + Send>;
 
 /// Starts work whose future yields the JSON of a result.
 pub type Begin = Box<dyn FnOnce(&Context) -> Later<Vec<u8>> + Send>;
@@ -225,10 +225,10 @@ pub enum Prepared {
     Tool(ToolsCallParams),
 }
 
-type Handler<S, P> = fn(&S, P, &Context) -> Result<<P as MethodParams>::Result, ErrorObject>;
+type Handler<S, P> = fn(&S, P, &Context) -> Result<<P as MethodParams>::Result>;
 
 type Params = Map<String, Value>;
-type Read = Result<Prepared, ErrorObject>;
+type Read = Result<Prepared>;
 type Prepare<S> = Box<dyn Fn(&Arc<S>, Params) -> Read + Send + Sync>;
 type Bound = Box<dyn Fn(Params) -> Read + Send + Sync>;
 
@@ -351,7 +351,7 @@ impl Methods {
         method: &str,
         params: Map<String, Value>,
         scope: Scope,
-    ) -> Result<Prepared, ErrorObject> {
+    ) -> Result<Prepared> {
         let row = self.rows.get(method).filter(|_| scope != Scope::Acp || acp::knows(method));
         let (who, prepare) = row.ok_or_else(|| ErrorObject::unknown_method(method))?;
         // Report malformed params to any caller, before checking permissions.
@@ -382,11 +382,11 @@ fn write(result: &impl Serialize, json: &mut Vec<u8>) {
     serde_json::to_writer(json, result).expect("results are plain data");
 }
 
-fn ping(context: &Context) -> Result<PingResult, ErrorObject> {
+fn ping(context: &Context) -> Result<PingResult> {
     Ok(PingResult { epoch: context.events().epoch().to_owned(), seq: context.events().seq() })
 }
 
-fn page_code(context: &Context) -> Result<PageCodeResult, ErrorObject> {
+fn page_code(context: &Context) -> Result<PageCodeResult> {
     let code = context.shared.pages.code(Instant::now());
     let code = code.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
     Ok(page::opened_by(&code, context.shared.port))

@@ -169,7 +169,7 @@ impl Life {
             models: Box::new(Holds(Arc::clone(&may), thread::current().id())),
             toolbox: Box::new(looks.clone()),
             audience: Box::new(Tells(tell)),
-            place: Box::new(Nowhere),
+            place: Arc::new(Nowhere),
         };
         let agent = Agent::new(ports, TurnSettings::default());
         Self { agent, conversations, may, looks, told }

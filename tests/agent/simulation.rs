@@ -80,7 +80,7 @@ fn run(
         models: Box::new(Chooses(Arc::clone(world))),
         toolbox: Box::new(Tools(Arc::clone(world))),
         audience: Box::new(Watches(Arc::clone(world))),
-        place: Box::new(Nowhere),
+        place: Arc::new(Nowhere),
     };
     let settings = TurnSettings { rounds: 6, calls: 20, minutes: 2, ..TurnSettings::default() };
     let agent = Agent::new(ports, settings);

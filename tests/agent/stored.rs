@@ -64,7 +64,7 @@ fn run(
         models: Box::new(Chooses(Arc::clone(world))),
         toolbox: Box::new(Tools(Arc::clone(world))),
         audience: Box::new(Nobody),
-        place: Box::new(Nowhere),
+        place: Arc::new(Nowhere),
     };
     let agent = Agent::new(ports, TurnSettings { rounds: 6, ..TurnSettings::default() });
     let left = agent.recover().unwrap();

@@ -4,8 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::super::failure::Failure;
-use super::super::output::Output;
 use super::super::settings::{self, SettingsSource};
 use super::calls::changed;
 use super::commands::{self, Command};
@@ -15,9 +13,11 @@ use super::markdown::style::Style;
 use super::proposals;
 use super::questions::confirm;
 use super::safe;
-use super::talk::Talk;
-use super::transcript::Shown;
+use super::talk::Chat;
+use super::transcript::OutputPart;
 use crate::agent::named::STEWARD;
+use crate::cli::{Failure, Result};
+use crate::methods::export::short;
 use crate::protocol::acp::SetConfigOptionParams;
 use crate::protocol::conversations::{EndParams, SessionListParams, UsageInfo, UsageParams};
 use crate::protocol::models::ModelsParams;
@@ -31,11 +31,7 @@ const LISTED: usize = 20;
 /// The most diff lines shown before an undo that needs approval.
 const MAX_DIFF: usize = 60;
 
-pub async fn perform(
-    talk: &mut Talk<'_>,
-    command: Command,
-    output: &Output,
-) -> Result<(), Failure> {
+pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
     match command {
         Command::New => {
             let begun = talk.link.call(&SessionNewParams::default()).await?;
@@ -64,7 +60,7 @@ pub async fn perform(
         Command::Apply(only) => proposals::apply(talk, only).await,
         Command::Reject(only) => proposals::reject(talk, only).await,
         Command::Model(None) => model(talk).await,
-        Command::Model(Some(model)) => choose(talk, &model, output).await,
+        Command::Model(Some(model)) => choose(talk, &model).await,
         Command::Agent(None) => agents(talk).await,
         Command::Agent(Some(name)) => {
             let session_id = choose_agent(&mut talk.link, talk.conversation.clone(), &name).await?;
@@ -81,9 +77,9 @@ pub async fn perform(
         }
         Command::Tools(number) => {
             let text = talk.view.transcript.calls().whole(number, talk.view.look);
-            talk.view.show(vec![Shown::Remark(text)])
+            talk.view.show(vec![OutputPart::Remark(text)])
         }
-        Command::Conversations(None) => list(talk, output).await,
+        Command::Conversations(None) => list(talk).await,
         Command::Conversations(Some(id)) => {
             let info = talk.look_up(Some(id)).await?;
             talk.pinned = Some(info.session_id.clone());
@@ -110,7 +106,7 @@ pub async fn perform(
                 (_, 0) => {}
                 _ => lines.push(format!("and {more} more; `steward trash list` shows them")),
             }
-            talk.view.show(vec![Shown::Remark(lines.join("\n") + "\n")])
+            talk.view.show(vec![OutputPart::Remark(lines.join("\n") + "\n")])
         }
         Command::Yes => talk.agree("y").await,
         Command::Always => talk.agree("a").await,
@@ -118,12 +114,12 @@ pub async fn perform(
         Command::No(words) => talk.agree(&format!("no {}", words.unwrap_or_default())).await,
         // The reader of lines has already handled it.
         Command::Quit => Ok(()),
-        Command::Help => talk.view.show(vec![Shown::Remark(commands::help() + "\n")]),
+        Command::Help => talk.view.show(vec![OutputPart::Remark(commands::help() + "\n")]),
     }
 }
 
 /// Undoes the changes of the last turn, newest change set first.
-async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
+async fn undo(talk: &mut Chat<'_>) -> Result<()> {
     let mut sets = talk.view.transcript.take_changes();
     if sets.is_empty() {
         let words = "the last turn changed nothing; `steward log` shows what was changed before";
@@ -157,7 +153,7 @@ async fn undo(talk: &mut Talk<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn model(talk: &mut Talk<'_>) -> Result<(), Failure> {
+async fn model(talk: &mut Chat<'_>) -> Result<()> {
     let chain = chain(talk).await?;
     let words = match &chain[..] {
         [] => "no model is configured; `/model PROVIDER/MODEL` names one, and `steward models` \
@@ -173,26 +169,22 @@ async fn model(talk: &mut Talk<'_>) -> Result<(), Failure> {
 }
 
 /// Puts a model first in the chain; the previous models remain as fallbacks.
-async fn choose(talk: &mut Talk<'_>, model: &str, output: &Output) -> Result<(), Failure> {
+async fn choose(talk: &mut Chat<'_>, model: &str) -> Result<()> {
     let mut chain = chain(talk).await?;
     chain.retain(|known| known != model);
     chain.insert(0, model.to_owned());
     let session = talk.session;
-    let place = SettingsSource::new(
-        session.environment.clone(),
-        session.folders.clone(),
-        session.flags.clone(),
-    );
+    let place = SettingsSource::of(session);
     // Written to the file directly: a person at the shell may do so, a client may not.
     let (key, value) = ("models.chain", Value::from(chain).to_string());
-    let set = move || settings::set(&place, key, Some(&value), output);
+    let set = move || settings::set(&place, key, Some(&value), &session.output);
     // Connects to the daemon on a runtime of its own, so it needs another thread.
     let done = std::thread::scope(|scope| scope.spawn(set).join());
     done.unwrap_or_else(|_| Err(Failure::other("internal", "the setting was not written", "")))
 }
 
 /// Lists the agents, and marks that of this conversation.
-async fn agents(talk: &mut Talk<'_>) -> Result<(), Failure> {
+async fn agents(talk: &mut Chat<'_>) -> Result<()> {
     let offered = talk.link.call(&ModelsParams::default()).await?.agents;
     let now = match talk.conversation.clone() {
         Some(id) => talk.look_up(Some(id)).await?.agent,
@@ -216,7 +208,7 @@ pub async fn choose_agent(
     link: &mut Link<'_>,
     conversation: Option<String>,
     agent: &str,
-) -> Result<String, Failure> {
+) -> Result<String> {
     let session_id = match conversation {
         Some(id) => id,
         None => link.call(&SessionNewParams::default()).await?.session_id,
@@ -227,14 +219,14 @@ pub async fn choose_agent(
     Ok(session_id)
 }
 
-async fn chain(talk: &mut Talk<'_>) -> Result<Vec<String>, Failure> {
+async fn chain(talk: &mut Chat<'_>) -> Result<Vec<String>> {
     let held = talk.link.call(&SettingsGetParams {}).await?;
     let chain = held.settings.into_iter().find(|setting| setting.key == "models.chain");
     let chain = chain.and_then(|setting| serde_json::from_value(setting.value).ok());
     Ok(chain.unwrap_or_default())
 }
 
-async fn list(talk: &mut Talk<'_>, output: &Output) -> Result<(), Failure> {
+async fn list(talk: &mut Chat<'_>) -> Result<()> {
     let found = talk.link.call(&SessionListParams::default()).await?;
     let mut rows = vec![["N", "LAST SAID", "STATE", "TITLE"].map(str::to_owned).to_vec()];
     for session in found.sessions.iter().take(LISTED) {
@@ -243,7 +235,7 @@ async fn list(talk: &mut Talk<'_>, output: &Output) -> Result<(), Failure> {
         rows.push(vec![
             format!("{}{mark}", safe::line(&info.session_id)),
             // To the minute, local time.
-            safe::line(&session.updated_at).replace('T', " ").chars().take(16).collect(),
+            short(&safe::line(&session.updated_at)),
             safe::line(&info.shown).replace('_', " "),
             safe::line(info.title.as_deref().unwrap_or_default()),
         ]);
@@ -251,12 +243,12 @@ async fn list(talk: &mut Talk<'_>, output: &Output) -> Result<(), Failure> {
     if rows.len() == 1 {
         return talk.view.tell(Style::DIM, "there are no conversations yet");
     }
-    let table = output.table(&rows);
-    talk.view.show(vec![Shown::Remark(table)])?;
+    let table = talk.session.output.table(&rows);
+    talk.view.show(vec![OutputPart::Remark(table)])?;
     talk.view.tell(Style::DIM, "/conversations N continues one")
 }
 
-async fn used(talk: &mut Talk<'_>) -> Result<(), Failure> {
+async fn used(talk: &mut Chat<'_>) -> Result<()> {
     let of = |session_id| UsageParams { days: None, session_id };
     if let Some(id) = talk.conversation.clone() {
         let used = talk.link.call(&of(Some(id.clone()))).await?.total;

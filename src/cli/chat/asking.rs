@@ -10,13 +10,13 @@ use tokio::sync::oneshot;
 use super::terminal;
 
 /// A pending read of one line.
-pub struct Asking {
+pub struct LineRead {
     answer: oneshot::Receiver<Option<String>>,
     stop: Arc<AtomicBool>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Asking {
+impl LineRead {
     /// Starts reading a line. Discards input typed before the question was visible.
     pub fn start() -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
@@ -36,7 +36,7 @@ impl Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for LineRead {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         // The line editor reads the keys from now on, so this thread must have stopped.

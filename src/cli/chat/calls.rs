@@ -6,6 +6,7 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
 use crate::agent::own_tools;
+use crate::cli::words::counted;
 use crate::protocol::session::ToolCallStatus;
 use crate::tools::{Names, Registry};
 
@@ -195,8 +196,7 @@ fn indented(lines: &str, most: usize) -> String {
 
 fn rest(lines: usize, most: usize, text: &mut String) {
     if let Some(more @ 1..) = lines.checked_sub(most) {
-        let lines = if more == 1 { "line" } else { "lines" };
-        text.push_str(&format!("    … {more} more {lines}\n"));
+        text.push_str(&format!("    … {}\n", counted(more, "more line")));
     }
 }
 

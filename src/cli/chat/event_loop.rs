@@ -7,23 +7,23 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::super::failure::{Failure, NO_MODEL};
-use super::super::output::Output;
 use super::actions;
 use super::commands::{self, Command};
 use super::editor::{Editor, Typed};
 use super::interrupts::Interrupts;
-use super::link::Back;
+use super::link::Reconnected;
 use super::markdown::style::Style;
-use super::talk::Talk;
+use super::talk::Chat;
 use super::{prompts, proposals, words};
+use crate::cli::failure::NO_MODEL;
+use crate::cli::{Failure, Result};
 use crate::protocol::session::PromptContent;
 
 /// The time within which a second Ctrl-C leaves.
 const TWICE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+enum NextStep {
     /// The chat continues.
     GoOn,
     Leave,
@@ -31,19 +31,14 @@ enum Next {
 
 /// The chat's inputs.
 struct EventLoop<'t, 'a> {
-    talk: &'t mut Talk<'a>,
+    talk: &'t mut Chat<'a>,
     interrupts: Interrupts,
     /// The last Ctrl-C at the prompt.
     interrupted: Option<Instant>,
-    output: &'t Output,
 }
 
 /// Chats until the person leaves; with a `message`, until its answer has arrived.
-pub async fn run(
-    mut talk: Talk<'_>,
-    message: Option<Vec<PromptContent>>,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub async fn run(mut talk: Chat<'_>, message: Option<Vec<PromptContent>>) -> Result<ExitCode> {
     talk.open().await?;
     if let Some(message) = message {
         let message = prompts::expanded(&talk.prompts, &mut talk.link, message).await?;
@@ -51,7 +46,7 @@ pub async fn run(
     }
     let done = match Interrupts::new() {
         Ok(interrupts) => {
-            EventLoop { talk: &mut talk, interrupts, interrupted: None, output }.go_on().await
+            EventLoop { talk: &mut talk, interrupts, interrupted: None }.go_on().await
         }
         Err(error) => Err(error.into()),
     };
@@ -69,7 +64,7 @@ pub async fn run(
 }
 
 impl EventLoop<'_, '_> {
-    async fn go_on(mut self) -> Result<(), Failure> {
+    async fn go_on(mut self) -> Result<()> {
         loop {
             let talk = &mut *self.talk;
             if talk.view.screen.is_closed() {
@@ -98,7 +93,7 @@ impl EventLoop<'_, '_> {
             if talk.running && !typing && !asking {
                 talk.view.screen.status(talk.view.transcript.doing())?;
             }
-            let mut next = Next::GoOn;
+            let mut next = NextStep::GoOn;
             tokio::select! {
                 biased;
                 () = self.interrupts.next() => match typing {
@@ -115,14 +110,14 @@ impl EventLoop<'_, '_> {
                     Err(_) => self.come_back().await?,
                 },
             }
-            if next == Next::Leave {
+            if next == NextStep::Leave {
                 return Ok(());
             }
         }
     }
 
     /// Handles a line typed at the prompt.
-    async fn typed(&mut self, typed: Typed) -> Result<Next, Failure> {
+    async fn typed(&mut self, typed: Typed) -> Result<NextStep> {
         let interrupted = self.interrupted.take();
         self.talk.view.transcript.typed();
         match typed {
@@ -136,9 +131,9 @@ impl EventLoop<'_, '_> {
                 }
                 None if line.trim().is_empty() => {}
                 None => self.talk.say(vec![words(line.trim())]).await?,
-                Some(Ok(Command::Quit)) => return Ok(Next::Leave),
+                Some(Ok(Command::Quit)) => return Ok(NextStep::Leave),
                 Some(Ok(command)) => {
-                    if let Err(failure) = actions::perform(self.talk, command, self.output).await {
+                    if let Err(failure) = actions::perform(self.talk, command).await {
                         self.talk.view.fail(&failure)?;
                     }
                 }
@@ -148,13 +143,13 @@ impl EventLoop<'_, '_> {
                 self.interrupted = interrupted;
                 return self.interrupted_at_prompt(had_text).await;
             }
-            Typed::End => return Ok(Next::Leave),
+            Typed::End => return Ok(NextStep::Leave),
         }
-        Ok(Next::GoOn)
+        Ok(NextStep::GoOn)
     }
 
     /// Handles a line that could have been a prompt and is none.
-    async fn no_prompt(&mut self, line: &str) -> Result<(), Failure> {
+    async fn no_prompt(&mut self, line: &str) -> Result<()> {
         match commands::read(line) {
             Some(Err(error)) => self.talk.view.tell(Style::RED, &error.to_string()),
             _ => self.talk.say(vec![words(line.trim())]).await,
@@ -162,13 +157,13 @@ impl EventLoop<'_, '_> {
     }
 
     /// Handles Ctrl-C at the prompt; if there is text, only clears it.
-    async fn interrupted_at_prompt(&mut self, had_text: bool) -> Result<Next, Failure> {
+    async fn interrupted_at_prompt(&mut self, had_text: bool) -> Result<NextStep> {
         let before = self.interrupted.take();
         if had_text {
-            return Ok(Next::GoOn);
+            return Ok(NextStep::GoOn);
         }
         if before.is_some_and(|at| at.elapsed() < TWICE) {
-            return Ok(Next::Leave);
+            return Ok(NextStep::Leave);
         }
         if self.talk.running {
             self.talk.stop_turn().await?;
@@ -176,18 +171,18 @@ impl EventLoop<'_, '_> {
             self.talk.view.tell(Style::DIM, "Ctrl-C once more leaves; so does Ctrl-D")?;
         }
         self.interrupted = Some(Instant::now());
-        Ok(Next::GoOn)
+        Ok(NextStep::GoOn)
     }
 
     /// Handles Ctrl-C while nothing is being typed.
-    async fn interrupt(&mut self) -> Result<(), Failure> {
+    async fn interrupt(&mut self) -> Result<()> {
         let talk = &mut *self.talk;
         talk.questions.refuse(&mut talk.link, &mut talk.view).await?;
         talk.stop_turn().await
     }
 
     /// Handles a lost connection.
-    async fn come_back(&mut self) -> Result<(), Failure> {
+    async fn come_back(&mut self) -> Result<()> {
         let talk = &mut *self.talk;
         let words = "the connection to the daemon broke; trying again";
         talk.view.tell(Style::YELLOW, words)?;
@@ -201,7 +196,7 @@ impl EventLoop<'_, '_> {
             }
         };
         match back {
-            Ok(Back { missed: true, anew }) => {
+            Ok(Reconnected { missed: true, anew }) => {
                 let words = match anew {
                     true => "connected again; the daemon was restarted",
                     false => "connected again; some events were missed",
@@ -210,7 +205,7 @@ impl EventLoop<'_, '_> {
                 talk.running = talk.link.is_waiting();
                 Ok(())
             }
-            Ok(Back { missed: false, .. }) => talk.view.tell(Style::DIM, "connected again"),
+            Ok(Reconnected { missed: false, .. }) => talk.view.tell(Style::DIM, "connected again"),
             Err(failure) if talk.stays && typing => {
                 talk.lost = true;
                 talk.view.fail(&failure)?;

@@ -5,15 +5,13 @@
 //! daemon accepts only once.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::super::client::{Client, ClientError};
-use super::super::failure::Failure;
-use super::super::session::Session;
+use crate::cli::{Failure, Result, Session};
 use crate::config::folders;
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::ConversationChangedParams;
@@ -40,7 +38,7 @@ const ATTEMPTS: usize = 16;
 
 /// An event received from the daemon.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ChatEvent {
     Update(SessionUpdateParams),
     Message(MessageParams),
     State(StateParams),
@@ -59,7 +57,7 @@ pub enum Heard {
 
 /// The result of a reconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Back {
+pub struct Reconnected {
     /// The events in between can no longer be received.
     pub missed: bool,
     /// Another daemon, or the same one restarted.
@@ -75,7 +73,6 @@ struct Unanswered {
 
 pub struct Link<'a> {
     session: &'a Session,
-    root: PathBuf,
     approvals: bool,
     client: Client,
     epoch: String,
@@ -87,28 +84,25 @@ pub struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    /// Connects to the daemon of the vault at `root` and receives its events from now on. With
+    /// Connects to the daemon of the vault and receives its events from now on. With
     /// `approvals` this client receives the questions to a person.
-    pub async fn open(
-        session: &'a Session,
-        root: PathBuf,
-        approvals: bool,
-    ) -> Result<Self, Failure> {
-        let client = connect(session, &root, approvals).await?;
+    pub async fn open(session: &'a Session, approvals: bool) -> Result<Self> {
+        let client = connect(session, approvals).await?;
         let (epoch, seq) = client.stands();
         let (epoch, backlog) = (epoch.to_owned(), VecDeque::new());
         let unanswered = VecDeque::new();
-        let mut link = Self { session, root, approvals, client, epoch, seq, backlog, unanswered };
+        let mut link = Self { session, approvals, client, epoch, seq, backlog, unanswered };
         link.subscribe().await?;
         Ok(link)
     }
 
     /// Subscribes to the events after the last received one.
-    async fn subscribe(&mut self) -> Result<Back, Failure> {
+    async fn subscribe(&mut self) -> Result<Reconnected> {
         let (epoch, after) = (Some(self.epoch.clone()), Some(self.seq));
         let SubscribeResult { mode, epoch, seq } =
             self.call(&SubscribeParams { epoch, after }).await?;
-        let back = Back { missed: mode == SubscribeMode::Snapshot, anew: epoch != self.epoch };
+        let back =
+            Reconnected { missed: mode == SubscribeMode::Snapshot, anew: epoch != self.epoch };
         if mode != SubscribeMode::Replay {
             (self.epoch, self.seq) = (epoch, seq);
         }
@@ -116,7 +110,7 @@ impl<'a> Link<'a> {
     }
 
     /// Sends a request and waits for the answer; messages received meanwhile are queued.
-    pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, Failure> {
+    pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result> {
         let id = self.client.ask(params).await?;
         let patience = self.client.patience();
         let wait = async {
@@ -143,7 +137,7 @@ impl<'a> Link<'a> {
         name: &str,
         arguments: Value,
         agreed: Option<Option<String>>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value> {
         let Value::Object(arguments) = arguments else { unreachable!("arguments are an object") };
         let meta = agreed.map(|agreed| {
             let vault = CallVaultMeta { confirmed: true, agreed, ..CallVaultMeta::default() };
@@ -157,13 +151,9 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Sends a message with a new id and returns the id; the answer arrives as [`Heard::Answered`].
+    /// Sends a message with a new id and returns the id; the answer arrives as [`ChatEvent::Answered`].
     /// If the connection is lost, the message is sent again after the reconnect.
-    pub async fn say(
-        &mut self,
-        prompt: Vec<PromptContent>,
-        to: Option<&str>,
-    ) -> Result<String, Failure> {
+    pub async fn say(&mut self, prompt: Vec<PromptContent>, to: Option<&str>) -> Result<String> {
         let name = Token::generate().map_err(|error| {
             Failure::other("random", format!("could not name the message: {error}"), "")
         })?;
@@ -208,7 +198,7 @@ impl<'a> Link<'a> {
     ///
     /// # Errors
     /// The connection was lost; call [`Link::come_back`].
-    pub async fn next(&mut self) -> Result<(Heard, Value), ClientError> {
+    pub async fn next(&mut self) -> Result<(ChatEvent, Value), ClientError> {
         let message = match self.backlog.pop_front() {
             Some(message) => message,
             None => self.client.next().await?,
@@ -220,34 +210,34 @@ impl<'a> Link<'a> {
         Ok((self.read(&message), message))
     }
 
-    fn read(&mut self, message: &Value) -> Heard {
+    fn read(&mut self, message: &Value) -> ChatEvent {
         let params = message["params"].clone();
         match message["method"].as_str() {
-            Some("session/update") => known(params, Heard::Update),
-            Some("_vault/message") => known(params, Heard::Message),
-            Some("_vault/state") => known(params, Heard::State),
-            Some("_vault/conversation_changed") => known(params, Heard::Conversation),
-            Some("_vault/changes") => known(params, Heard::Changes),
-            Some("_vault/changed") => known(params, Heard::Changed),
+            Some("session/update") => known(params, ChatEvent::Update),
+            Some("_vault/message") => known(params, ChatEvent::Message),
+            Some("_vault/state") => known(params, ChatEvent::State),
+            Some("_vault/conversation_changed") => known(params, ChatEvent::Conversation),
+            Some("_vault/changes") => known(params, ChatEvent::Changes),
+            Some("_vault/changed") => known(params, ChatEvent::Changed),
             Some("session/request_permission") => {
                 let id = message["id"].clone();
-                known(params, |params| Heard::Permission(id, Box::new(params)))
+                known(params, |params| ChatEvent::Permission(id, Box::new(params)))
             }
-            Some("$/cancel_request") => Heard::Withdrawn(params["requestId"].clone()),
-            Some(_) => Heard::Other,
+            Some("$/cancel_request") => ChatEvent::Withdrawn(params["requestId"].clone()),
+            Some(_) => ChatEvent::Other,
             None => self.answered(message),
         }
     }
 
-    fn answered(&mut self, message: &Value) -> Heard {
+    fn answered(&mut self, message: &Value) -> ChatEvent {
         let Some(at) = self.unanswered.iter().position(|one| message["id"] == one.id) else {
-            return Heard::Other;
+            return ChatEvent::Other;
         };
         self.unanswered.remove(at);
         if let Ok(error) = serde_json::from_value::<ErrorObject>(message["error"].clone()) {
-            return Heard::Answered(Err(error));
+            return ChatEvent::Answered(Err(error));
         }
-        known(message["result"].clone(), |result| Heard::Answered(Ok(result)))
+        known(message["result"].clone(), |result| ChatEvent::Answered(Ok(result)))
     }
 
     /// Reconnects, with growing pauses. The result says whether missed events follow; unanswered
@@ -255,7 +245,7 @@ impl<'a> Link<'a> {
     ///
     /// # Errors
     /// Nobody answered for a minute, or the listener is not the daemon.
-    pub async fn come_back(&mut self) -> Result<Back, Failure> {
+    pub async fn come_back(&mut self) -> Result<Reconnected> {
         let mut attempt = 0;
         loop {
             let pause = PAUSES[attempt.min(PAUSES.len() - 1)];
@@ -271,8 +261,8 @@ impl<'a> Link<'a> {
         }
     }
 
-    async fn try_again(&mut self) -> Result<Back, Failure> {
-        self.client = connect(self.session, &self.root, self.approvals).await?;
+    async fn try_again(&mut self) -> Result<Reconnected> {
+        self.client = connect(self.session, self.approvals).await?;
         self.backlog.retain(|message| message.get("method").is_some());
         let back = self.subscribe().await?;
         for unanswered in &mut self.unanswered {
@@ -286,12 +276,8 @@ impl<'a> Link<'a> {
     }
 }
 
-async fn connect(
-    session: &Session,
-    root: &std::path::Path,
-    approvals: bool,
-) -> Result<Client, Failure> {
-    let Some((running, state)) = session.running(root) else { return Err(no_daemon()) };
+async fn connect(session: &Session, approvals: bool) -> Result<Client> {
+    let Some((running, state)) = session.running(session.vault()?) else { return Err(no_daemon()) };
     let token = Token::load_or_create(&folders::token_file(&state))?;
     Client::connect_as(&running, &token, approvals).await.map_err(|error| match error {
         // Left over from an ended daemon; another process now has its id.
@@ -314,6 +300,6 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, ClientError> {
 }
 
 /// Ignores what only a newer daemon knows.
-fn known<T: DeserializeOwned>(params: Value, heard: impl FnOnce(T) -> Heard) -> Heard {
-    serde_json::from_value(params).map_or(Heard::Other, heard)
+fn known<T: DeserializeOwned>(params: Value, heard: impl FnOnce(T) -> ChatEvent) -> ChatEvent {
+    serde_json::from_value(params).map_or(ChatEvent::Other, heard)
 }

@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal as _;
 
-use super::super::output::Output;
 use super::markdown::Markdown;
 use super::markdown::style::Style;
 use super::safe::Safe;
+use crate::cli::Output;
 
 /// The widest column to which text is wrapped: longer lines are hard to read.
 const WIDEST: usize = 100;
@@ -51,7 +51,7 @@ impl Look {
 #[derive(Debug)]
 pub enum Message {
     Styled(Box<Markdown>),
-    /// Shown as written.
+    /// OutputPart as written.
     Plain {
         /// Removes what could steer the terminal.
         safe: Safe,

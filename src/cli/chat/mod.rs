@@ -46,14 +46,12 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::client;
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use crate::cli::{Failure, Output, Result, Session};
 use editor::Editor;
 use link::Link;
 use look::Look;
 use names::Names;
-use talk::{Choices, Talk};
+use talk::{Chat, ChatOptions};
 use terminal::AsFound;
 
 use crate::protocol::session::{EmbeddedResource, PromptContent};
@@ -64,7 +62,6 @@ const MAX_STDIN: u64 = 4 << 20;
 /// The history file in the state folder.
 const HISTORY: &str = "chat_history";
 
-/// The arguments of `chat`.
 #[derive(Debug, Args)]
 pub struct ChatArguments {
     /// The conversation to continue [default: the current one, or a new one]
@@ -82,24 +79,19 @@ pub struct ChatArguments {
 }
 
 /// Chats until the person leaves; with a message, prints its answer.
-pub fn run(
-    session: &Session,
-    arguments: &ChatArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
+pub fn run(session: &Session, arguments: &ChatArguments) -> Result<ExitCode> {
     let (conversation, agent) = (arguments.conversation.clone(), arguments.agent.as_deref());
-    let message = message(arguments.message.as_deref(), output)?;
+    let message = message(arguments.message.as_deref(), &session.output)?;
     let runtime = client::runtime()?;
-    if output.json() {
+    if session.output.json() {
         let Some(message) = message else { return Err(no_message()) };
         return runtime.block_on(async {
-            let mut link = Link::open(session, root, false).await?;
+            let mut link = Link::open(session, false).await?;
             let conversation = with_agent(&mut link, conversation, agent).await?;
-            scripted::run(link, conversation.as_deref(), message, output).await
+            scripted::run(link, conversation.as_deref(), message, &session.output).await
         });
     }
-    let look = Look::of(output);
+    let look = Look::of(&session.output);
     let person = stdin().is_terminal() && stdout().is_terminal();
     if message.is_none() && !person {
         return Err(no_message());
@@ -107,21 +99,21 @@ pub fn run(
     let _as_found = person.then(AsFound::new);
     runtime.block_on(async {
         // Connects first: without a daemon, the terminal stays untouched.
-        let mut link = Link::open(session, root.clone(), person).await?;
+        let mut link = Link::open(session, person).await?;
         let conversation = with_agent(&mut link, conversation, agent).await?;
         let (names, prompts) = (Names::default(), Names::default());
         let editor = match person {
             true => {
-                let history = session.folders.prepare(&root)?.join(HISTORY);
+                let history = session.folders.prepare(session.vault()?)?.join(HISTORY);
                 let (names, prompts) = (Names::clone(&names), Names::clone(&prompts));
                 Some(Editor::start(history, names, prompts, look.styled)?)
             }
             false => None,
         };
         let (stays, usage) = (message.is_none(), arguments.usage);
-        let choices = Choices { conversation, stays, usage, look };
-        let talk = Talk::new(session, link, editor, names, prompts, choices);
-        event_loop::run(talk, message, output).await
+        let choices = ChatOptions { conversation, stays, usage, look };
+        let talk = Chat::new(session, link, editor, names, prompts, choices);
+        event_loop::run(talk, message).await
     })
 }
 
@@ -130,7 +122,7 @@ async fn with_agent(
     link: &mut Link<'_>,
     conversation: Option<String>,
     agent: Option<&str>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>> {
     match agent {
         None => Ok(conversation),
         Some(agent) => actions::choose_agent(link, conversation, agent).await.map(Some),
@@ -142,7 +134,7 @@ async fn with_agent(
 const MAX_JOINED: usize = 10_000;
 
 /// The single message to send; `None` for an interactive chat.
-fn message(given: Option<&str>, output: &Output) -> Result<Option<Vec<PromptContent>>, Failure> {
+fn message(given: Option<&str>, output: &Output) -> Result<Option<Vec<PromptContent>>> {
     let text = match given {
         Some("-") => read()?,
         // `git diff | steward chat "explain"`
@@ -185,7 +177,7 @@ fn is_piped() -> bool {
     !stdin().is_terminal()
 }
 
-fn read() -> Result<String, Failure> {
+fn read() -> Result<String> {
     let mut bytes = Vec::new();
     stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_STDIN {

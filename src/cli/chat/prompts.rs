@@ -2,10 +2,10 @@
 
 use std::sync::PoisonError;
 
-use super::super::failure::Failure;
 use super::commands;
 use super::link::Link;
 use super::names::Names;
+use crate::cli::Result;
 use crate::protocol::prompts::{PromptGetParams, PromptSelection, PromptsParams};
 use crate::protocol::session::{EmbeddedResource, PromptContent};
 
@@ -22,7 +22,7 @@ pub async fn filled(
     names: &Names,
     link: &mut Link<'_>,
     text: &str,
-) -> Result<Option<Vec<PromptContent>>, Failure> {
+) -> Result<Option<Vec<PromptContent>>> {
     let Some((name, arguments)) = commands::prompt(text) else { return Ok(None) };
     let is_known = |names: &Names| {
         names.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name)
@@ -51,7 +51,7 @@ pub async fn expanded(
     names: &Names,
     link: &mut Link<'_>,
     message: Vec<PromptContent>,
-) -> Result<Vec<PromptContent>, Failure> {
+) -> Result<Vec<PromptContent>> {
     let Some((PromptContent::Text { text }, rest)) = message.split_first() else {
         return Ok(message);
     };

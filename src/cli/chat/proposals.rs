@@ -1,12 +1,13 @@
 //! What the agent proposed in the mode `plan`: shown after its turn, and applied or rejected by a command.
 
-use super::super::failure::Failure;
 use super::calls::changed;
 use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
-use super::talk::Talk;
-use super::transcript::Shown;
+use super::talk::Chat;
+use super::transcript::OutputPart;
+use crate::cli::words::counted;
+use crate::cli::{Failure, Result};
 use crate::note::path::{visible, visible_lines};
 use crate::protocol::proposals::{
     ProposalInfo, ProposalPart, ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams,
@@ -17,7 +18,7 @@ use crate::protocol::proposals::{
 const MAX_LINES: usize = 200;
 
 /// Shows what waits in this conversation; says so where nothing does, if a person asked for it.
-pub async fn show(talk: &mut Talk<'_>, was_asked: bool) -> Result<(), Failure> {
+pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
     let mut waiting = Vec::new();
     if let Some(session_id) = talk.conversation.clone() {
         let params = ProposalsListParams { session_id: Some(session_id) };
@@ -31,7 +32,7 @@ pub async fn show(talk: &mut Talk<'_>, was_asked: bool) -> Result<(), Failure> {
         };
     }
     let text = listed(&proposals, talk.view.look);
-    talk.view.show(vec![Shown::Remark(text)])?;
+    talk.view.show(vec![OutputPart::Remark(text)])?;
     let words = match talk.stays {
         true => "/apply applies all of it, /apply 1 or /apply 1.2 a part; /reject drops it",
         false => "in `steward chat`, /apply applies it and /reject drops it",
@@ -40,7 +41,7 @@ pub async fn show(talk: &mut Talk<'_>, was_asked: bool) -> Result<(), Failure> {
 }
 
 /// Applies what waits, or parts of it.
-pub async fn apply(talk: &mut Talk<'_>, only: Vec<ProposalPart>) -> Result<(), Failure> {
+pub async fn apply(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     let params = ProposalsApplyParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;
     let mut words = format!("applied {} of {}", done.applied, done.total);
@@ -55,13 +56,13 @@ pub async fn apply(talk: &mut Talk<'_>, only: Vec<ProposalPart>) -> Result<(), F
 }
 
 /// Rejects what waits, or parts of it.
-pub async fn reject(talk: &mut Talk<'_>, only: Vec<ProposalPart>) -> Result<(), Failure> {
+pub async fn reject(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     let params = ProposalsRejectParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;
     talk.view.tell(Style::DIM, &format!("rejected {}; nothing was changed", done.rejected))
 }
 
-fn conversation(talk: &Talk<'_>) -> Result<String, Failure> {
+fn conversation(talk: &Chat<'_>) -> Result<String> {
     talk.conversation.clone().ok_or_else(|| {
         Failure::other("unknown_session", "there is no current conversation", "say something first")
     })
@@ -70,8 +71,8 @@ fn conversation(talk: &Talk<'_>) -> Result<String, Failure> {
 /// The proposals with their diffs. Invisible characters are escaped, not removed: a person decides on what they see.
 fn listed(proposals: &[ProposalInfo], look: Look) -> String {
     let changes: usize = proposals.iter().map(|one| one.changes.len()).sum();
-    let ending = if changes == 1 { "" } else { "s" };
-    let head = format!("? {changes} proposed change{ending}; nothing has been changed yet");
+    let changes = counted(changes, "proposed change");
+    let head = format!("? {changes}; nothing has been changed yet");
     let mut text = look.paint(Style::YELLOW, &head) + "\n";
     let mut room = MAX_LINES;
     for proposal in proposals {

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::super::failure::Failure;
 use super::approval;
-use super::asking::Asking;
+use super::asking::LineRead;
 use super::link::Link;
 use super::markdown::style::Style;
-use super::transcript::Shown;
+use super::transcript::OutputPart;
 use super::view::View;
+use crate::cli::Result;
 use crate::protocol::permission::RequestPermissionParams;
 
 struct Question {
@@ -22,7 +22,7 @@ struct Question {
 pub struct Questions {
     waiting: VecDeque<Question>,
     /// The answer to the first question, while it is asked in place.
-    answer: Option<Asking>,
+    answer: Option<LineRead>,
 }
 
 impl Questions {
@@ -32,7 +32,7 @@ impl Questions {
         id: Value,
         asked: Box<RequestPermissionParams>,
         view: &mut View,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         // The daemon asks open questions again after a reconnect.
         if self.waiting.iter().any(|question| question.id == id) {
             return Ok(());
@@ -42,11 +42,11 @@ impl Questions {
     }
 
     /// Asks the next question in place, unless one is being answered or a line is being typed.
-    pub fn ask_next(&mut self, view: &mut View) -> Result<(), Failure> {
+    pub fn ask_next(&mut self, view: &mut View) -> Result<()> {
         let free = self.answer.is_none() && view.editor.is_some() && !view.is_typing();
         if free && !self.waiting.is_empty() {
             self.show(view)?;
-            self.answer = Some(Asking::start()?);
+            self.answer = Some(LineRead::start()?);
         }
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Questions {
         typed: Option<String>,
         link: &mut Link<'_>,
         view: &mut View,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         self.answer = None;
         if typed.is_none() {
             // Ctrl-D approves nothing.
@@ -80,12 +80,7 @@ impl Questions {
     }
 
     /// Answers the first question.
-    pub async fn agree(
-        &mut self,
-        typed: &str,
-        link: &mut Link<'_>,
-        view: &mut View,
-    ) -> Result<(), Failure> {
+    pub async fn agree(&mut self, typed: &str, link: &mut Link<'_>, view: &mut View) -> Result<()> {
         let Some(question) = self.waiting.pop_front() else {
             return view.tell(Style::DIM, "you are asked nothing");
         };
@@ -96,7 +91,7 @@ impl Questions {
     }
 
     /// Refuses the question that is asked in place, if any.
-    pub async fn refuse(&mut self, link: &mut Link<'_>, view: &mut View) -> Result<(), Failure> {
+    pub async fn refuse(&mut self, link: &mut Link<'_>, view: &mut View) -> Result<()> {
         if let Some(question) = self.waiting.front().filter(|_| self.answer.is_some()) {
             let _ = link.decide(&question.id, "reject_once", "").await;
             self.waiting.pop_front();
@@ -107,7 +102,7 @@ impl Questions {
     }
 
     /// Removes a question that somebody else has answered, or that needs no answer any more.
-    pub fn withdraw(&mut self, id: &Value, view: &mut View) -> Result<(), Failure> {
+    pub fn withdraw(&mut self, id: &Value, view: &mut View) -> Result<()> {
         let Some(at) = self.waiting.iter().position(|question| question.id == *id) else {
             return Ok(());
         };
@@ -127,7 +122,7 @@ impl Questions {
         *self = Self::default();
     }
 
-    fn show(&self, view: &mut View) -> Result<(), Failure> {
+    fn show(&self, view: &mut View) -> Result<()> {
         let Some(question) = self.waiting.front() else { return Ok(()) };
         let mut text = approval::shown(&question.asked, view.look);
         let typing = view.is_typing();
@@ -136,16 +131,16 @@ impl Questions {
         }
         let mut shown = view.transcript.say(Style::PLAIN, text.trim_end());
         if !typing {
-            shown.push(Shown::Remark(approval::prompt(&question.asked)));
+            shown.push(OutputPart::Remark(approval::prompt(&question.asked)));
         }
         view.show(shown)
     }
 }
 
 /// Asks the person in place, while no line is being typed; returns whether they approved.
-pub async fn confirm(words: &str, view: &mut View) -> Result<bool, Failure> {
+pub async fn confirm(words: &str, view: &mut View) -> Result<bool> {
     view.screen.write(words, None)?;
-    let typed = Asking::start()?.line().await;
+    let typed = LineRead::start()?.line().await;
     if typed.is_none() {
         view.screen.write("\n", None)?;
     }

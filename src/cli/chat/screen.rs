@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use super::editor::Editor;
 use super::look::Look;
 use super::markdown::style::Style;
-use super::transcript::Shown;
+use super::transcript::OutputPart;
 
 #[derive(Debug)]
 pub struct Screen {
@@ -34,17 +34,17 @@ impl Screen {
     }
 
     /// Shows all parts in order.
-    pub fn show(&mut self, shown: Vec<Shown>, editor: Option<&Editor>) -> io::Result<()> {
+    pub fn show(&mut self, shown: Vec<OutputPart>, editor: Option<&Editor>) -> io::Result<()> {
         for one in shown {
             match one {
-                Shown::Remark(text) if self.apart => {
+                OutputPart::Remark(text) if self.apart => {
                     self.clear_status()?;
                     self.checked(|| {
                         let mut stderr = io::stderr().lock();
                         stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush())
                     })?;
                 }
-                Shown::Said(text) | Shown::Remark(text) => self.write(&text, editor)?,
+                OutputPart::Answer(text) | OutputPart::Remark(text) => self.write(&text, editor)?,
             }
         }
         Ok(())

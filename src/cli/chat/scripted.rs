@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::super::client::ClientError;
-use super::super::failure::{self, Failure};
-use super::super::output::Output;
 use super::interrupts::Interrupts;
-use super::link::{Heard, Link};
+use super::link::{ChatEvent, Link};
 use super::names::Names;
 use super::{prompts, safe};
+use crate::cli::failure::{self};
+use crate::cli::{Failure, Output, Result};
 use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 
 /// Sends `message` and prints each event of its conversation as `{"event", "params"}`, named as in
@@ -20,7 +20,7 @@ pub async fn run(
     conversation: Option<&str>,
     message: Vec<PromptContent>,
     output: &Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode> {
     let message = prompts::expanded(&Names::default(), &mut link, message).await?;
     let name = link.say(message, conversation).await?;
     let mut shown: Option<String> = None;
@@ -43,7 +43,7 @@ pub async fn run(
             continue;
         };
         let of = match &heard {
-            Heard::Update(update) => {
+            ChatEvent::Update(update) => {
                 // The answer says to which conversation the message went.
                 if let SessionUpdate::UserMessageChunk { meta: Some(meta), .. } = &update.update
                     && meta.vault.client_message_id.as_ref() == Some(&name)
@@ -52,11 +52,11 @@ pub async fn run(
                 }
                 &update.session_id
             }
-            Heard::Message(message) => &message.session_id,
-            Heard::State(state) => &state.session_id,
-            Heard::Conversation(changed) => &changed.session_id,
-            Heard::Answered(_) => {
-                if let Heard::Answered(answer) = heard {
+            ChatEvent::Message(message) => &message.session_id,
+            ChatEvent::State(state) => &state.session_id,
+            ChatEvent::Conversation(changed) => &changed.session_id,
+            ChatEvent::Answered(_) => {
+                if let ChatEvent::Answered(answer) = heard {
                     break answer;
                 }
                 continue;
@@ -87,6 +87,6 @@ pub async fn run(
     }
 }
 
-fn line(event: &Value, params: &Value, output: &Output) -> Result<(), Failure> {
-    Ok(output.text(&json!({ "event": event, "params": params }).to_string())?)
+fn line(event: &Value, params: &Value, output: &Output) -> Result<()> {
+    output.text(&json!({ "event": event, "params": params }).to_string())
 }

@@ -3,10 +3,8 @@
 use std::io::IsTerminal as _;
 
 use super::super::client::ClientError;
-use super::super::failure::{Failure, NO_MODEL};
-use super::super::session::Session;
 use super::editor::Editor;
-use super::link::{Heard, Link};
+use super::link::{ChatEvent, Link};
 use super::look::Look;
 use super::markdown::style::Style;
 use super::names::{self, Names};
@@ -14,8 +12,10 @@ use super::prompts;
 use super::questions::Questions;
 use super::safe;
 use super::screen::Screen;
-use super::transcript::{Shown, Transcript};
+use super::transcript::{OutputPart, Transcript};
 use super::view::View;
+use crate::cli::failure::NO_MODEL;
+use crate::cli::{Failure, Result, Session};
 use crate::protocol::conversations::{
     ConversationChange, ConversationChangedParams, ConversationInfo, ConversationParams,
 };
@@ -32,7 +32,7 @@ const RECALLED: u64 = 12;
 
 /// The options chosen at the start.
 #[derive(Debug)]
-pub struct Choices {
+pub struct ChatOptions {
     /// The conversation to continue; otherwise the current one, or a new one.
     pub conversation: Option<String>,
     /// Whether the chat continues until the person leaves.
@@ -42,7 +42,7 @@ pub struct Choices {
     pub look: Look,
 }
 
-pub struct Talk<'a> {
+pub struct Chat<'a> {
     /// The context of this run.
     pub session: &'a Session,
     pub link: Link<'a>,
@@ -71,10 +71,10 @@ pub struct Talk<'a> {
     /// Whether something was proposed that the person was not shown yet.
     pub proposed: bool,
     /// How the last turn of this client ended.
-    pub ended: Option<Result<(), Failure>>,
+    pub ended: Option<Result<()>>,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> Chat<'a> {
     /// A chat over `link`; with `editor`, lines can be typed.
     pub fn new(
         session: &'a Session,
@@ -82,9 +82,9 @@ impl<'a> Talk<'a> {
         editor: Option<Editor>,
         names: Names,
         prompts: Names,
-        choices: Choices,
+        choices: ChatOptions,
     ) -> Self {
-        let Choices { conversation, stays, usage, look } = choices;
+        let ChatOptions { conversation, stays, usage, look } = choices;
         let transcript = Transcript::new(look, stays);
         let streams = stays || std::io::stdout().is_terminal();
         let transcript = if streams { transcript } else { transcript.whole_only() };
@@ -111,7 +111,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Finds the conversation and shows which one it is.
-    pub async fn open(&mut self) -> Result<(), Failure> {
+    pub async fn open(&mut self) -> Result<()> {
         let wanted = self.pinned.clone();
         let found = self.look_up(wanted.clone()).await;
         match (found, wanted) {
@@ -137,10 +137,7 @@ impl<'a> Talk<'a> {
     }
 
     /// The state of a conversation, or of the current one.
-    pub async fn look_up(
-        &mut self,
-        session_id: Option<String>,
-    ) -> Result<ConversationInfo, Failure> {
+    pub async fn look_up(&mut self, session_id: Option<String>) -> Result<ConversationInfo> {
         // Its items are not needed here.
         let params =
             ConversationParams { session_id, after: ITEMS_READ, ..ConversationParams::default() };
@@ -148,7 +145,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Shows this conversation from now on.
-    pub fn follow(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
+    pub fn follow(&mut self, info: &ConversationInfo) -> Result<()> {
         self.begun = None;
         self.conversation = Some(info.session_id.clone());
         self.running = info.shown == "working";
@@ -168,7 +165,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Shows the end of a continued conversation.
-    pub async fn recall(&mut self, info: &ConversationInfo) -> Result<(), Failure> {
+    pub async fn recall(&mut self, info: &ConversationInfo) -> Result<()> {
         let params = ConversationParams {
             session_id: Some(info.session_id.clone()),
             after: info.items.saturating_sub(RECALLED),
@@ -185,7 +182,7 @@ impl<'a> Talk<'a> {
                 "assistant" | "message" | "question" => {
                     let mut message = self.view.look.message();
                     let shown = message.push(text) + &message.finish();
-                    self.view.show(vec![Shown::Remark(shown)])?;
+                    self.view.show(vec![OutputPart::Remark(shown)])?;
                 }
                 _ => {}
             }
@@ -193,7 +190,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<(), Failure> {
+    pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<()> {
         if self.lost {
             self.link.come_back().await?;
             self.lost = false;
@@ -210,7 +207,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Sends one of the person's prompts, typed as `/name`, and shows what is sent; false where there is none.
-    pub async fn say_prompt(&mut self, line: &str) -> Result<bool, Failure> {
+    pub async fn say_prompt(&mut self, line: &str) -> Result<bool> {
         let found = prompts::filled(&self.prompts, &mut self.link, line).await?;
         let Some(message) = found else { return Ok(false) };
         if let Some(PromptContent::Text { text }) = message.first() {
@@ -220,7 +217,7 @@ impl<'a> Talk<'a> {
         Ok(true)
     }
 
-    pub async fn stop_turn(&mut self) -> Result<(), Failure> {
+    pub async fn stop_turn(&mut self) -> Result<()> {
         // A turn that was just requested is in the current conversation.
         let conversation = match &self.conversation {
             Some(conversation) => Some(conversation.clone()),
@@ -234,14 +231,14 @@ impl<'a> Talk<'a> {
     }
 
     /// Answers the first question.
-    pub async fn agree(&mut self, typed: &str) -> Result<(), Failure> {
+    pub async fn agree(&mut self, typed: &str) -> Result<()> {
         self.questions.agree(typed, &mut self.link, &mut self.view).await
     }
 
     /// Handles an event and shows the part that belongs to this conversation.
-    pub async fn hear(&mut self, heard: Heard) -> Result<(), Failure> {
+    pub async fn hear(&mut self, heard: ChatEvent) -> Result<()> {
         match heard {
-            Heard::Update(update) => {
+            ChatEvent::Update(update) => {
                 let ours = self.is_ours(&update.update);
                 if ours {
                     self.conversation = Some(update.session_id.clone());
@@ -252,23 +249,23 @@ impl<'a> Talk<'a> {
                     self.view.show(shown)?;
                 }
             }
-            Heard::Message(message) if self.is_shown(&message.session_id) => {
+            ChatEvent::Message(message) if self.is_shown(&message.session_id) => {
                 let shown = self.view.transcript.message(&message);
                 self.view.show(shown)?;
             }
-            Heard::State(state) if self.is_shown(&state.session_id) => self.stands(&state)?,
-            Heard::Conversation(changed) => self.conversation_changed(&changed).await?,
-            Heard::Changes(changes) => {
+            ChatEvent::State(state) if self.is_shown(&state.session_id) => self.stands(&state)?,
+            ChatEvent::Conversation(changed) => self.conversation_changed(&changed).await?,
+            ChatEvent::Changes(changes) => {
                 let of_ours = changes.change_set.conversation.as_deref();
                 if of_ours.is_some() && of_ours == self.conversation.as_deref() {
                     self.view.transcript.changed(&changes.change_set);
                 }
             }
-            Heard::Changed(changed) => names::update(&self.names, &changed),
-            Heard::Permission(id, asked) => self.questions.add(id, asked, &mut self.view)?,
-            Heard::Withdrawn(id) => self.questions.withdraw(&id, &mut self.view)?,
-            Heard::Answered(answer) => self.answered(answer)?,
-            Heard::Message(_) | Heard::State(_) | Heard::Other => {}
+            ChatEvent::Changed(changed) => names::update(&self.names, &changed),
+            ChatEvent::Permission(id, asked) => self.questions.add(id, asked, &mut self.view)?,
+            ChatEvent::Withdrawn(id) => self.questions.withdraw(&id, &mut self.view)?,
+            ChatEvent::Answered(answer) => self.answered(answer)?,
+            ChatEvent::Message(_) | ChatEvent::State(_) | ChatEvent::Other => {}
         }
         Ok(())
     }
@@ -284,7 +281,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Handles a changed state of the conversation.
-    fn stands(&mut self, state: &StateParams) -> Result<(), Failure> {
+    fn stands(&mut self, state: &StateParams) -> Result<()> {
         let runs = state.state != SessionState::Idle;
         // A turn that another client began.
         if runs && !self.running {
@@ -323,10 +320,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Handles the answer to this client's message.
-    fn answered(
-        &mut self,
-        answer: Result<SessionPromptResult, ErrorObject>,
-    ) -> Result<(), Failure> {
+    fn answered(&mut self, answer: Result<SessionPromptResult, ErrorObject>) -> Result<()> {
         let ended = match answer {
             Ok(result) => {
                 let ours = result.meta.vault;
@@ -364,10 +358,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    async fn conversation_changed(
-        &mut self,
-        changed: &ConversationChangedParams,
-    ) -> Result<(), Failure> {
+    async fn conversation_changed(&mut self, changed: &ConversationChangedParams) -> Result<()> {
         let id = changed.session_id.clone();
         let shown = self.is_shown(&id);
         match changed.kind {
@@ -401,7 +392,7 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    fn tell_staying(&mut self, words: &str) -> Result<(), Failure> {
+    fn tell_staying(&mut self, words: &str) -> Result<()> {
         if self.stays { self.view.tell(Style::DIM, words) } else { Ok(()) }
     }
 }

@@ -6,22 +6,23 @@ use super::calls::Calls;
 use super::look::{Look, Message};
 use super::markdown::style::Style;
 use super::safe;
+use crate::cli::words::counted;
 use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
 use crate::protocol::tools::Content;
 
 /// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum OutputPart {
     /// A piece of the agent's text.
-    Said(String),
+    Answer(String),
     /// Whole lines of remarks.
     Remark(String),
 }
 
 /// The part of the model's context window in use, and the cost.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Used {
+pub struct WindowUse {
     used: u64,
     size: u64,
     cost: Option<Cost>,
@@ -44,15 +45,15 @@ pub struct Transcript {
     calls: Calls,
     /// The change sets of the turn, in order.
     changes: Vec<u64>,
-    used: Option<Used>,
-    last: Last,
+    used: Option<WindowUse>,
+    last: LastOutput,
 }
 
 /// The kind of output shown last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastOutput {
     Nothing,
-    Said,
+    Answer,
     Remark,
 }
 
@@ -69,7 +70,7 @@ impl Transcript {
             calls: Calls::default(),
             changes: Vec::new(),
             used: None,
-            last: Last::Nothing,
+            last: LastOutput::Nothing,
         }
     }
 
@@ -79,12 +80,12 @@ impl Transcript {
     }
 
     /// Shows the held-back message.
-    pub fn release(&mut self) -> Vec<Shown> {
+    pub fn release(&mut self) -> Vec<OutputPart> {
         let Some(text) = self.held.take() else { return Vec::new() };
         let mut message = self.look.message();
         let shown = message.push(&text) + &message.finish();
-        self.last = Last::Said;
-        vec![Shown::Said(shown)]
+        self.last = LastOutput::Answer;
+        vec![OutputPart::Answer(shown)]
     }
 
     /// Drops the held-back message: it is reported in another way.
@@ -98,16 +99,16 @@ impl Transcript {
         self.heard.clear();
         self.calls.clear();
         self.changes.clear();
-        self.last = Last::Nothing;
+        self.last = LastOutput::Nothing;
     }
 
     /// Ends the turn; returns the rest of its output.
-    pub fn end(&mut self) -> Vec<Shown> {
+    pub fn end(&mut self) -> Vec<OutputPart> {
         let mut out = Vec::new();
         self.close(&mut out);
         let sets = self.changes.len();
         if sets > 0 {
-            let changes = if sets == 1 { "1 change".to_owned() } else { format!("{sets} changes") };
+            let changes = counted(sets, "change");
             // After a single message there is nobody left to type `/undo`.
             let words = match (self.airy, &self.changes[..]) {
                 (true, _) => format!("{changes}; /undo takes it all back\n"),
@@ -124,7 +125,7 @@ impl Transcript {
 
     /// A line was typed: further output goes below it.
     pub fn typed(&mut self) {
-        self.last = Last::Nothing;
+        self.last = LastOutput::Nothing;
     }
 
     /// The current activity in a few words; `None` while text is arriving.
@@ -147,7 +148,7 @@ impl Transcript {
 
     /// The usage as one line; `None` if it is unknown.
     pub fn used(&self) -> Option<String> {
-        let Used { used, size, cost } = self.used.as_ref()?;
+        let WindowUse { used, size, cost } = self.used.as_ref()?;
         let percent = (used * 100).checked_div(*size).unwrap_or(0);
         let cost = cost.as_ref().map(|cost| {
             format!("; about {:.4} {} in this run", cost.amount, safe::line(&cost.currency))
@@ -164,7 +165,7 @@ impl Transcript {
     }
 
     /// Handles an update; `ours` are the messages that this client sent.
-    pub fn update(&mut self, update: &SessionUpdate, ours: bool) -> Vec<Shown> {
+    pub fn update(&mut self, update: &SessionUpdate, ours: bool) -> Vec<OutputPart> {
         let mut out = Vec::new();
         match update {
             SessionUpdate::UserMessageChunk { content: Content::Text { text }, meta, .. } => {
@@ -199,7 +200,7 @@ impl Transcript {
                 }
             }
             SessionUpdate::UsageUpdate { used, size, cost } => {
-                self.used = Some(Used { used: *used, size: *size, cost: cost.clone() });
+                self.used = Some(WindowUse { used: *used, size: *size, cost: cost.clone() });
             }
             SessionUpdate::Notice { severity, title, description } => {
                 let style = match &**severity {
@@ -218,7 +219,7 @@ impl Transcript {
     }
 
     /// Handles a message that is complete or was discarded.
-    pub fn message(&mut self, message: &MessageParams) -> Vec<Shown> {
+    pub fn message(&mut self, message: &MessageParams) -> Vec<OutputPart> {
         let mut out = Vec::new();
         if message.kind == MessageKind::Void {
             self.close(&mut out);
@@ -254,7 +255,7 @@ impl Transcript {
         out
     }
 
-    fn take_whole(&mut self, message: &MessageParams) -> Vec<Shown> {
+    fn take_whole(&mut self, message: &MessageParams) -> Vec<OutputPart> {
         let mut out = self.release();
         match message.kind {
             MessageKind::Part => {
@@ -272,7 +273,7 @@ impl Transcript {
 
     /// The last message of a turn, from the turn's answer: shown if the connection was down while
     /// it was sent.
-    pub fn answer(&mut self, turn: &str, text: &str) -> Vec<Shown> {
+    pub fn answer(&mut self, turn: &str, text: &str) -> Vec<OutputPart> {
         let mut out = Vec::new();
         let known = (turn.to_owned(), text.to_owned());
         if text.is_empty() || self.whole.as_ref() == Some(&known) {
@@ -291,7 +292,7 @@ impl Transcript {
     }
 
     /// A remark of this program.
-    pub fn say(&mut self, style: Style, words: &str) -> Vec<Shown> {
+    pub fn say(&mut self, style: Style, words: &str) -> Vec<OutputPart> {
         let mut out = Vec::new();
         self.close(&mut out);
         let line = self.look.paint(style, words) + "\n";
@@ -299,7 +300,7 @@ impl Transcript {
         out
     }
 
-    fn piece(&mut self, id: &str, text: &str, out: &mut Vec<Shown>) {
+    fn piece(&mut self, id: &str, text: &str, out: &mut Vec<OutputPart>) {
         if text.is_empty() {
             return;
         }
@@ -309,37 +310,37 @@ impl Transcript {
         }
         if self.open.as_ref().is_none_or(|(open, _)| open != id) {
             self.close(out);
-            if self.airy && self.last != Last::Nothing {
-                out.push(Shown::Said("\n".to_owned()));
+            if self.airy && self.last != LastOutput::Nothing {
+                out.push(OutputPart::Answer("\n".to_owned()));
             }
             self.open = Some((id.to_owned(), self.look.message()));
         }
         self.heard.entry(id.to_owned()).or_default().push_str(text);
-        self.last = Last::Said;
+        self.last = LastOutput::Answer;
         if let Some((_, message)) = &mut self.open {
             let shown = message.push(text);
             if !shown.is_empty() {
-                out.push(Shown::Said(shown));
+                out.push(OutputPart::Answer(shown));
             }
         }
     }
 
-    fn close(&mut self, out: &mut Vec<Shown>) {
+    fn close(&mut self, out: &mut Vec<OutputPart>) {
         if let Some((_, mut message)) = self.open.take() {
             let shown = message.finish();
             if !shown.is_empty() {
-                out.push(Shown::Said(shown));
+                out.push(OutputPart::Answer(shown));
             }
         }
     }
 
-    fn remark(&mut self, lines: String, out: &mut Vec<Shown>) {
+    fn remark(&mut self, lines: String, out: &mut Vec<OutputPart>) {
         self.close(out);
-        if self.airy && self.last == Last::Said {
-            out.push(Shown::Remark("\n".to_owned()));
+        if self.airy && self.last == LastOutput::Answer {
+            out.push(OutputPart::Remark("\n".to_owned()));
         }
-        self.last = Last::Remark;
-        out.push(Shown::Remark(lines));
+        self.last = LastOutput::Remark;
+        out.push(OutputPart::Remark(lines));
     }
 }
 
@@ -357,8 +358,11 @@ mod tests {
         text(transcript.update(&serde_json::from_value(update).unwrap(), false))
     }
 
-    fn text(shown: Vec<Shown>) -> String {
-        shown.into_iter().map(|(Shown::Said(text) | Shown::Remark(text))| text).collect()
+    fn text(shown: Vec<OutputPart>) -> String {
+        shown
+            .into_iter()
+            .map(|(OutputPart::Answer(text) | OutputPart::Remark(text))| text)
+            .collect()
     }
 
     fn piece(text: &str) -> serde_json::Value {

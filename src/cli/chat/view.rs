@@ -1,12 +1,12 @@
 //! The output of a chat and the line being typed.
 
-use super::super::failure::Failure;
 use super::editor::Editor;
 use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
 use super::screen::Screen;
-use super::transcript::{Shown, Transcript};
+use super::transcript::{OutputPart, Transcript};
+use crate::cli::{Failure, Result};
 
 /// The terminal of one chat, or the pipes in its place.
 pub struct View {
@@ -24,18 +24,18 @@ impl View {
     }
 
     /// Shows all parts in order.
-    pub fn show(&mut self, shown: Vec<Shown>) -> Result<(), Failure> {
+    pub fn show(&mut self, shown: Vec<OutputPart>) -> Result<()> {
         Ok(self.screen.show(shown, self.editor.as_ref())?)
     }
 
     /// A remark of this program.
-    pub fn tell(&mut self, style: Style, words: &str) -> Result<(), Failure> {
+    pub fn tell(&mut self, style: Style, words: &str) -> Result<()> {
         let shown = self.transcript.say(style, words);
         self.show(shown)
     }
 
     /// Shows an error and its hint.
-    pub fn fail(&mut self, failure: &Failure) -> Result<(), Failure> {
+    pub fn fail(&mut self, failure: &Failure) -> Result<()> {
         self.tell(Style::RED, &safe::line(&failure.message))?;
         match failure.hint.as_deref().filter(|hint| !hint.is_empty()) {
             Some(hint) => self.tell(Style::DIM, &safe::lines(hint)),

@@ -2,15 +2,15 @@
 
 #![expect(clippy::disallowed_methods, reason = "the system's limits, outside every vault")]
 
-use super::checks::Checks;
+use super::checks::Doctor;
 
-pub(super) fn look(folders: usize, checks: &mut Checks) {
+pub(super) fn look(doctor: &Doctor<'_>, folders: usize) {
     let limit = |name: &str| -> Option<usize> {
         let path = format!("/proc/sys/fs/inotify/{name}");
         std::fs::read_to_string(path).ok()?.trim().parse().ok()
     };
     let Some(watches) = limit("max_user_watches") else {
-        return checks.warn(
+        return doctor.warn(
             "limits",
             "inotify's limits cannot be read",
             "if changes are noticed late, the system may not offer inotify",
@@ -18,12 +18,12 @@ pub(super) fn look(folders: usize, checks: &mut Checks) {
     };
     // Other programs (editors, sync tools, Obsidian itself) share the user's watches.
     if folders.saturating_mul(2) > watches {
-        checks.warn(
+        doctor.warn(
             "limits",
             format!("{folders} folders to watch, and fs.inotify.max_user_watches is {watches}"),
             format!("`sudo sysctl fs.inotify.max_user_watches={}`", (folders * 4).max(65_536)),
         );
     } else {
-        checks.ok("limits", format!("{watches} inotify watches for {folders} folders"));
+        doctor.ok("limits", format!("{watches} inotify watches for {folders} folders"));
     }
 }

@@ -8,47 +8,51 @@ mod vault;
 #[cfg(target_os = "linux")]
 mod limits;
 
+use std::cell::RefCell;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::{Output, Paint};
 use super::plugin;
-use crate::config::folders::{self, Folders};
+use crate::cli::output::Paint;
+use crate::cli::{Output, Result};
+use crate::config::folders;
 use crate::config::layers::{self, Flags, Settings};
 use crate::config::obsidian;
-use crate::config::{Environment, vaults};
-use checks::{Checks, Outcome};
+use crate::config::{Config, Environment, vaults};
+use checks::{Check, CheckResult, Doctor};
 
 /// Runs all checks, even if some fail, and prints one line each. The exit code is 1 if any fails.
-pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode, Failure> {
-    let environment = Environment::of_process();
-    let folders = folders::folders(&environment)?;
-    let mut checks = Checks::default();
-    look(flags, &environment, &folders, &mut checks);
-
-    let failed = checks.0.iter().any(|check| check.outcome == Outcome::Fail);
-    output.answer(&json!({ "ok": !failed, "checks": checks.0 }), text(&checks, output))?;
+pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode> {
+    let environment = &Environment::of_process();
+    let folders = &folders::folders(environment)?;
+    let checks = RefCell::default();
+    let mut doctor = Doctor { config: Config::default(), environment, folders, checks };
+    let settings = settings(&doctor, flags);
+    // Even with invalid settings, a flag, the environment or the file may name a vault.
+    let named = match settings {
+        Some(settings) => {
+            doctor.config = settings.config;
+            settings.vault
+        }
+        None => layers::remains(flags, environment, folders).and_then(|settings| settings.vault),
+    };
+    look(&doctor, named);
+    let checks = doctor.checks.into_inner();
+    let failed = checks.iter().any(|check| check.result == CheckResult::Fail);
+    output.answer(&json!({ "ok": !failed, "checks": checks }), text(&checks, output))?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mut Checks) {
-    let settings = settings(flags, environment, folders, checks);
-    let config = settings.as_ref().map(|s| s.config.clone()).unwrap_or_default();
-    // Even with invalid settings, a flag, the environment or the file may name a vault.
-    let remains = || layers::remains(flags, environment, folders);
-    let named = match &settings {
-        Some(settings) => settings.vault.clone(),
-        None => remains().and_then(|settings| settings.vault),
-    };
-
-    places::program(environment, checks);
-    places::models(&config, environment, folders, checks);
-    places::keyring(&config, environment, checks);
-    let known = obsidian::known_vaults(environment);
+/// Checks everything but the settings.
+fn look(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
+    places::program(doctor);
+    places::models(doctor);
+    places::keyring(doctor);
+    let known = obsidian::known_vaults(doctor.environment);
     for (list, reason) in &known.faults {
-        checks.warn(
+        doctor.warn(
             "vault list",
             format!("could not use `{}`: {reason}", list.display()),
             "Obsidian writes it anew when a vault is opened; until then name vaults by path",
@@ -59,52 +63,43 @@ fn look(flags: &Flags, environment: &Environment, folders: &Folders, checks: &mu
             Some(list) => format!("{} vaults in `{}`", known.vaults.len(), list.display()),
             None => "Obsidian keeps no list of vaults here".to_owned(),
         };
-        checks.ok("vault list", said);
+        doctor.ok("vault list", said);
     }
-
-    match vaults::choose(named, environment, folders, &known) {
-        Ok(choice) => {
-            let root = choice.root;
-            checks.ok("vault", format!("`{}`, {}", root.display(), choice.origin.words()));
-            for notice in choice.notices {
-                checks.warn("vault", notice, "open the folder in Obsidian once if it is to be one");
-            }
-            if let Some((text, is_older)) = plugin::described(&root) {
-                match is_older {
-                    true => checks.warn("plugin", text, "run that in this vault"),
-                    false => checks.ok("plugin", text),
-                }
-            }
-            let state = places::state(folders, &root, checks);
-            let served = places::daemon(folders, &root, &config, checks);
-            places::confinement(&config, served.as_ref(), checks);
-            places::meaning(&config, folders, served.as_ref(), checks);
-            outside::look(&config, environment, folders, &root, checks);
-            if let Some(served) = &served {
-                places::settings(served, checks);
-            }
-            if let Some(state) = state {
-                vault::look(&root, &state, &config, served, checks);
-            }
-        }
+    let choice = match vaults::choose(named, doctor.environment, doctor.folders, &known) {
+        Ok(choice) => choice,
         Err(error) => {
-            let hint = error.hint();
-            checks.fail("vault", error.to_string(), hint);
-            places::port(&config, None, checks);
+            doctor.fail("vault", error.to_string(), error.hint());
+            return places::port(doctor, None);
         }
+    };
+    let root = choice.root;
+    doctor.ok("vault", format!("`{}`, {}", root.display(), choice.origin.words()));
+    for notice in choice.notices {
+        doctor.warn("vault", notice, "open the folder in Obsidian once if it is to be one");
+    }
+    match plugin::described(&root) {
+        Some((text, true)) => doctor.warn("plugin", text, "run that in this vault"),
+        Some((text, false)) => doctor.ok("plugin", text),
+        None => {}
+    }
+    let state = places::state(doctor, &root);
+    let served = places::daemon(doctor, &root);
+    places::confinement(doctor, served.as_ref());
+    places::meaning(doctor, served.as_ref());
+    outside::look(doctor, &root);
+    if let Some(served) = &served {
+        places::settings(doctor, served);
+    }
+    if let Some(state) = state {
+        vault::look(doctor, &root, &state, served);
     }
 }
 
-fn settings(
-    flags: &Flags,
-    environment: &Environment,
-    folders: &Folders,
-    checks: &mut Checks,
-) -> Option<Settings> {
-    match layers::load(flags, environment, folders) {
+fn settings(doctor: &Doctor<'_>, flags: &Flags) -> Option<Settings> {
+    match layers::load(flags, doctor.environment, doctor.folders) {
         Ok(settings) => {
             let file = settings.file.display();
-            checks.ok(
+            doctor.ok(
                 "settings",
                 match settings.file_exists {
                     true => format!("`{file}` is right"),
@@ -112,26 +107,26 @@ fn settings(
                 },
             );
             for notice in &settings.notices {
-                checks.warn("settings", notice, "`steward config init` writes a commented file");
+                doctor.warn("settings", notice, "`steward config init` writes a commented file");
             }
             Some(settings)
         }
         Err(error) => {
             let hint = error.hint().unwrap_or_else(|| "correct it".to_owned());
-            checks.fail("settings", error.to_string(), hint);
+            doctor.fail("settings", error.to_string(), hint);
             None
         }
     }
 }
 
-fn text(checks: &Checks, output: &Output) -> String {
+fn text(checks: &[Check], output: &Output) -> String {
     let mut text = String::new();
-    let width = checks.0.iter().map(|check| check.what.len()).max().unwrap_or(0);
-    for check in &checks.0 {
-        let mark = match check.outcome {
-            Outcome::Ok => output.paint(Paint::Green, "ok  "),
-            Outcome::Warn => output.paint(Paint::Yellow, "warn"),
-            Outcome::Fail => output.paint(Paint::Red, "fail"),
+    let width = checks.iter().map(|check| check.what.len()).max().unwrap_or(0);
+    for check in checks {
+        let mark = match check.result {
+            CheckResult::Ok => output.paint(Paint::Green, "ok  "),
+            CheckResult::Warn => output.paint(Paint::Yellow, "warn"),
+            CheckResult::Fail => output.paint(Paint::Red, "fail"),
         };
         text.push_str(&format!("{mark}  {:<width$}  {}", check.what, check.says));
         if let Some(hint) = &check.hint {

@@ -9,12 +9,11 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::checks::Checks;
+use super::checks::Doctor;
 use crate::cli::service;
-use crate::config::folders::Folders;
 use crate::config::keyring::Keyring;
 use crate::config::outside::{OutsideProgram, programs};
-use crate::config::{Config, Environment, vendor_keys};
+use crate::config::{Environment, vendor_keys};
 use crate::daemon::confine;
 use crate::protocol::status::ConfinementState;
 use crate::servers::Reference;
@@ -29,21 +28,15 @@ const FIRST_LINE: u64 = 256;
 const OF_NODE: [&str; 4] = ["node", "npx", "npm", "tsx"];
 
 /// Checks each program, and that an installed service of the vault can run them.
-pub(super) fn look(
-    config: &Config,
-    environment: &Environment,
-    folders: &Folders,
-    root: &Path,
-    checks: &mut Checks,
-) {
-    values(config, environment, folders, root, checks);
-    let programs = programs(config);
+pub(super) fn look(doctor: &Doctor<'_>, root: &Path) {
+    values(doctor, root);
+    let programs = programs(&doctor.config);
     let mut needs_node = None;
     for program in &programs {
         let name = &program.command[0];
-        let Some(found) = find(name, environment) else {
+        let Some(found) = find(name, doctor.environment) else {
             let says = format!("{}: there is no program `{name}`", program.part);
-            checks.warn("programs", says, "install it, or name it with its whole path");
+            doctor.warn("programs", says, "install it, or name it with its whole path");
             continue;
         };
         if is_of_node(&found) {
@@ -51,25 +44,25 @@ pub(super) fn look(
         }
     }
     if let Some(program) = needs_node {
-        node(program, environment, checks);
+        node(doctor, program);
     }
     let held: Vec<&str> =
         programs.iter().filter(|it| it.is_held_in).map(|it| it.part.as_str()).collect();
     if !held.is_empty() {
         let possible = confine::possible();
         if possible.state == ConfinementState::NotPossible {
-            checks.warn(
+            doctor.warn(
                 "programs",
                 format!("nothing here confines {}: {}", held.join(", "), possible.lacks.join("; ")),
                 "they can do what you can; use those that you trust",
             );
         }
     }
-    let says_no = service::unit_file(environment, root)
+    let says_no = service::unit_file(doctor.environment, root)
         .and_then(|unit| std::fs::read_to_string(unit).ok())
         .is_some_and(|unit| unit.lines().any(|line| line.trim() == service::NO_NEW_CODE));
     if says_no && let Some(program) = needs_node.or(programs.first()) {
-        checks.warn(
+        doctor.warn(
             "service",
             format!(
                 "its unit ends programs that make code as they run, as Node does; {} may need that",
@@ -81,20 +74,15 @@ pub(super) fn look(
 }
 
 /// Checks that the values are there which the servers' settings refer to.
-fn values(
-    config: &Config,
-    environment: &Environment,
-    folders: &Folders,
-    root: &Path,
-    checks: &mut Checks,
-) {
-    let keyring = config.models.keyring.then(|| Keyring::new(environment, Some(root)));
-    for (name, entry) in config.servers.entries.iter().filter(|(_, entry)| entry.enabled) {
+fn values(doctor: &Doctor<'_>, root: &Path) {
+    let keyring =
+        doctor.config.models.keyring.then(|| Keyring::new(doctor.environment, Some(root)));
+    for (name, entry) in doctor.config.servers.entries.iter().filter(|(_, entry)| entry.enabled) {
         for reference in entry.references() {
             let found = match reference {
-                Reference::Environment(name) => Ok(environment.get(name).is_some()),
+                Reference::Environment(name) => Ok(doctor.environment.get(name).is_some()),
                 Reference::Key(name) => {
-                    vendor_keys::named(name, environment, folders, keyring.as_ref())
+                    vendor_keys::named(name, doctor.environment, doctor.folders, keyring.as_ref())
                         .map(|key| key.is_some())
                 }
             };
@@ -106,7 +94,7 @@ fn values(
                 ),
                 Err(error) => (format!("the server `{name}`: {error}"), error.hint()),
             };
-            checks.warn("servers", says, hint);
+            doctor.warn("servers", says, hint);
         }
     }
 }
@@ -137,25 +125,25 @@ fn is_of_node(file: &Path) -> bool {
     line.starts_with(b"#!") && String::from_utf8_lossy(&line).contains("node")
 }
 
-fn node(program: &OutsideProgram, environment: &Environment, checks: &mut Checks) {
+fn node(doctor: &Doctor<'_>, program: &OutsideProgram) {
     let part = &program.part;
-    let Some(node) = find("node", environment) else {
+    let Some(node) = find("node", doctor.environment) else {
         let says = format!("{part} needs Node, which is not in `PATH`");
-        return checks.warn("programs", says, "install Node");
+        return doctor.warn("programs", says, "install Node");
     };
     let said = Command::new(&node).arg("--version").stdin(Stdio::null()).output();
     let version = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
     let version = version.unwrap_or_default();
     match major(&version) {
         Some(number) if number >= NODE => {
-            checks.ok("programs", format!("Node {version} for {part}"));
+            doctor.ok("programs", format!("Node {version} for {part}"));
         }
-        Some(_) => checks.warn(
+        Some(_) => doctor.warn(
             "programs",
             format!("{part} needs Node, and `{}` is {version}", node.display()),
             format!("most servers and agents need {NODE} or newer"),
         ),
-        None => checks.warn(
+        None => doctor.warn(
             "programs",
             format!("{part} needs Node, and `{}` does not say its version", node.display()),
             "see that it runs",

@@ -2,35 +2,28 @@
 
 use std::path::Path;
 
-use super::checks::Checks;
-use crate::cli::failure::Failure;
-use crate::config::Config;
+use super::checks::Doctor;
+use crate::cli::Failure;
 use crate::daemon;
 use crate::protocol::status::{StatusResult, Watching as Served};
 use crate::vault::{Abilities, TrashOption, Vault, Watching};
 
-pub(super) fn look(
-    root: &Path,
-    state: &Path,
-    config: &Config,
-    served: Option<StatusResult>,
-    checks: &mut Checks,
-) {
-    let vault = match Vault::open(root, state, config.vault.clone(), &|_| {}) {
+pub(super) fn look(doctor: &Doctor<'_>, root: &Path, state: &Path, served: Option<StatusResult>) {
+    let vault = match Vault::open(root, state, doctor.config.vault.clone(), &|_| {}) {
         Ok((vault, _)) => vault,
         Err(error) => {
             let hint = error.hint().unwrap_or_else(|| "see that you may read it".to_owned());
-            return checks.fail("reading", error.to_string(), hint);
+            return doctor.fail("reading", error.to_string(), hint);
         }
     };
     if let Err(error) = daemon::check_mounted(&vault, state) {
         let failure = Failure::from(error);
-        checks.fail("reading", failure.message, failure.hint.unwrap_or_default());
+        doctor.fail("reading", failure.message, failure.hint.unwrap_or_default());
         return vault.stop();
     }
     let status = vault.status();
     let counts = &status.counts;
-    checks.ok(
+    doctor.ok(
         "reading",
         format!(
             "{} notes, {} files, {} folders in {} ms",
@@ -38,43 +31,43 @@ pub(super) fn look(
         ),
     );
     for (folder, reason) in status.unreadable.iter().take(5) {
-        checks.warn(
+        doctor.warn(
             "reading",
             format!("could not list `{}`: {reason}", folder.as_str()),
             "what is in it cannot be found; give yourself the right to read it",
         );
     }
-    conflicts(&vault, checks);
-    abilities(vault.abilities(), checks);
-    watching(&vault, served, checks);
+    conflicts(doctor, &vault);
+    abilities(doctor, vault.abilities());
+    watching(doctor, &vault, served);
     #[cfg(target_os = "linux")]
-    super::limits::look(counts.folders, checks);
-    obsidian(&vault, checks);
+    super::limits::look(doctor, counts.folders);
+    obsidian(doctor, &vault);
     vault.stop();
 }
 
-fn conflicts(vault: &Vault, checks: &mut Checks) {
+fn conflicts(doctor: &Doctor<'_>, vault: &Vault) {
     const SHOWN: usize = 20;
     let found = vault.conflicts();
     let hint = "compare the two; if they are versions of one note, keep what counts in one; nothing here \
                 touches them by itself";
     for (copy, original) in found.iter().take(SHOWN) {
-        checks.warn(
+        doctor.warn(
             "conflicts",
             format!("`{copy}` looks like a sync program's copy of `{original}`"),
             hint,
         );
     }
     if found.len() > SHOWN {
-        checks.warn("conflicts", format!("and {} more", found.len() - SHOWN), hint);
+        doctor.warn("conflicts", format!("and {} more", found.len() - SHOWN), hint);
     }
 }
 
-fn abilities(can: Abilities, checks: &mut Checks) {
+fn abilities(doctor: &Doctor<'_>, can: Abilities) {
     if can.writable {
-        checks.ok("writing", "files can be made in the vault");
+        doctor.ok("writing", "files can be made in the vault");
     } else {
-        checks.fail(
+        doctor.fail(
             "writing",
             "no file can be made in the vault",
             "reading works; to change notes, give yourself the right to write there",
@@ -82,22 +75,22 @@ fn abilities(can: Abilities, checks: &mut Checks) {
         return;
     }
     if can.exchange && can.rename_new {
-        checks.ok("saving", "the file system exchanges files in one step");
+        doctor.ok("saving", "the file system exchanges files in one step");
     } else {
-        checks.warn(
+        doctor.warn(
             "saving",
             "the file system cannot exchange files in one step",
             "saves compare and keep a copy instead; avoid editing one note from two programs",
         );
     }
     match (can.ignores_case, can.ignores_form) {
-        (false, false) => checks.ok("names", "told apart by case and by composition of accents"),
-        (true, _) => checks.ok("names", "`A` and `a` are one file here"),
-        (false, true) => checks.ok("names", "composed and decomposed accents are one name here"),
+        (false, false) => doctor.ok("names", "told apart by case and by composition of accents"),
+        (true, _) => doctor.ok("names", "`A` and `a` are one file here"),
+        (false, true) => doctor.ok("names", "composed and decomposed accents are one name here"),
     }
 }
 
-fn watching(vault: &Vault, served: Option<StatusResult>, checks: &mut Checks) {
+fn watching(doctor: &Doctor<'_>, vault: &Vault, served: Option<StatusResult>) {
     let watching = match served {
         Some(status) => match status.vault.watching {
             Served::Events => Watching::Events { folders: 0 },
@@ -110,13 +103,13 @@ fn watching(vault: &Vault, served: Option<StatusResult>, checks: &mut Checks) {
         }
     };
     match watching {
-        Watching::Events { .. } => checks.ok("watching", "the system reports changes"),
-        Watching::Polling { seconds, reason } => checks.warn(
+        Watching::Events { .. } => doctor.ok("watching", "the system reports changes"),
+        Watching::Polling { seconds, reason } => doctor.warn(
             "watching",
             format!("changes are looked for every {seconds} s: {reason}"),
             "`[vault] poll_seconds` sets how often",
         ),
-        Watching::Off => checks.warn(
+        Watching::Off => doctor.warn(
             "watching",
             "changes by other programs are not noticed by themselves",
             "restart the daemon",
@@ -124,7 +117,7 @@ fn watching(vault: &Vault, served: Option<StatusResult>, checks: &mut Checks) {
     }
 }
 
-fn obsidian(vault: &Vault, checks: &mut Checks) {
+fn obsidian(doctor: &Doctor<'_>, vault: &Vault) {
     let settings = vault.obsidian();
     let trash = match settings.trash {
         TrashOption::System => "the system's trash",
@@ -133,10 +126,10 @@ fn obsidian(vault: &Vault, checks: &mut Checks) {
     };
     match settings.config_folder {
         Some(folder) => {
-            checks.ok("obsidian", format!("settings in `{folder}`; deletes go to {trash}"))
+            doctor.ok("obsidian", format!("settings in `{folder}`; deletes go to {trash}"))
         }
         None => {
-            checks.ok("obsidian", format!("no settings, so its defaults; deletes go to {trash}"))
+            doctor.ok("obsidian", format!("no settings, so its defaults; deletes go to {trash}"))
         }
     }
 }

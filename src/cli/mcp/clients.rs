@@ -6,9 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use crate::cli::failure::Failure;
-use crate::cli::output::Output;
-use crate::cli::session::Session;
+use crate::cli::{Failure, Output, Result, Session};
 
 /// The server's name in a client.
 pub const NAME: &str = "vault";
@@ -65,7 +63,7 @@ impl McpClient {
 }
 
 /// The command that a client starts for this vault.
-pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value, Failure> {
+pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value> {
     let mut arguments = vec!["mcp".to_owned(), "--vault".to_owned(), shown(root)];
     if let Some(file) = &session.flags.config {
         arguments.extend(["--config".to_owned(), shown(&std::path::absolute(file)?)]);
@@ -78,7 +76,7 @@ pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value
 }
 
 /// Prints the entry, and on stderr where it belongs.
-pub fn print(client: McpClient, server: Value, output: &Output) -> Result<(), Failure> {
+pub fn print(client: McpClient, server: Value, output: &Output) -> Result<()> {
     let entry = json!({ (client.section()): { (NAME): server } });
     output.notice(&format!("add this to {}, or say `--write`", client.place()));
     output.answer(&entry, text(client, &entry)?)?;
@@ -89,7 +87,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn text(client: McpClient, entry: &Value) -> Result<String, Failure> {
+fn text(client: McpClient, entry: &Value) -> Result<String> {
     let broken =
         |error: String| Failure::other("failed", error, "this is a fault of the steward's");
     match client {

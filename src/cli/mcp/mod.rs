@@ -7,20 +7,16 @@ mod write;
 
 use clap::{Args, Subcommand};
 
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use crate::cli::{Result, Session};
+
 pub use clients::McpClient;
 
-/// The arguments of `mcp`.
 #[derive(Debug, Args)]
 pub struct McpArguments {
-    /// An action other than serving a client.
     #[command(subcommand)]
     pub action: Option<McpAction>,
 }
 
-/// Actions of `mcp` other than serving.
 #[derive(Debug, Subcommand)]
 pub enum McpAction {
     /// Print what a client's settings need to start `steward mcp`, or write it there
@@ -39,15 +35,17 @@ pub enum McpAction {
 pub use relay::run_for_guest;
 
 /// Serves the client on stdin and stdout until it disconnects, or prints or writes its settings.
-pub fn run(session: &Session, arguments: &McpArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+pub fn run(session: &Session, arguments: &McpArguments) -> Result<()> {
+    let root = session.vault()?;
     match &arguments.action {
-        None => relay::run(session, &root),
+        None => relay::run(session, root),
         Some(McpAction::Config { client, write, yes }) => {
-            let server = clients::server(session, *client, &root)?;
+            let server = clients::server(session, *client, root)?;
             match write {
-                true => write::write(*client, &session.environment, &server, *yes, output)?,
-                false => clients::print(*client, server, output)?,
+                true => {
+                    write::write(*client, &session.environment, &server, *yes, &session.output)?
+                }
+                false => clients::print(*client, server, &session.output)?,
             }
             Ok(())
         }

@@ -16,12 +16,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::subscribed::{Hearing, Subscribed, Wanted};
+use super::subscribed::{SubscriptionAnswers, SubscriptionChange, Subscriptions};
 use crate::cli::client::{self, ClientError};
-use crate::cli::failure::Failure;
-use crate::cli::posting::{Connection, Posted};
-use crate::cli::relay::{Line, Way, lines, tell};
-use crate::cli::session::Session;
+use crate::cli::posting::{Connection, PostAnswer};
+use crate::cli::relay::{DaemonFinder, Line, lines, tell};
+use crate::cli::{Result, Session};
 use crate::mcp::fault::{Fault, INTERNAL};
 use crate::policy::Scope;
 use crate::protocol::envelope::{Incoming, RequestId};
@@ -36,24 +35,24 @@ const MOST: usize = 64;
 const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
 /// Serves a client until its input ends and every request is answered.
-pub fn run(session: &Session, root: &Path) -> Result<(), Failure> {
+pub fn run(session: &Session, root: &Path) -> Result<()> {
     let most = session.settings.config.server.max_message_bytes;
-    serve(Way::new(session, root, Scope::Mcp), most)
+    serve(DaemonFinder::new(session, root, Scope::Mcp), most)
 }
 
 /// Serves the MCP client of a guest, which reaches only the daemon that started it: it may read neither the settings
 /// nor the vault. `None` if no daemon started this process for a guest.
-pub fn run_for_guest() -> Option<Result<(), Failure>> {
-    Some(serve(Way::given()?, Settings::default().max_message_bytes))
+pub fn run_for_guest() -> Option<Result<()>> {
+    Some(serve(DaemonFinder::given()?, Settings::default().max_message_bytes))
 }
 
-fn serve(way: Way<'_>, most: u64) -> Result<(), Failure> {
+fn serve(way: DaemonFinder<'_>, most: u64) -> Result<()> {
     let relay = Relay { way, idle: RefCell::default() };
     client::runtime()?.block_on(relay.serve(lines(most)))
 }
 
 struct Relay<'a> {
-    way: Way<'a>,
+    way: DaemonFinder<'a>,
     /// Idle connections, the most recently used last.
     idle: RefCell<Vec<Connection>>,
 }
@@ -64,12 +63,12 @@ type Listened = Result<Option<String>, Aborted>;
 type Answered = (RequestId, Result<String, Aborted>);
 
 impl Relay<'_> {
-    async fn serve(&self, mut lines: mpsc::Receiver<Line>) -> Result<(), Failure> {
+    async fn serve(&self, mut lines: mpsc::Receiver<Line>) -> Result<()> {
         let mut asked: FuturesUnordered<LocalBoxFuture<'_, Answered>> = FuturesUnordered::new();
         let mut open = true;
         let mut in_flight: HashMap<RequestId, AbortHandle> = HashMap::new();
         let mut name = String::new();
-        let mut subscribed = Subscribed::default();
+        let mut subscribed = Subscriptions::default();
         let mut listening: FuturesUnordered<LocalBoxFuture<'_, Listened>> = FuturesUnordered::new();
         let mut hears: Vec<AbortHandle> = Vec::new();
         loop {
@@ -102,26 +101,26 @@ impl Relay<'_> {
                     Err(Fault::from(error).text(None))
                 }
                 Some(Line::Text(text)) if text.trim().is_empty() => continue,
-                Some(Line::Text(text)) => hear(text),
+                Some(Line::Text(text)) => parse(text),
             };
             let fault = match heard {
-                Ok(Heard::Nothing) => continue,
-                Ok(Heard::GivenUp(id)) => {
+                Ok(ClientLine::Ignored) => continue,
+                Ok(ClientLine::Cancel(id)) => {
                     if let Some(asked) = in_flight.get(&id) {
                         asked.abort();
                     }
                     continue;
                 }
-                Ok(Heard::Request { id, .. } | Heard::Subscribed { id, .. })
+                Ok(ClientLine::Request { id, .. } | ClientLine::Subscription { id, .. })
                     if in_flight.contains_key(&id) =>
                 {
                     let message = "this id is in flight already";
                     Fault::from(ErrorObject::new(Kind::DuplicateId, message)).text(None)
                 }
-                Ok(Heard::Subscribed { id, wanted }) => {
+                Ok(ClientLine::Subscription { id, wanted }) => {
                     let uri = match &wanted {
-                        Wanted::Subscribe(uri) => Some(uri.clone()),
-                        Wanted::Unsubscribe(_) => None,
+                        SubscriptionChange::Subscribe(uri) => Some(uri.clone()),
+                        SubscriptionChange::Unsubscribe(_) => None,
                     };
                     match subscribed.change(wanted) {
                         Ok(()) if subscribed.is_empty() => {
@@ -141,7 +140,7 @@ impl Relay<'_> {
                         Err(fault) => fault.text(Some(&id)),
                     }
                 }
-                Ok(Heard::Request { id, text, introduced, changes }) => {
+                Ok(ClientLine::Request { id, text, introduced, changes }) => {
                     name = introduced.unwrap_or(name);
                     if listening.is_empty() && !subscribed.is_empty() {
                         let request = subscribed.request();
@@ -185,7 +184,7 @@ impl Relay<'_> {
     ) -> Option<String> {
         let (id, uri) = asked.unzip();
         let end = || before.iter().for_each(AbortHandle::abort);
-        let hearing = Hearing::new(id, &end);
+        let hearing = SubscriptionAnswers::new(id, &end);
         let pass = |piece: &str| {
             if let Some(told) = hearing.told(piece) {
                 tell(&told);
@@ -209,7 +208,7 @@ impl Relay<'_> {
             if !changes {
                 return Some(kept);
             }
-            if let Ok(Posted { connection: Some(kept), .. }) =
+            if let Ok(PostAnswer { connection: Some(kept), .. }) =
                 kept.post("/mcp", "", PING, |_| ()).await
             {
                 return Some(kept);
@@ -245,14 +244,14 @@ impl Relay<'_> {
             };
             match posted {
                 // The daemon ended or the token was rotated: nothing was done.
-                Err(ClientError::NobodyThere { .. }) | Ok(Posted { status: 401, .. })
+                Err(ClientError::NobodyThere { .. }) | Ok(PostAnswer { status: 401, .. })
                     if is_kept => {}
                 Err(ClientError::Broken(_)) if is_kept && !changes => {}
-                Ok(Posted { text, connection, .. }) if is_message(&text) => {
+                Ok(PostAnswer { text, connection, .. }) if is_message(&text) => {
                     self.idle.borrow_mut().extend(connection);
                     return Ok(text);
                 }
-                Ok(Posted { status, .. }) => {
+                Ok(PostAnswer { status, .. }) => {
                     break (format!("the daemon refused the request ({status})"), None);
                 }
                 // Nothing was sent, so it is sent once to the next daemon.
@@ -282,9 +281,9 @@ fn only_reads(call: &Map<String, Value>) -> bool {
     name.and_then(|name| Registry::built_in().get(name)).is_some_and(|tool| tool.tier == Tier::Safe)
 }
 
-enum Heard {
-    Nothing,
-    GivenUp(RequestId),
+enum ClientLine {
+    Ignored,
+    Cancel(RequestId),
     Request {
         id: RequestId,
         text: String,
@@ -294,9 +293,9 @@ enum Heard {
         changes: bool,
     },
     /// A changed list of subscriptions.
-    Subscribed {
+    Subscription {
         id: RequestId,
-        wanted: Wanted,
+        wanted: SubscriptionChange,
     },
 }
 
@@ -304,27 +303,27 @@ enum Heard {
 ///
 /// # Errors
 /// The error, as a message for the client.
-fn hear(text: String) -> Result<Heard, String> {
+fn parse(text: String) -> Result<ClientLine, String> {
     match Incoming::parse(&text) {
         Ok(Incoming::Request { id, method, params }) => {
-            if let Some(wanted) = Wanted::of(&method, &params) {
+            if let Some(wanted) = SubscriptionChange::of(&method, &params) {
                 return match wanted {
-                    Ok(wanted) => Ok(Heard::Subscribed { id, wanted }),
+                    Ok(wanted) => Ok(ClientLine::Subscription { id, wanted }),
                     Err(fault) => Err(fault.text(Some(&id))),
                 };
             }
             let name = || params.get("clientInfo")?.get("name")?.as_str().map(str::to_owned);
             let introduced = if method == "initialize" { name() } else { None };
             let changes = method == "tools/call" && !only_reads(&params);
-            Ok(Heard::Request { id, text, introduced, changes })
+            Ok(ClientLine::Request { id, text, introduced, changes })
         }
         Ok(Incoming::Notification { method, mut params }) => {
             let given_up =
                 params.remove("requestId").filter(|_| method == "notifications/cancelled");
             let id = given_up.and_then(|id| serde_json::from_value(id).ok());
-            Ok(id.map_or(Heard::Nothing, Heard::GivenUp))
+            Ok(id.map_or(ClientLine::Ignored, ClientLine::Cancel))
         }
-        Ok(Incoming::Answer { .. }) => Ok(Heard::Nothing),
+        Ok(Incoming::Answer { .. }) => Ok(ClientLine::Ignored),
         Err(refusal) => Err(Fault::from(*refusal.error).text(refusal.id.as_ref())),
     }
 }

@@ -14,12 +14,12 @@ use crate::mcp::fault::Fault;
 use crate::mcp::listen::MOST;
 use crate::protocol::envelope::RequestId;
 
-pub enum Wanted {
+pub enum SubscriptionChange {
     Subscribe(String),
     Unsubscribe(String),
 }
 
-impl Wanted {
+impl SubscriptionChange {
     /// The change that a legacy request asks for; `None` for any other request.
     pub fn of(method: &str, params: &Map<String, Value>) -> Option<Result<Self, Fault>> {
         let wanted = match method {
@@ -38,16 +38,16 @@ impl Wanted {
 }
 
 #[derive(Debug, Default)]
-pub struct Subscribed(BTreeSet<String>);
+pub struct Subscriptions(BTreeSet<String>);
 
-impl Subscribed {
-    pub fn change(&mut self, wanted: Wanted) -> Result<(), Fault> {
+impl Subscriptions {
+    pub fn change(&mut self, wanted: SubscriptionChange) -> Result<(), Fault> {
         match wanted {
-            Wanted::Unsubscribe(uri) => drop(self.0.remove(&uri)),
-            Wanted::Subscribe(uri) if self.0.len() < MOST || self.0.contains(&uri) => {
+            SubscriptionChange::Unsubscribe(uri) => drop(self.0.remove(&uri)),
+            SubscriptionChange::Subscribe(uri) if self.0.len() < MOST || self.0.contains(&uri) => {
                 self.0.insert(uri);
             }
-            Wanted::Subscribe(_) => {
+            SubscriptionChange::Subscribe(_) => {
                 let message = format!("a client can subscribe to at most {MOST} resources");
                 return Err(Fault::params(message));
             }
@@ -76,14 +76,14 @@ impl Subscribed {
 }
 
 /// Translates the daemon's messages about a subscription request for the client.
-pub struct Hearing<'a> {
+pub struct SubscriptionAnswers<'a> {
     /// The client's request, answered once the daemon acknowledges.
     asked: RefCell<Option<RequestId>>,
     /// Ends the previous request.
     acknowledged: &'a dyn Fn(),
 }
 
-impl<'a> Hearing<'a> {
+impl<'a> SubscriptionAnswers<'a> {
     /// `asked` is the client's request; `None` when resubscribing after the daemon ended.
     pub fn new(asked: Option<RequestId>, acknowledged: &'a dyn Fn()) -> Self {
         Self { asked: RefCell::new(asked), acknowledged }

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::clients::{McpClient, NAME};
-use crate::cli::failure::Failure;
 use crate::cli::keeping::agreed;
-use crate::cli::output::Output;
+use crate::cli::{Failure, Output, Result};
 use crate::config::Environment;
 use crate::config::foreign::{ForeignError, ForeignFile, Language};
 use crate::note::diff;
@@ -27,7 +26,7 @@ pub fn write(
     entry: &Value,
     yes: bool,
     output: &Output,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let path = place(client, environment).ok_or_else(|| {
         let message = "the home folder is not known";
         Failure::other("failed", message, "leave `--write` out and paste the entry")

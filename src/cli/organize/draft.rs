@@ -3,16 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::json;
 
-use super::super::failure::Failure;
-use super::super::output::Output;
-use super::super::reach::{self, Way};
-use super::super::session::Session;
+use crate::cli::{CallOptions, Failure, Result, Session};
 use crate::protocol::organize::OrganizeDraftParams;
 use crate::tools::{Tool as _, WriteFile};
 
-/// The arguments of `organize draft`.
 #[derive(Debug, Clone, Args)]
 pub struct DraftArguments {
     /// The purpose of the rules: "old meeting notes into the archive, by year"
@@ -26,8 +22,7 @@ pub struct DraftArguments {
 }
 
 /// Has a model draft rules, and shows them with their descriptions and the files that they select.
-pub fn run(session: &Session, arguments: &DraftArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+pub fn run(session: &Session, arguments: &DraftArguments) -> Result<()> {
     let rules = match &arguments.from {
         Some(file) => Some(super::rules::outside(file)?.ok_or_else(|| {
             let message = format!("there is no file `{}`", file.display());
@@ -36,17 +31,14 @@ pub fn run(session: &Session, arguments: &DraftArguments, output: &Output) -> Re
         None => None,
     };
     let params = OrganizeDraftParams { text: arguments.text.clone(), rules };
-    let Some(draft) = reach::ask(session, &root, &params)? else {
+    let Some(draft) = session.ask(&params)? else {
         let message = "no daemon runs for this vault, and it is what asks the model";
         return Err(Failure::other("no_daemon", message, "start one with `steward serve`"));
     };
     let mut text = format!("{}\n\n{}", draft.rules.trim_end(), draft.text.trim_end());
     if let Some(file) = &arguments.save {
-        let mut new = Map::new();
-        new.insert("path".to_owned(), json!(file));
-        new.insert("content".to_owned(), json!(draft.rules));
-        new.insert("if_exists".to_owned(), json!("fail"));
-        reach::call(session, &root, WriteFile::NAME, new, Way::agreed(true))?;
+        let new = json!({ "path": file, "content": draft.rules, "if_exists": "fail" });
+        session.call_with(WriteFile::NAME, new, CallOptions::agreed(true))?;
         text.push_str(&format!("\n\nsaved as {file}"));
     }
     if let Some(plan) = draft.plan["plan"].as_u64() {
@@ -55,5 +47,5 @@ pub fn run(session: &Session, arguments: &DraftArguments, output: &Output) -> Re
              `steward organize apply {plan}` does it."
         ));
     }
-    Ok(output.answer(&json!(draft), text)?)
+    session.output.answer(&json!(draft), text)
 }

@@ -7,15 +7,10 @@ use serde_json::{Value, json};
 
 use super::agreed;
 use super::plans::without_identity;
-use crate::cli::failure::Failure;
-use crate::cli::history::{call, shown};
-use crate::cli::output::Output;
-use crate::cli::reach::{self, Way};
-use crate::cli::session::Session;
+use crate::cli::{CallOptions, Failure, Result, Session};
 use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
 
-/// The arguments of `organize apply`.
 #[derive(Debug, Clone, Args)]
 pub struct ApplyArguments {
     /// The plan
@@ -34,7 +29,6 @@ pub struct ApplyArguments {
     pub yes: bool,
 }
 
-/// The arguments of `organize jobs`.
 #[derive(Debug, Clone, Args)]
 pub struct JobsArguments {
     /// One job, with its items
@@ -47,14 +41,12 @@ pub struct JobsArguments {
     pub first_result: u64,
 }
 
-/// The arguments of `organize stop`.
 #[derive(Debug, Clone, Args)]
 pub struct StopArguments {
     /// The job
     pub job: u64,
 }
 
-/// The arguments of `organize resume`.
 #[derive(Debug, Clone, Args)]
 pub struct ResumeArguments {
     /// The job
@@ -67,7 +59,6 @@ pub struct ResumeArguments {
     pub yes: bool,
 }
 
-/// The arguments of `organize undo`.
 #[derive(Debug, Clone, Args)]
 pub struct UndoJobArguments {
     /// The job
@@ -81,14 +72,10 @@ pub struct UndoJobArguments {
 }
 
 /// Shows a plan, asks, and applies it.
-pub fn apply(
-    session: &Session,
-    arguments: &ApplyArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn apply(session: &Session, arguments: &ApplyArguments) -> Result<()> {
     let plan = arguments.plan;
     let given = json!({ "plan": plan });
-    let seen = call(session, ShowPlan::NAME, given, Way::default(), output)?;
+    let seen = session.call(ShowPlan::NAME, given)?;
     let mut given = json!({
         "plan": plan,
         "identity": seen.data["identity"],
@@ -107,14 +94,13 @@ pub fn apply(
         }
         given["dry_run"] = json!(false);
     }
-    done(session, given, output)
+    done(session, given)
 }
 
 /// Stops a running job of any caller.
-pub fn stop(session: &Session, arguments: &StopArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
+pub fn stop(session: &Session, arguments: &StopArguments) -> Result<()> {
     let job = arguments.job;
-    let Some(stopped) = reach::ask(session, &root, &OrganizeStopParams { job })? else {
+    let Some(stopped) = session.ask(&OrganizeStopParams { job })? else {
         let message = "no daemon runs for this vault, so that no other program's job does";
         let hint = "`steward organize jobs` lists the jobs with their states";
         return Err(Failure::other("no_daemon", message, hint));
@@ -128,17 +114,13 @@ pub fn stop(session: &Session, arguments: &StopArguments, output: &Output) -> Re
     if stopped.done > 0 {
         text.push_str(&format!(" To take them back: steward organize undo {job}"));
     }
-    Ok(output.answer(&stopped, text)?)
+    session.output.answer(&stopped, text)
 }
 
-pub fn resume(
-    session: &Session,
-    arguments: &ResumeArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn resume(session: &Session, arguments: &ResumeArguments) -> Result<()> {
     let id = arguments.job;
     let given = json!({ "job": id });
-    let seen = call(session, ListJobs::NAME, given, Way::default(), output)?;
+    let seen = session.call(ListJobs::NAME, given)?;
     let job = &seen.data["jobs"][0];
     let given = json!({
         "plan": job["plan"],
@@ -151,13 +133,13 @@ pub fn resume(
     if job["state"] == "interrupted" && !agreed(arguments.yes, "", &question)? {
         return Err(Failure::other("denied", "nothing was done", ""));
     }
-    done(session, given, output)
+    done(session, given)
 }
 
-fn done(session: &Session, given: Value, output: &Output) -> Result<(), Failure> {
-    let answer = call(session, ApplyPlan::NAME, given, Way::agreed(true), output)?;
-    if output.json() {
-        return Ok(output.json_value(&answer.data)?);
+fn done(session: &Session, given: Value) -> Result<()> {
+    let answer = session.call_with(ApplyPlan::NAME, given, CallOptions::agreed(true))?;
+    if session.output.json() {
+        return session.output.json_value(&answer.data);
     }
     let data = &answer.data;
     let mut lines = Vec::new();
@@ -177,41 +159,32 @@ fn done(session: &Session, given: Value, output: &Output) -> Result<(), Failure>
     if !came.is_empty() {
         lines.push(format!("Came along, since others depend on them: {}", came.join(", ")));
     }
-    output.text(&lines.join("\n"))?;
+    session.output.text(&lines.join("\n"))?;
     for one in data["skipped"].as_array().into_iter().flatten() {
         let text = |key: &str| one[key].as_str().unwrap_or_default();
-        output.notice(&format!("left out: `{}`: {}", text("path"), text("reason")));
+        session.output.notice(&format!("left out: `{}`: {}", text("path"), text("reason")));
     }
     Ok(())
 }
 
 /// Prints jobs, or one with its items.
-pub fn list(session: &Session, arguments: &JobsArguments, output: &Output) -> Result<(), Failure> {
-    let mut given = json!({ "first_result": arguments.first_result });
-    if let Some(job) = arguments.job {
-        given["job"] = json!(job);
-    }
-    if let Some(state) = &arguments.state {
-        given["state"] = json!(state);
-    }
-    let answer = call(session, ListJobs::NAME, given, Way::default(), output)?;
-    shown(&answer, &output.paged())
+pub fn list(session: &Session, arguments: &JobsArguments) -> Result<()> {
+    let JobsArguments { job, state, first_result } = arguments;
+    let given = json!({ "job": job, "state": state, "first_result": first_result });
+    let found = session.call(ListJobs::NAME, given)?;
+    session.print_answer(&session.output.paged(), &found)
 }
 
 /// Takes a job back.
-pub fn undo(
-    session: &Session,
-    arguments: &UndoJobArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn undo(session: &Session, arguments: &UndoJobArguments) -> Result<ExitCode> {
     let given = json!({ "job": arguments.job, "items": arguments.only });
-    let answer = call(session, RollbackJob::NAME, given, Way::agreed(arguments.yes), output)?;
-    if output.json() {
-        output.json_value(&answer.data)?;
+    let answer = session.call_with(RollbackJob::NAME, given, CallOptions::agreed(arguments.yes))?;
+    if session.output.json() {
+        session.output.json_value(&answer.data)?;
         return Ok(ExitCode::SUCCESS);
     }
     let data = &answer.data;
-    output.text(&match data["change_set"].as_u64() {
+    session.output.text(&match data["change_set"].as_u64() {
         Some(set) => format!(
             "Took back {} of {} items of job {}. To do it again: steward undo {set}",
             data["undone"],
@@ -222,10 +195,10 @@ pub fn undo(
     })?;
     for one in data["blocked"].as_array().into_iter().flatten() {
         let text = |key: &str| one[key].as_str().unwrap_or_default();
-        output.notice(&format!("stays as it is: `{}`: {}", text("path"), text("reason")));
+        session.output.notice(&format!("stays as it is: `{}`: {}", text("path"), text("reason")));
     }
     for note in data["notes"].as_array().into_iter().flatten() {
-        output.notice(note.as_str().unwrap_or_default());
+        session.output.notice(note.as_str().unwrap_or_default());
     }
     let is_blocked = data["blocked"].as_array().is_some_and(|blocked| !blocked.is_empty());
     Ok(if is_blocked { ExitCode::FAILURE } else { ExitCode::SUCCESS })

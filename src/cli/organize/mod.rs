@@ -11,15 +11,12 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::consent;
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use crate::cli::{Failure, Result, Session};
 use crate::note::path::visible;
 use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJobArguments};
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
 // One file a group of subcommands beside this one.
-/// Actions on plans and jobs. One file a group of subcommands beside this one.
 #[derive(Debug, Clone, Subcommand)]
 pub enum OrganizeAction {
     /// Plan what rules or a list of changes would do; changes nothing
@@ -48,29 +45,25 @@ pub enum OrganizeAction {
 }
 
 /// Makes, shows and applies plans; lists and undoes jobs.
-pub fn run(
-    session: &Session,
-    action: &OrganizeAction,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, action: &OrganizeAction) -> Result<ExitCode> {
     match action {
-        OrganizeAction::Plan(arguments) => plans::plan(session, arguments, output)?,
-        OrganizeAction::Show(arguments) => plans::show(session, arguments, output)?,
-        OrganizeAction::Why(arguments) => plans::why(session, arguments, output)?,
-        OrganizeAction::Edit(arguments) => plans::edit(session, arguments, output)?,
-        OrganizeAction::Apply(arguments) => jobs::apply(session, arguments, output)?,
-        OrganizeAction::Draft(arguments) => draft::run(session, arguments, output)?,
-        OrganizeAction::Jobs(arguments) => jobs::list(session, arguments, output)?,
-        OrganizeAction::Stop(arguments) => jobs::stop(session, arguments, output)?,
-        OrganizeAction::Resume(arguments) => jobs::resume(session, arguments, output)?,
-        OrganizeAction::Undo(arguments) => return jobs::undo(session, arguments, output),
-        OrganizeAction::Rules(action) => return rules::run(session, action, output),
+        OrganizeAction::Plan(arguments) => plans::plan(session, arguments)?,
+        OrganizeAction::Show(arguments) => plans::show(session, arguments)?,
+        OrganizeAction::Why(arguments) => plans::why(session, arguments)?,
+        OrganizeAction::Edit(arguments) => plans::edit(session, arguments)?,
+        OrganizeAction::Apply(arguments) => jobs::apply(session, arguments)?,
+        OrganizeAction::Draft(arguments) => draft::run(session, arguments)?,
+        OrganizeAction::Jobs(arguments) => jobs::list(session, arguments)?,
+        OrganizeAction::Stop(arguments) => jobs::stop(session, arguments)?,
+        OrganizeAction::Resume(arguments) => jobs::resume(session, arguments)?,
+        OrganizeAction::Undo(arguments) => return jobs::undo(session, arguments),
+        OrganizeAction::Rules(action) => return rules::run(session, action),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Whether the person agrees to the changes in `shown`: beforehand by `yes`, or now on the terminal.
-fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool, Failure> {
+fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool> {
     if yes {
         return Ok(true);
     }

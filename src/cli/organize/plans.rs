@@ -9,16 +9,10 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::cli::completions;
-use crate::cli::failure::Failure;
-use crate::cli::history::{call, shown};
-use crate::cli::output::Output;
-use crate::cli::reach::{self, Way};
-use crate::cli::session::Session;
+use crate::cli::{Failure, Result, Session, completions};
 use crate::tools::enabled::{self, Done};
 use crate::tools::{PlanChanges, ShowPlan, Tool as _};
 
-/// The arguments of `organize plan`.
 #[derive(Debug, Clone, Args)]
 pub struct PlanArguments {
     /// A file with rules, on this machine or in the vault; `-` reads them from stdin
@@ -35,7 +29,6 @@ pub struct PlanArguments {
     pub append: Option<u64>,
 }
 
-/// The arguments of `organize show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowArguments {
     /// The plan
@@ -82,7 +75,6 @@ pub enum PlanGroup {
     Destination,
 }
 
-/// The arguments of `organize why`.
 #[derive(Debug, Clone, Args)]
 pub struct WhyArguments {
     /// The note
@@ -96,7 +88,6 @@ pub struct WhyArguments {
     pub rules: bool,
 }
 
-/// The arguments of `organize edit`.
 #[derive(Debug, Clone, Args)]
 pub struct EditPlanArguments {
     /// The plan
@@ -109,7 +100,7 @@ pub struct EditPlanArguments {
     pub to: Vec<String>,
 }
 
-pub fn plan(session: &Session, arguments: &PlanArguments, output: &Output) -> Result<(), Failure> {
+pub fn plan(session: &Session, arguments: &PlanArguments) -> Result<()> {
     let mut given = json!({});
     if let Some(rules) = &arguments.rules {
         // A path that is no file here is one in the vault.
@@ -131,15 +122,11 @@ pub fn plan(session: &Session, arguments: &PlanArguments, output: &Output) -> Re
         given["plan"] = json!(plan);
         given["mode"] = json!("append");
     }
-    planned(session, given, output)
+    planned(session, given)
 }
 
 /// Changes a plan, and prints it.
-pub fn edit(
-    session: &Session,
-    arguments: &EditPlanArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn edit(session: &Session, arguments: &EditPlanArguments) -> Result<()> {
     let target = |text: &String| {
         let parts =
             text.split_once('=').and_then(|(item, to)| Some((item.parse::<u32>().ok()?, to)));
@@ -153,18 +140,18 @@ pub fn edit(
     let targets: Vec<Value> = arguments.to.iter().map(target).collect::<Result<_, _>>()?;
     let given =
         json!({ "plan": arguments.plan, "take_out": arguments.take_out, "targets": targets });
-    planned(session, given, output)
+    planned(session, given)
 }
 
-fn planned(session: &Session, given: Value, output: &Output) -> Result<(), Failure> {
-    let made = call(session, PlanChanges::NAME, given, Way::default(), output)?;
-    if output.json() {
-        return Ok(output.json_value(&made.data)?);
+fn planned(session: &Session, given: Value) -> Result<()> {
+    let made = session.call(PlanChanges::NAME, given)?;
+    if session.output.json() {
+        return session.output.json_value(&made.data);
     }
     let plan = &made.data["plan"];
     for fault in made.data["faults"].as_array().into_iter().flatten() {
         let text = |key: &str| fault[key].as_str().unwrap_or_default();
-        output.notice(&format!(
+        session.output.notice(&format!(
             "rule `{}` failed for {} of the files, such as `{}`: {}",
             text("rule"),
             fault["files"],
@@ -173,15 +160,16 @@ fn planned(session: &Session, given: Value, output: &Output) -> Result<(), Failu
         ));
     }
     for warning in made.data["warnings"].as_array().into_iter().flatten() {
-        output.notice(warning.as_str().unwrap_or_default());
+        session.output.notice(warning.as_str().unwrap_or_default());
     }
     if made.data["items"] == 0 {
-        return Ok(output.text("Nothing to do: all is in order.")?);
+        return session.output.text("Nothing to do: all is in order.");
     }
-    let shown = call(session, ShowPlan::NAME, json!({ "plan": plan }), Way::default(), output)?;
-    output.paged().text(&without_identity(&shown.text))?;
-    Ok(output
-        .text(&format!("\nNothing is changed yet. To do it: steward organize apply {plan}"))?)
+    let shown = session.call(ShowPlan::NAME, json!({ "plan": plan }))?;
+    session.output.paged().text(&without_identity(&shown.text))?;
+    session
+        .output
+        .text(&format!("\nNothing is changed yet. To do it: steward organize apply {plan}"))
 }
 
 /// The identity is for programs, which have it in the JSON.
@@ -190,7 +178,7 @@ pub(super) fn without_identity(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-pub fn show(session: &Session, arguments: &ShowArguments, output: &Output) -> Result<(), Failure> {
+pub fn show(session: &Session, arguments: &ShowArguments) -> Result<()> {
     let word = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
     let given = json!({
         "plan": arguments.plan,
@@ -199,25 +187,23 @@ pub fn show(session: &Session, arguments: &ShowArguments, output: &Output) -> Re
         "group_by": word(arguments.by.to_possible_value()),
         "include_unchanged": arguments.unchanged,
     });
-    let mut answer = call(session, ShowPlan::NAME, given, Way::default(), output)?;
+    let mut answer = session.call(ShowPlan::NAME, given)?;
     answer.text = without_identity(&answer.text);
-    shown(&answer, &output.paged())
+    session.print_answer(&session.output.paged(), &answer)
 }
 
 /// Prints which rules took a note.
-pub fn why(session: &Session, arguments: &WhyArguments, output: &Output) -> Result<(), Failure> {
-    let Some(plan) = arguments.plan else { return why_now(session, arguments, output) };
+pub fn why(session: &Session, arguments: &WhyArguments) -> Result<()> {
+    let Some(plan) = arguments.plan else { return why_now(session, arguments) };
     let given = json!({ "plan": plan, "why": arguments.note });
-    let mut answer = call(session, ShowPlan::NAME, given, Way::default(), output)?;
+    let mut answer = session.call(ShowPlan::NAME, given)?;
     answer.text = without_identity(&answer.text);
-    shown(&answer, output)
+    session.print_answer(&session.output, &answer)
 }
 
 /// Prints the past changes of a note by rules, and the present result of each rule.
-fn why_now(session: &Session, arguments: &WhyArguments, output: &Output) -> Result<(), Failure> {
-    let root = session.vault(output)?;
-    let why =
-        reach::here(session, &root, false, |context| Ok(enabled::why(context, &arguments.note)?))?;
+fn why_now(session: &Session, arguments: &WhyArguments) -> Result<()> {
+    let why = session.here(false, |context| Ok(enabled::why(context, &arguments.note)?))?;
     let mut lines = vec![why.path.clone()];
     for done in &why.done {
         lines.push(String::new());
@@ -232,7 +218,7 @@ fn why_now(session: &Session, arguments: &WhyArguments, output: &Output) -> Resu
     }
     let done: Vec<Value> = why.done.iter().map(done_data).collect();
     let data = json!({ "path": why.path, "done": done, "now": why.now });
-    Ok(output.answer(&data, lines.join("\n"))?)
+    session.output.answer(&data, lines.join("\n"))
 }
 
 /// The changes of a note by rules in one job.
@@ -283,7 +269,7 @@ fn local(millis: i64, format: &str) -> String {
     time.with_timezone(&chrono::Local).format(format).to_string()
 }
 
-fn text(file: &str) -> Result<String, Failure> {
+fn text(file: &str) -> Result<String> {
     let read = match file {
         "-" => {
             let mut text = String::new();

@@ -10,15 +10,11 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::super::completions;
-use super::super::failure::Failure;
-use super::super::output::Output;
-use super::super::policy::asked;
-use super::super::reach;
-use super::super::session::Session;
 use super::agreed;
 use crate::bases::diagnostic::{Diagnostic, Severity};
 use crate::calls::Calls;
+use crate::cli::words::counted;
+use crate::cli::{Failure, Result, Session, completions};
 use crate::methods;
 use crate::organize::rules_file::MAX_BYTES;
 use crate::organize::sentence::sentence;
@@ -30,7 +26,6 @@ use crate::tools::rules::{CheckedRules, Given, check};
 /// The program name recorded for rules that are enabled without a daemon.
 const PROGRAM: &str = "steward";
 
-/// Actions on rules.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RulesAction {
     /// Describe rules and list probable mistakes, without running them
@@ -86,11 +81,10 @@ pub enum RulesAction {
 }
 
 /// Checks, enables, disables and lists rules.
-pub fn run(session: &Session, action: &RulesAction, output: &Output) -> Result<ExitCode, Failure> {
-    let root = session.vault(output)?;
+pub fn run(session: &Session, action: &RulesAction) -> Result<ExitCode> {
     match action {
-        RulesAction::Check { files } => return check_files(session, &root, files, output),
-        RulesAction::List => list(session, &root, output)?,
+        RulesAction::Check { files } => return check_files(session, files),
+        RulesAction::List => list(session)?,
         RulesAction::Enable { file, rule, with_trash, ask, yes } => {
             let params = RulesEnableParams {
                 file: absolute(file),
@@ -99,7 +93,7 @@ pub fn run(session: &Session, action: &RulesAction, output: &Output) -> Result<E
                 ask: *ask,
                 ..RulesEnableParams::default()
             };
-            enable(session, &root, params, *yes, output)?;
+            enable(session, params, *yes)?;
         }
         RulesAction::Marks { file, rule, note, forget } => {
             let params = RulesMarksParams {
@@ -108,27 +102,22 @@ pub fn run(session: &Session, action: &RulesAction, output: &Output) -> Result<E
                 path: note.clone(),
                 forget: *forget,
             };
-            marks(session, &root, &params, output)?;
+            marks(session, &params)?;
         }
-        RulesAction::Disable { name } => disable(session, &root, name, output)?,
-        RulesAction::Diff { name } => diff(session, &root, name.as_deref(), output)?,
+        RulesAction::Disable { name } => disable(session, name)?,
+        RulesAction::Diff { name } => diff(session, name.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn check_files(
-    session: &Session,
-    root: &Path,
-    files: &[PathBuf],
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+fn check_files(session: &Session, files: &[PathBuf]) -> Result<ExitCode> {
     let set: Vec<PathBuf> = session.config()?.organize.rules.iter().map(PathBuf::from).collect();
     let files = if files.is_empty() { &set } else { files };
     if files.is_empty() {
         let hint = "name one, or list yours in the setting `organize.rules`";
         return Err(Failure::usage("no rule file was given", hint));
     }
-    let checked = reach::here(session, root, false, |context| {
+    let checked = session.here(false, |context| {
         let mut checked = Vec::with_capacity(files.len());
         for file in files {
             let name = file.display().to_string();
@@ -149,7 +138,7 @@ fn check_files(
     let found = checked.iter().map(|one| one.found.len()).sum::<usize>();
     let data: Vec<_> = checked.iter().map(data).collect();
     let text: Vec<_> = checked.iter().map(words).collect();
-    output.answer(&json!({ "files": data }), text.join("\n\n"))?;
+    session.output.answer(&json!({ "files": data }), text.join("\n\n"))?;
     Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -159,9 +148,9 @@ fn absolute(file: &str) -> String {
     here.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())
 }
 
-fn list(session: &Session, root: &Path, output: &Output) -> Result<(), Failure> {
+fn list(session: &Session) -> Result<()> {
     let params = RulesListParams::default();
-    let found = asked(session, root, &params, |calls| methods::rules::list(calls, &params))?;
+    let found = session.ask_or(&params, false, |calls| methods::rules::list(calls, &params))?;
     let mut text: Vec<String> = found.rules.iter().map(described).collect();
     if text.is_empty() {
         text.push(
@@ -170,7 +159,7 @@ fn list(session: &Session, root: &Path, output: &Output) -> Result<(), Failure> 
     } else if let Some(held) = &found.held {
         text.push(format!("None of them runs now: {held}."));
     }
-    Ok(output.answer(&found, text.join("\n\n"))?)
+    session.output.answer(&found, text.join("\n\n"))
 }
 
 fn described(rule: &EnabledRuleInfo) -> String {
@@ -190,16 +179,10 @@ fn described(rule: &EnabledRuleInfo) -> String {
     text
 }
 
-fn enable(
-    session: &Session,
-    root: &Path,
-    params: RulesEnableParams,
-    yes: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+fn enable(session: &Session, params: RulesEnableParams, yes: bool) -> Result<()> {
     let make = |params: &RulesEnableParams| {
         let work = |calls: &Calls| methods::rules::enable(calls, params.clone(), PROGRAM);
-        asked(session, root, params, work)
+        session.ask_or(params, false, work)
     };
     let shown = make(&RulesEnableParams { dry_run: true, ..params.clone() })?;
     let text: Vec<String> = shown.rules.iter().map(described).collect();
@@ -217,23 +200,18 @@ fn enable(
         "Enabled. Notes that change from now on are taken; for those that there are, make a plan."
             .to_owned(),
     );
-    Ok(output.answer(&enabled, text.join("\n\n"))?)
+    session.output.answer(&enabled, text.join("\n\n"))
 }
 
-fn disable(session: &Session, root: &Path, name: &str, output: &Output) -> Result<(), Failure> {
+fn disable(session: &Session, name: &str) -> Result<()> {
     let params = RulesDisableParams { name: name.to_owned() };
-    let found = asked(session, root, &params, |calls| methods::rules::disable(calls, &params))?;
-    Ok(output.answer(&found, format!("`{name}` does not run by itself any more."))?)
+    let found = session.ask_or(&params, false, |calls| methods::rules::disable(calls, &params))?;
+    session.output.answer(&found, format!("`{name}` does not run by itself any more."))
 }
 
-fn diff(
-    session: &Session,
-    root: &Path,
-    name: Option<&str>,
-    output: &Output,
-) -> Result<(), Failure> {
+fn diff(session: &Session, name: Option<&str>) -> Result<()> {
     let params = RulesListParams { diff: true };
-    let mut found = asked(session, root, &params, |calls| methods::rules::list(calls, &params))?;
+    let mut found = session.ask_or(&params, false, |calls| methods::rules::list(calls, &params))?;
     found.rules.retain(|rule| name.is_none_or(|name| rule.name == name));
     if let Some(name) = name.filter(|_| found.rules.is_empty()) {
         let hint = "`steward organize rules list` shows those that are";
@@ -250,16 +228,12 @@ fn diff(
         true => "Nothing changed since the rules were enabled.".to_owned(),
         false => diffs.join("\n"),
     };
-    Ok(output.answer(&found, text)?)
+    session.output.answer(&found, text)
 }
 
-fn marks(
-    session: &Session,
-    root: &Path,
-    params: &RulesMarksParams,
-    output: &Output,
-) -> Result<(), Failure> {
-    let found = asked(session, root, params, |calls| methods::rules::marks(calls, params.clone()))?;
+fn marks(session: &Session, params: &RulesMarksParams) -> Result<()> {
+    let found =
+        session.ask_or(params, false, |calls| methods::rules::marks(calls, params.clone()))?;
     let mut text = Vec::new();
     for rule in &found.rules {
         let number = match (rule.files.len(), params.forget) {
@@ -273,11 +247,11 @@ fn marks(
         let files = rule.files.iter().map(|file| format!("\n  {}", file.path));
         text.push(format!("{}  {}  {number}{}", rule.name, rule.source, files.collect::<String>()));
     }
-    Ok(output.answer(&found, text.join("\n\n"))?)
+    session.output.answer(&found, text.join("\n\n"))
 }
 
 /// The text of a file, if there is one of this name here and not only in the vault.
-pub(super) fn outside(file: &Path) -> Result<Option<String>, Failure> {
+pub(super) fn outside(file: &Path) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let read = match file.as_os_str() == "-" {
         true => std::io::stdin().lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes),
@@ -317,8 +291,8 @@ fn data(checked: &CheckedRules) -> serde_json::Value {
 fn words(checked: &CheckedRules) -> String {
     let mut text = String::new();
     for (rule, fits) in checked.rules.iter().zip(&checked.fits) {
-        let files = if *fits == 1 { "file" } else { "files" };
-        let _ = writeln!(text, "{}\n  {}\n  Fits {fits} {files} now.\n", rule.name, sentence(rule));
+        let files = counted(*fits, "file");
+        let _ = writeln!(text, "{}\n  {}\n  Fits {files} now.\n", rule.name, sentence(rule));
     }
     for found in &checked.found {
         let _ = writeln!(text, "{}\n", found.render(&checked.source));
@@ -326,8 +300,7 @@ fn words(checked: &CheckedRules) -> String {
     let count = |severity| checked.found.iter().filter(|one| one.severity == severity).count();
     let said = |count: usize, what: &str| match count {
         0 => String::new(),
-        1 => format!(", 1 {what}"),
-        more => format!(", {more} {what}s"),
+        count => format!(", {}", counted(count, what)),
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let rules = checked.rules.len();
@@ -335,7 +308,7 @@ fn words(checked: &CheckedRules) -> String {
         text,
         "{}: {}{}{}",
         checked.source,
-        if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") },
+        counted(rules, "rule"),
         said(errors, "error"),
         said(warnings, "warning"),
     );

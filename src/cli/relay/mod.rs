@@ -9,8 +9,7 @@ use std::thread;
 
 use tokio::sync::{Mutex, mpsc};
 
-use super::failure::Failure;
-use super::session::Session;
+use crate::cli::{Failure, Result, Session};
 use crate::config::folders;
 use crate::guests;
 use crate::policy::Scope;
@@ -24,9 +23,9 @@ pub enum Line {
 }
 
 /// Finds a vault's daemon for clients of one kind.
-pub struct Way<'a>(To<'a>);
+pub struct DaemonFinder<'a>(DaemonAddress<'a>);
 
-enum To<'a> {
+enum DaemonAddress<'a> {
     Vault {
         session: &'a Session,
         root: &'a Path,
@@ -38,25 +37,25 @@ enum To<'a> {
     Given { port: u16, token: Token },
 }
 
-impl<'a> Way<'a> {
+impl<'a> DaemonFinder<'a> {
     pub fn new(session: &'a Session, root: &'a Path, scope: Scope) -> Self {
-        Self(To::Vault { session, root, scope, daemon: Mutex::default() })
+        Self(DaemonAddress::Vault { session, root, scope, daemon: Mutex::default() })
     }
 
     /// The way that the daemon gave to a guest that it started, if it did.
     pub fn given() -> Option<Self> {
         let given = std::env::var(guests::VARIABLE).ok()?;
         let (port, token) = given.split_once(' ')?;
-        Some(Self(To::Given { port: port.parse().ok()?, token: Token::parse(token)? }))
+        Some(Self(DaemonAddress::Given { port: port.parse().ok()?, token: Token::parse(token)? }))
     }
 
     /// The port and token of the vault's daemon. Starts a daemon if none is running, or only the ended one on
     /// port `gone`.
-    pub async fn reach(&self, gone: Option<u16>) -> Result<(u16, Token), Failure> {
+    pub async fn reach(&self, gone: Option<u16>) -> Result<(u16, Token)> {
         let (session, root, scope, daemon) = match &self.0 {
-            To::Vault { session, root, scope, daemon } => (session, root, scope, daemon),
+            DaemonAddress::Vault { session, root, scope, daemon } => (session, root, scope, daemon),
             // Another daemon does not know the session.
-            To::Given { port, token } => return Ok((*port, token.clone())),
+            DaemonAddress::Given { port, token } => return Ok((*port, token.clone())),
         };
         // Locked, so that only one daemon is started.
         let mut known = daemon.lock().await;

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::{Failure, Result, Session};
 
 /// Such a daemon exits after this many seconds without a client.
 const IDLE_SECONDS: &str = "1800";
@@ -21,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Starts a daemon and returns once one is ready, even if another program started it. The daemon on port
 /// `gone` does not count: it is ending or has ended.
-pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<(), Failure> {
+pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<()> {
     let until = Instant::now() + PATIENCE;
     let failure = loop {
         let Err(failure) = begin(session, root, &[]) else { return Ok(()) };
@@ -37,7 +36,7 @@ pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<(), Fa
     begin(session, root, &["--port", "0"]).map_err(|_| failure)
 }
 
-fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<(), Failure> {
+fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["serve", "--json", "--idle-exit", IDLE_SECONDS]).args(more);
     command.arg("--vault").arg(root);

@@ -6,9 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{ServerEntry, add, entry, next_for, secrets, settings};
-use crate::cli::failure::Failure;
-use crate::cli::output::Output;
-use crate::cli::session::Session;
+use crate::cli::{Failure, Result, Session};
 use crate::config::foreign::{self, Language};
 use crate::servers::settings::nearest_name;
 
@@ -16,12 +14,7 @@ use crate::servers::settings::nearest_name;
 const SECTIONS: [&str; 4] = ["mcpServers", "servers", "context_servers", "mcp_servers"];
 
 /// Adds the servers of the file. Secrets go into key files.
-pub(super) fn run(
-    session: &Session,
-    file: &Path,
-    network: bool,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
     let is_toml = file.extension().is_some_and(|extension| extension == "toml");
     let language = if is_toml { Language::Toml } else { Language::LooseJson };
     let whole = foreign::value(file, language)?;
@@ -64,7 +57,7 @@ pub(super) fn run(
     let names: Vec<&String> = entries.keys().collect();
     let keys: Vec<&String> = keys.iter().map(|(key, _)| key).collect();
     let value = json!({ "added": names, "keys": keys, "leftOut": left_out });
-    Ok(output.answer(&value, lines.join("\n"))?)
+    session.output.answer(&value, lines.join("\n"))
 }
 
 fn read(session: &Session, theirs: &Map<String, Value>) -> Result<ServerEntry, String> {

@@ -14,9 +14,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::cli::failure::Failure;
-use crate::cli::open;
-use crate::cli::output::Output;
+use crate::cli::{Failure, Output, Result, open};
 use crate::note::path::visible;
 use crate::servers::Servers;
 use crate::servers::oauth::SignedIn;
@@ -26,7 +24,7 @@ use crate::servers::oauth::login::{CALLBACK, Prepared};
 const LAST_PAGE: Duration = Duration::from_secs(2);
 
 /// An address to which the browser has come back, and the channel of its page; without one it was pasted.
-type Came = (String, Option<oneshot::Sender<String>>);
+type Callback = (String, Option<oneshot::Sender<String>>);
 
 /// Signs in at the server; `seconds` is the user's time.
 pub(super) fn run(
@@ -35,13 +33,13 @@ pub(super) fn run(
     opens: bool,
     seconds: u64,
     output: &Output,
-) -> Result<SignedIn, Failure> {
+) -> Result<SignedIn> {
     let prepared = servers.prepare_login(name)?;
     let listener = listen(&prepared)?;
     let port = listener.local_addr()?.port();
     let waiting = servers.begin_login(prepared, port)?;
-    let (sender, came) = channel::<Came>();
-    let page = Page::serve(listener, sender.clone())?;
+    let (sender, came) = channel::<Callback>();
+    let page = CallbackPage::serve(listener, sender.clone())?;
     read_pasted(sender);
     let (host, address) = (waiting.host(), waiting.address());
     let browsed = opens && open::browse(address).is_ok();
@@ -115,7 +113,7 @@ pub(super) fn words(signed_in: &SignedIn) -> String {
 }
 
 /// Listens on the port that was registered, or on a free one.
-fn listen(prepared: &Prepared) -> Result<TcpListener, Failure> {
+fn listen(prepared: &Prepared) -> Result<TcpListener> {
     let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let Some((port, is_only)) = prepared.port() else { return Ok(bound(0)?) };
     match bound(port) {
@@ -130,7 +128,7 @@ fn listen(prepared: &Prepared) -> Result<TcpListener, Failure> {
 }
 
 /// Reads addresses from stdin, a line each, until it ends.
-fn read_pasted(sender: Sender<Came>) {
+fn read_pasted(sender: Sender<Callback>) {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             if !line.trim().is_empty() && sender.send((line, None)).is_err() {
@@ -141,14 +139,14 @@ fn read_pasted(sender: Sender<Came>) {
 }
 
 /// The page to which the browser comes back.
-struct Page {
+struct CallbackPage {
     runtime: tokio::runtime::Runtime,
     ends: oneshot::Sender<()>,
     served: tokio::task::JoinHandle<()>,
 }
 
-impl Page {
-    fn serve(listener: TcpListener, sender: Sender<Came>) -> Result<Self, Failure> {
+impl CallbackPage {
+    fn serve(listener: TcpListener, sender: Sender<Callback>) -> Result<Self> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         listener.set_nonblocking(true)?;
@@ -177,7 +175,7 @@ impl Page {
     }
 }
 
-async fn came_back(State(sender): State<Sender<Came>>, address: Uri) -> impl IntoResponse {
+async fn came_back(State(sender): State<Sender<Callback>>, address: Uri) -> impl IntoResponse {
     let (page, text) = oneshot::channel();
     let text = match sender.send((address.to_string(), Some(page))) {
         Ok(()) => text.await.unwrap_or_default(),

@@ -15,13 +15,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::failure::Failure;
 use super::keeping::agreed;
 use super::key;
-use super::output::Output;
 use super::policy;
-use super::reach;
-use super::session::Session;
+use crate::cli::{Failure, Result, Session};
 use crate::config::change;
 use crate::config::file;
 use crate::config::foreign::{ForeignFile, Language};
@@ -39,15 +36,12 @@ const SHOWN_LOG: usize = 64 << 10;
 
 const SECTION: &str = "servers";
 
-/// The arguments of `servers`.
 #[derive(Debug, Args)]
 pub struct ServersArguments {
-    /// The action.
     #[command(subcommand)]
     pub action: ServersAction,
 }
 
-/// Actions on servers.
 #[derive(Debug, Subcommand)]
 pub enum ServersAction {
     /// List the servers in the settings
@@ -136,20 +130,16 @@ pub enum ServersAction {
 }
 
 /// Lists, shows, allows, adds or removes servers.
-pub fn run(
-    session: &Session,
-    arguments: &ServersArguments,
-    output: &Output,
-) -> Result<ExitCode, Failure> {
+pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> {
     match &arguments.action {
-        ServersAction::List => list(session, output)?,
-        ServersAction::Show { name } => show(session, name, output)?,
-        ServersAction::Allow { name, yes } => allow(session, name, *yes, output)?,
+        ServersAction::List => list(session)?,
+        ServersAction::Show { name } => show(session, name)?,
+        ServersAction::Allow { name, yes } => allow(session, name, *yes)?,
         ServersAction::Add { name, env, network, url: None, command, .. } => {
             let mut entry = entry(session, command)?;
             entry.network = *network;
             entry.env = env.iter().map(|one| variable(one)).collect::<Result<_, _>>()?;
-            added(session, name, entry, &[], output)?;
+            added(session, name, entry, &[])?;
         }
         ServersAction::Add {
             name, url: Some(url), header, key, client_id, client_secret, ..
@@ -164,30 +154,33 @@ pub fn run(
             if *client_secret {
                 keys.push(secrets::of_client(name, &mut entry, key::read(name)?));
             }
-            added(session, name, entry, &keys, output)?;
+            added(session, name, entry, &keys)?;
         }
         ServersAction::Login { name, no_browser, timeout } => {
-            let servers = servers(session, output)?;
-            let opens = !no_browser && !output.json() && std::io::stderr().is_terminal();
-            let signed_in = login::run(&servers, name, opens, u64::from(*timeout), output)?;
+            let servers = session.servers()?;
+            let opens = !no_browser && !session.output.json() && std::io::stderr().is_terminal();
+            let signed_in =
+                login::run(&servers, name, opens, u64::from(*timeout), &session.output)?;
             let mut text = login::words(&signed_in);
             if Pin::load(servers.place(), name).is_none() {
                 text.push_str(&format!("\n{}", next(name)));
             }
-            output.answer(&login::value(Some(&signed_in)), text)?;
+            session.output.answer(&login::value(Some(&signed_in)), text)?;
         }
         ServersAction::Logout { name } => {
-            let was_signed_in = servers(session, output)?.logout(name)?;
+            let was_signed_in = session.servers()?.logout(name)?;
             let text = match was_signed_in {
                 true => format!("signed out of `{name}`; its tokens are gone"),
                 false => format!("nobody was signed in at `{name}`"),
             };
-            output.answer(&json!({ "server": name, "wasSignedIn": was_signed_in }), text)?;
+            session
+                .output
+                .answer(&json!({ "server": name, "wasSignedIn": was_signed_in }), text)?;
         }
-        ServersAction::Import { file, network } => import::run(session, file, *network, output)?,
-        ServersAction::Remove { name } => remove(session, name, output)?,
+        ServersAction::Import { file, network } => import::run(session, file, *network)?,
+        ServersAction::Remove { name } => remove(session, name)?,
         ServersAction::Log { name } => {
-            let servers = servers(session, output)?;
+            let servers = session.servers()?;
             if known(&servers, name)?.url.is_some() {
                 return Err(Failure::other(
                     "not_found",
@@ -198,24 +191,19 @@ pub fn run(
             let log = std::fs::read(servers.log(name)).unwrap_or_default();
             let end = &log[log.len().saturating_sub(SHOWN_LOG)..];
             let text = String::from_utf8_lossy(end).into_owned();
-            output.answer(&json!({ "server": name, "log": text }), &text)?;
+            session.output.answer(&json!({ "server": name, "log": text }), &text)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn servers(session: &Session, output: &Output) -> Result<Servers, Failure> {
-    let root = session.vault(output)?;
-    reach::servers(session, &root)
-}
-
-fn known(servers: &Servers, name: &str) -> Result<ServerEntry, Failure> {
+fn known(servers: &Servers, name: &str) -> Result<ServerEntry> {
     let entry = servers.settings().entries.get(name).cloned();
     Ok(entry.ok_or_else(|| Fault::Unknown(name.to_owned()))?)
 }
 
-fn list(session: &Session, output: &Output) -> Result<(), Failure> {
-    let servers = servers(session, output)?;
+fn list(session: &Session) -> Result<()> {
+    let servers = session.servers()?;
     let mut rows = vec![["SERVER", "TOOLS", "COMMAND OR ADDRESS"].map(str::to_owned).to_vec()];
     let mut values = Vec::new();
     for (name, entry) in &servers.settings().entries {
@@ -239,13 +227,13 @@ fn list(session: &Session, output: &Output) -> Result<(), Failure> {
     }
     let text = match values.is_empty() {
         true => "there are no servers; `steward servers add` adds one".to_owned(),
-        false => output.table(&rows),
+        false => session.output.table(&rows),
     };
-    Ok(output.answer(&json!({ "servers": values }), text)?)
+    session.output.answer(&json!({ "servers": values }), text)
 }
 
 /// A server as it is now, and how it differs from what was allowed.
-struct Looked {
+struct ServerReview {
     entry: ServerEntry,
     signed_in: Option<SignedIn>,
     tools: Vec<Described>,
@@ -255,47 +243,47 @@ struct Looked {
     differences: Option<Differences>,
 }
 
-fn look(servers: &Servers, name: &str) -> Result<Looked, Failure> {
+fn look(servers: &Servers, name: &str) -> Result<ServerReview> {
     let entry = known(servers, name)?;
     let tools = servers.list(name)?.tools;
     let signed_in = servers.signed_in(name)?;
     let (offers, left_out) = offers(name, &tools);
     let pin = Pin::load(servers.place(), name);
     let differences = pin.as_ref().map(|pin| pin.differences(&entry, &tools));
-    Ok(Looked { entry, signed_in, tools, offers, left_out, pin, differences })
+    Ok(ServerReview { entry, signed_in, tools, offers, left_out, pin, differences })
 }
 
-fn show(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
-    let servers = servers(session, output)?;
-    let looked = look(&servers, name)?;
-    let (value, mut text) = (looked.value(), looked.text());
-    if looked.pin.is_none() || looked.differences.as_ref().is_some_and(|it| !it.is_none()) {
+fn show(session: &Session, name: &str) -> Result<()> {
+    let servers = session.servers()?;
+    let review = look(&servers, name)?;
+    let (value, mut text) = (review.value(), review.text());
+    if review.pin.is_none() || review.differences.as_ref().is_some_and(|it| !it.is_none()) {
         text.push_str(&format!("\n`steward servers allow {name}` offers them as they are now"));
     }
-    Ok(output.answer(&value, text)?)
+    session.output.answer(&value, text)
 }
 
-fn allow(session: &Session, name: &str, yes: bool, output: &Output) -> Result<(), Failure> {
-    let servers = servers(session, output)?;
-    let looked = look(&servers, name)?;
-    if !output.json() {
-        output.text(&looked.text())?;
+fn allow(session: &Session, name: &str, yes: bool) -> Result<()> {
+    let servers = session.servers()?;
+    let review = look(&servers, name)?;
+    if !session.output.json() {
+        session.output.text(&review.text())?;
     }
     if !agreed(yes, &|| format!("offer these tools of `{name}` to the agent?"))? {
-        output.notice("nothing was changed");
+        session.output.notice("nothing was changed");
         return Ok(());
     }
     // What was agreed to once and for all was agreed to of the tool as it was.
-    policy::revoke_tools(session, &session.vault(output)?, &looked.others(name))?;
-    Pin::new(&looked.entry, &looked.tools).store(servers.place(), name)?;
+    policy::revoke_tools(session, &review.others(name))?;
+    Pin::new(&review.entry, &review.tools).store(servers.place(), name)?;
     let text = format!(
         "the agent has them from its next turn on, and asks before each call; name a tool under `allow` in \
          `[servers.{name}]` to let it call that one without asking"
     );
-    Ok(output.answer(&looked.value(), text)?)
+    session.output.answer(&review.value(), text)
 }
 
-impl Looked {
+impl ServerReview {
     /// The allowed tools that are others now, by the names under which they are offered.
     fn others(&self, server: &str) -> Vec<String> {
         let Some(pin) = &self.pin else { return Vec::new() };
@@ -402,8 +390,8 @@ impl Looked {
     }
 }
 
-fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure> {
-    let servers = servers(session, output)?;
+fn remove(session: &Session, name: &str) -> Result<()> {
+    let servers = session.servers()?;
     known(&servers, name)?;
     let was_signed_in = servers.logout(name)?;
     let path = &session.settings.file;
@@ -415,7 +403,7 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
     }
     let pin = Pin::load(servers.place(), name);
     let tools: Vec<String> = pin.iter().flat_map(|pin| pin.offered(name)).collect();
-    policy::revoke_tools(session, &session.vault(output)?, &tools)?;
+    policy::revoke_tools(session, &tools)?;
     let was_allowed = Pin::remove(servers.place(), name);
     let _ = std::fs::remove_file(servers.log(name));
     let own = servers.place().join(name);
@@ -424,17 +412,11 @@ fn remove(session: &Session, name: &str, output: &Output) -> Result<(), Failure>
         false => format!("removed `{name}`"),
     };
     let value = json!({ "removed": name, "wasAllowed": was_allowed, "wasSignedIn": was_signed_in });
-    Ok(output.answer(&value, text)?)
+    session.output.answer(&value, text)
 }
 
 /// Adds one server, its keys first: an entry without its key would not work.
-fn added(
-    session: &Session,
-    name: &str,
-    entry: ServerEntry,
-    keys: &[(String, Key)],
-    output: &Output,
-) -> Result<(), Failure> {
+fn added(session: &Session, name: &str, entry: ServerEntry, keys: &[(String, Key)]) -> Result<()> {
     let added = BTreeMap::from([(name.to_owned(), entry)]);
     checked(session, &added)?;
     let mut lines = secrets::store(session, keys)?;
@@ -442,11 +424,11 @@ fn added(
     lines.insert(0, format!("added `{name}` to {}", settings(session)));
     lines.extend(added.iter().map(|(name, entry)| next_for(name, entry)));
     let keys: Vec<&String> = keys.iter().map(|(key, _)| key).collect();
-    Ok(output.answer(&json!({ "added": [name], "keys": keys }), lines.join("\n"))?)
+    session.output.answer(&json!({ "added": [name], "keys": keys }), lines.join("\n"))
 }
 
 /// Refuses names that cannot be, or are taken.
-fn checked(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(), Failure> {
+fn checked(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<()> {
     for name in entries.keys() {
         if !is_name(name) {
             return Err(Failure::usage(
@@ -466,7 +448,7 @@ fn checked(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result
 }
 
 /// Writes entries into the settings file.
-fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(), Failure> {
+fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<()> {
     let path = &session.settings.file;
     checked(session, entries)?;
     for (name, entry) in entries {
@@ -484,7 +466,7 @@ fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<(),
 }
 
 /// The entry of a command, with the full path of its program.
-fn entry(session: &Session, command: &[String]) -> Result<ServerEntry, Failure> {
+fn entry(session: &Session, command: &[String]) -> Result<ServerEntry> {
     let (program, args) = command.split_first().ok_or_else(|| {
         Failure::usage(
             "there is no command",
@@ -514,14 +496,14 @@ fn program_at(session: &Session, program: &str) -> Option<String> {
     places.find_map(|folder| text(folder.join(program)).filter(|path| Path::new(path).is_file()))
 }
 
-fn variable(text: &str) -> Result<(String, String), Failure> {
+fn variable(text: &str) -> Result<(String, String)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Failure::usage(format!("`{text}` is not NAME=VALUE"), "as in `--env TOKEN=x`")),
     }
 }
 
-fn header_of(text: &str) -> Result<(String, String), Failure> {
+fn header_of(text: &str) -> Result<(String, String)> {
     match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))

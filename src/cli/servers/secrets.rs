@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ServerEntry;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::{Result, Session};
 use crate::config::vendor_keys;
 use crate::llm::key::Key;
 use crate::servers::settings::is_secret;
@@ -38,7 +37,7 @@ pub(super) fn of_client(server: &str, entry: &mut ServerEntry, key: Key) -> (Str
 }
 
 /// Stores keys in their files; says where.
-pub(super) fn store(session: &Session, keys: &[(String, Key)]) -> Result<Vec<String>, Failure> {
+pub(super) fn store(session: &Session, keys: &[(String, Key)]) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for (name, key) in keys {
         let file = vendor_keys::store(&session.folders, name, key)?;

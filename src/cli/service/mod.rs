@@ -14,9 +14,7 @@ use std::process::Command;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::failure::Failure;
-use super::output::Output;
-use super::session::Session;
+use crate::cli::{Failure, Output, Result, Session};
 use crate::config::folders::{self, same_folder};
 use crate::config::installed;
 use crate::config::running::Running;
@@ -27,7 +25,6 @@ pub(super) use plan::Plan;
 use plan::Service;
 pub(super) use systemd::NO_NEW_CODE;
 
-/// Actions on the service.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum ServiceAction {
     /// Start the daemon now and at every log-in
@@ -52,9 +49,9 @@ pub enum ServiceAction {
 }
 
 /// Installs, removes or shows the service of the vault.
-pub fn run(session: &Session, action: &ServiceAction, output: &Output) -> Result<(), Failure> {
+pub fn run(session: &Session, action: &ServiceAction) -> Result<()> {
     // Not a word about the daemon's version here, where it may be about to change.
-    let root = session.chosen(output)?;
+    let root = session.chosen()?;
     let plan = match *action {
         ServiceAction::Install { port, .. } => plan(session, &root, port)?,
         _ => {
@@ -67,30 +64,30 @@ pub fn run(session: &Session, action: &ServiceAction, output: &Output) -> Result
     };
     match *action {
         ServiceAction::Install { dry_run: true, port } => {
-            warn_of_port(session, &root, &plan, port, output);
+            warn_of_port(session, &root, &plan, port);
             let done = format!("# {}\n{}", plan.file.display(), plan.text);
-            dry_run(&plan, &done, &[&plan.install], output)?;
+            dry_run(&plan, &done, &[&plan.install], &session.output)?;
         }
         ServiceAction::Install { dry_run: false, port } => {
             // Writable folders must exist when the service starts.
             session.folders.prepare(&root)?;
-            warn_of_port(session, &root, &plan, port, output);
+            warn_of_port(session, &root, &plan, port);
             daemon::prepare_places(&root, session.live().path());
-            install(&plan, output)?;
+            install(&plan, &session.output)?;
         }
         ServiceAction::Uninstall { dry_run: true } => {
             let done = format!("# would remove {}\n", plan.file.display());
-            dry_run(&plan, &done, &[&plan.stop, &plan.forget], output)?;
+            dry_run(&plan, &done, &[&plan.stop, &plan.forget], &session.output)?;
         }
-        ServiceAction::Uninstall { dry_run: false } => uninstall(&plan, output)?,
-        ServiceAction::Status => status(session, &root, &plan, output)?,
-        ServiceAction::Restart => restart(session, &root, &plan, output)?,
+        ServiceAction::Uninstall { dry_run: false } => uninstall(&plan, &session.output)?,
+        ServiceAction::Status => status(session, &root, &plan)?,
+        ServiceAction::Restart => restart(session, &root, &plan)?,
     }
     Ok(())
 }
 
 /// Warns if the daemon or the service of another vault has the port of this one.
-fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>, output: &Output) {
+fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>) {
     let usual = session.settings.config.server.port;
     let wanted = port.unwrap_or(usual);
     let daemons = Running::all(&session.folders).into_iter().map(|(running, _)| running);
@@ -114,7 +111,7 @@ fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>, 
             None => return,
         },
     };
-    output.notice(&format!(
+    session.output.notice(&format!(
         "{other} has port {wanted} already; give this one its own with `--port N`"
     ));
 }
@@ -141,7 +138,7 @@ fn folder(session: &Session) -> Option<PathBuf> {
     }
 }
 
-fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan, Failure> {
+fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan> {
     let service = service(session, root, port)?;
     let plan = folder(session).map(|folder| {
         if cfg!(target_os = "linux") {
@@ -197,7 +194,7 @@ pub(super) fn installed(session: &Session) -> Vec<Plan> {
     plans.collect()
 }
 
-fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service, Failure> {
+fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service> {
     let program = installed::stable_path(&std::env::current_exe()?);
     let live = session.live();
     let state = session.folders.of_vault(root);
@@ -218,7 +215,7 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service,
     let environment = places.iter().filter_map(set);
     let environment = environment
         .map(|(name, value)| Ok((name, text(Path::new(value))?)))
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<_>>()?;
     let name = root.file_name().unwrap_or(root.as_os_str());
     Ok(Service {
         id: folders::vault_id(root),
@@ -231,7 +228,7 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service,
     })
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+fn text(path: &Path) -> Result<String> {
     let said = path.to_str().filter(|path| !path.contains(['\n', '\r']));
     said.map(str::to_owned).ok_or_else(|| {
         let message = format!("`{}` cannot be written into a service's file", path.display());
@@ -239,24 +236,17 @@ fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn dry_run(
-    plan: &Plan,
-    done: &str,
-    commands: &[&Vec<Vec<String>>],
-    output: &Output,
-) -> Result<(), Failure> {
+fn dry_run(plan: &Plan, done: &str, commands: &[&Vec<Vec<String>>], output: &Output) -> Result<()> {
     let commands: Vec<&Vec<String>> = commands.iter().flat_map(|commands| *commands).collect();
-    if output.json() {
-        return Ok(output.json_value(&json!({
-            "service": plan.name, "file": plan.file, "text": plan.text, "commands": commands,
-        }))?);
-    }
+    let value = json!({
+        "service": plan.name, "file": plan.file, "text": plan.text, "commands": commands,
+    });
     let commands: String =
         commands.iter().map(|command| format!("# would run: {}\n", command.join(" "))).collect();
-    Ok(output.text(&format!("{done}{commands}"))?)
+    output.answer(&value, &format!("{done}{commands}"))
 }
 
-fn install(plan: &Plan, output: &Output) -> Result<(), Failure> {
+fn install(plan: &Plan, output: &Output) -> Result<()> {
     if let Some(folder) = plan.file.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -265,7 +255,7 @@ fn install(plan: &Plan, output: &Output) -> Result<(), Failure> {
         execute(command)?;
     }
     let text = format!("installed {}, described in {}", plan.name, plan.file.display());
-    Ok(output.answer(&json!({ "service": plan.name, "file": plan.file }), text)?)
+    output.answer(&json!({ "service": plan.name, "file": plan.file }), text)
 }
 
 /// Writes the definition; the Task Scheduler reads UTF-16.
@@ -293,7 +283,7 @@ fn read(file: &Path) -> Option<String> {
 }
 
 /// Stops a service and removes its file; `false` if it was not installed.
-pub(super) fn remove(plan: &Plan, output: &Output) -> Result<bool, Failure> {
+pub(super) fn remove(plan: &Plan, output: &Output) -> Result<bool> {
     let there = plan.file.is_file();
     if there {
         for command in &plan.stop {
@@ -309,7 +299,7 @@ pub(super) fn remove(plan: &Plan, output: &Output) -> Result<bool, Failure> {
     Ok(there)
 }
 
-fn restart(session: &Session, root: &Path, plan: &Plan, output: &Output) -> Result<(), Failure> {
+fn restart(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
     if !plan.file.is_file() {
         let hint = match session.running(root) {
             Some((running, _)) => format!(
@@ -329,44 +319,40 @@ fn restart(session: &Session, root: &Path, plan: &Plan, output: &Output) -> Resu
         [launchd::xml(&program), quoted].iter().any(|program| text.contains(program.as_str()))
     };
     if !read(&plan.file).is_some_and(is_ours) {
-        output.notice(&format!(
+        session.output.notice(&format!(
             "it starts another program than this one, `{program}`; `steward service install` changes that"
         ));
     }
     let (last, before) = plan.restart.split_last().expect("a service can be started");
     for command in before {
         if let Err(failure) = execute(command) {
-            output.notice(&failure.message);
+            session.output.notice(&failure.message);
         }
     }
     execute(last)?;
-    Ok(output.answer(&json!({ "service": plan.name }), format!("restarted {}", plan.name))?)
+    session.output.answer(&json!({ "service": plan.name }), format!("restarted {}", plan.name))
 }
 
-fn uninstall(plan: &Plan, output: &Output) -> Result<(), Failure> {
+fn uninstall(plan: &Plan, output: &Output) -> Result<()> {
     let there = remove(plan, output)?;
-    if output.json() {
-        return Ok(output.json_value(&json!({ "service": plan.name, "removed": there }))?);
-    }
+    let value = json!({ "service": plan.name, "removed": there });
     let said = match there {
         true => format!("removed {}", plan.name),
         false => format!("{} is not installed", plan.name),
     };
-    Ok(output.text(&said)?)
+    output.answer(&value, &said)
 }
 
-fn status(session: &Session, root: &Path, plan: &Plan, output: &Output) -> Result<(), Failure> {
+fn status(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
     let installed = plan.file.is_file();
     let as_now = read(&plan.file).is_some_and(|text| text == plan.text);
     let running = installed && execute(&plan.running).is_ok();
     // The Task Scheduler tells in words, in its user's language, whether a task runs.
     let running = running && (!cfg!(windows) || session.running(root).is_some());
-    if output.json() {
-        return Ok(output.json_value(&json!({
-            "service": plan.name, "file": plan.file,
-            "installed": installed, "current": as_now, "running": running,
-        }))?);
-    }
+    let value = json!({
+        "service": plan.name, "file": plan.file,
+        "installed": installed, "current": as_now, "running": running,
+    });
     let mut said = match (installed, running) {
         (false, _) => format!("{} is not installed", plan.name),
         (true, true) => format!("{} is installed and runs", plan.name),
@@ -375,10 +361,10 @@ fn status(session: &Session, root: &Path, plan: &Plan, output: &Output) -> Resul
     if installed && !as_now {
         said.push_str("; `steward service install` would describe it in another way now");
     }
-    Ok(output.text(&said)?)
+    session.output.answer(&value, &said)
 }
 
-fn execute(command: &[String]) -> Result<(), Failure> {
+fn execute(command: &[String]) -> Result<()> {
     let spelt = command.join(" ");
     let (program, arguments) = command.split_first().expect("a command has a program");
     let failed = |why: String| {

@@ -168,7 +168,7 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
         models: Box::new(mind.clone()),
         toolbox: Box::new(mind),
         audience: Box::new(tells.clone()),
-        place: Box::new(Nowhere),
+        place: Arc::new(Nowhere),
     };
     let agent = Agent::new(ports, TurnSettings::default());
     let recovers = agent.clone();
@@ -350,7 +350,7 @@ impl Keeper {
             models: Box::new(mind.clone()),
             toolbox: Box::new(mind),
             audience: Box::new(Tells::default()),
-            place: Box::new(Nowhere),
+            place: Arc::new(Nowhere),
         };
         let agent = Agent::new(ports, TurnSettings::default());
         Self(Voice::new(agent, conversations.clone()), conversations)

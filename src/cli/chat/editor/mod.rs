@@ -33,7 +33,7 @@ pub enum Typed {
 }
 
 /// The inputs of the editor's thread.
-struct Desk {
+struct EditorSetup {
     history: PathBuf,
     names: Names,
     /// The names of the person's own prompts.
@@ -62,7 +62,7 @@ impl Editor {
         let (wanted, prompts) = mpsc::channel();
         let (told, lines) = unbounded_channel();
         let (printer, to_print) = mpsc::channel();
-        system::start(Desk { history, names, own, styled, prompts, told, to_print })?;
+        system::start(EditorSetup { history, names, own, styled, prompts, told, to_print })?;
         Ok(Self { wanted, lines, printer, reading: false })
     }
 

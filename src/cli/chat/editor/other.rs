@@ -4,11 +4,12 @@
 use std::io::{self, Write as _};
 use std::thread;
 
-use super::{Desk, Typed, goes_on, joined};
+use super::{EditorSetup, Typed, goes_on, joined};
+use crate::cli::Result;
 
 /// Starts the threads.
-pub fn start(desk: Desk) -> io::Result<()> {
-    let Desk { history, names, own, styled, prompts, told, to_print } = desk;
+pub fn start(desk: EditorSetup) -> io::Result<()> {
+    let EditorSetup { history, names, own, styled, prompts, told, to_print } = desk;
     // The console has its own history, and nothing is completed.
     drop((history, names, own, styled));
     thread::Builder::new().name("printer".to_owned()).spawn(move || {

@@ -13,7 +13,7 @@ use rustyline::{Config, ExternalPrinter as _};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::completion::Assistant;
-use super::{Desk, Typed, joined};
+use super::{EditorSetup, Typed, joined};
 use crate::server::private;
 
 /// The most lines in the history.
@@ -23,8 +23,8 @@ const MAX_REMEMBERED: usize = 1_000;
 const LONGEST_REMEMBERED: usize = 4_096;
 
 /// Starts the threads.
-pub fn start(desk: Desk) -> io::Result<()> {
-    let Desk { history, names, own, styled, prompts, told, to_print } = desk;
+pub fn start(desk: EditorSetup) -> io::Result<()> {
+    let EditorSetup { history, names, own, styled, prompts, told, to_print } = desk;
     let config = Config::builder()
         .max_history_size(MAX_REMEMBERED)
         .map_err(io::Error::other)?

@@ -19,7 +19,7 @@ pub enum Step {
     /// More text is needed.
     Need,
     /// This many bytes, as styled text.
-    Shown(usize, Vec<(String, Style)>),
+    OutputPart(usize, Vec<(String, Style)>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ fn spans(text: &str, style: Style, depth: usize) -> Vec<(String, Style)> {
     let (mut found, mut at, mut before) = (Vec::new(), 0, None);
     while at < text.len() {
         let rest = Text { known: &text[at..], over: true };
-        let Ok(Step::Shown(length, shown)) = read(rest, before, style, depth) else { break };
+        let Ok(Step::OutputPart(length, shown)) = read(rest, before, style, depth) else { break };
         found.extend(shown);
         before = text[at..at + length].chars().next_back();
         at += length;
@@ -82,7 +82,7 @@ fn spans(text: &str, style: Style, depth: usize) -> Vec<(String, Style)> {
 }
 
 fn read(text: Text<'_>, before: Option<char>, style: Style, depth: usize) -> Result<Step, ()> {
-    let Some(first) = text.at(0)? else { return Ok(Step::Shown(0, Vec::new())) };
+    let Some(first) = text.at(0)? else { return Ok(Step::OutputPart(0, Vec::new())) };
     let span = match first {
         _ if depth >= DEPTH => None,
         '\\' => escaped(text, style)?,
@@ -98,13 +98,13 @@ fn read(text: Text<'_>, before: Option<char>, style: Style, depth: usize) -> Res
             '*' | '_' | '~' | '`' => text.known.chars().take_while(|c| *c == first).count(),
             _ => first.len_utf8(),
         };
-        Step::Shown(length, vec![(text.known[..length].to_owned(), style)])
+        Step::OutputPart(length, vec![(text.known[..length].to_owned(), style)])
     }))
 }
 
 fn escaped(text: Text<'_>, style: Style) -> Result<Option<Step>, ()> {
     let next = text.at(1)?.filter(char::is_ascii_punctuation);
-    Ok(next.map(|c| Step::Shown(2, vec![(c.to_string(), style)])))
+    Ok(next.map(|c| Step::OutputPart(2, vec![(c.to_string(), style)])))
 }
 
 fn code(text: Text<'_>, style: Style) -> Result<Option<Step>, ()> {
@@ -114,7 +114,7 @@ fn code(text: Text<'_>, style: Style) -> Result<Option<Step>, ()> {
     let trimmed = inside.strip_prefix(' ').and_then(|inside| inside.strip_suffix(' '));
     let shown = trimmed.filter(|inside| !inside.trim().is_empty()).unwrap_or(inside);
     let look = style.with(Style::CYAN);
-    Ok(Some(Step::Shown(end + length, vec![(shown.to_owned(), look)])))
+    Ok(Some(Step::OutputPart(end + length, vec![(shown.to_owned(), look)])))
 }
 
 /// The offset of the marks that close a code span opened by `length` backticks.
@@ -155,7 +155,7 @@ fn emphasis(
     }
     let Some(end) = emphasis_end(text, length, mark)? else { return Ok(None) };
     let inside = spans(&text.known[length..end], style.with(look), depth + 1);
-    Ok(Some(Step::Shown(end + length, inside)))
+    Ok(Some(Step::OutputPart(end + length, inside)))
 }
 
 /// The offset of the marks that close an emphasis opened by `length` marks.
@@ -198,7 +198,7 @@ fn link(text: Text<'_>, open: usize, style: Style, depth: usize) -> Result<Optio
     if text.at(open + 1)? == Some('[') {
         let end = text.find(open + 2, "]]")?.map(|end| end + 2);
         let look = style.with(Style::CYAN);
-        return Ok(end.map(|end| Step::Shown(end, vec![(text.known[..end].to_owned(), look)])));
+        return Ok(end.map(|end| Step::OutputPart(end, vec![(text.known[..end].to_owned(), look)])));
     }
     let Some(close) = text.find(open + 1, "]")? else { return Ok(None) };
     if text.at(close + 1)? != Some('(') {
@@ -214,5 +214,5 @@ fn link(text: Text<'_>, open: usize, style: Style, depth: usize) -> Result<Optio
     if words != address {
         shown.push((format!(" ({address})"), style.with(Style::DIM)));
     }
-    Ok(Some(Step::Shown(end + 1, shown)))
+    Ok(Some(Step::OutputPart(end + 1, shown)))
 }

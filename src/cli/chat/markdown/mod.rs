@@ -115,7 +115,8 @@ impl Markdown {
             }
             ParserState::Words(..) if line.is_empty() => Some(0),
             ParserState::Words(style, before) => {
-                let Step::Shown(length, shown) = inline::step(line, before, style, over) else {
+                let Step::OutputPart(length, shown) = inline::step(line, before, style, over)
+                else {
                     return None;
                 };
                 for (text, look) in shown {
