@@ -16,6 +16,7 @@ use crate::config::keyring::Keyring;
 use crate::config::outside::{OutsideProgram, programs};
 use crate::config::{Config, Environment, vendor_keys};
 use crate::daemon::confine;
+use crate::hooks::places;
 use crate::protocol::status::ConfinementState;
 use crate::servers::Reference;
 
@@ -117,9 +118,7 @@ fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
     if path.components().count() > 1 {
         return path.is_file().then_some(path);
     }
-    let folders = environment.get("PATH").unwrap_or_default();
-    let mut files = std::env::split_paths(folders).map(|folder| folder.join(name));
-    files.find(|file| file.is_file())
+    places::find(name, environment.get("PATH")?)
 }
 
 /// Whether it is Node, or a script for it.
