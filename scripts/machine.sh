@@ -28,6 +28,12 @@ as_root() {
     fi
 }
 
+# Runs a command as root in a network of its own, where no other program listens.
+own_network() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    as_root unshare --net sh -c 'ip link set lo up && exec "$@"' - "$@"
+}
+
 need_cargo() {
     if ! has cargo; then
         echo "$0: cargo is missing; install Rust from https://rustup.rs and run this again" >&2

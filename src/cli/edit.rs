@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use super::whole::WholeNote;
 use super::{CallOptions, Failure, Result, Session, completions};
 use crate::config::Environment;
+#[cfg(not(unix))]
+use crate::hooks::places::find;
 use crate::tools::{EditFile, Tool as _};
 
 /// The folder of copies, in the private state folder.
@@ -140,9 +142,14 @@ fn command(editor: &OsString, draft: &Path) -> Command {
 #[cfg(not(unix))]
 fn command(editor: &OsString, draft: &Path) -> Command {
     let line = editor.to_string_lossy();
-    let mut words = line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).arg(draft);
+    let (program, more) = match line.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+        Some(quoted) => quoted,
+        None if Path::new(&*line).is_file() => (&*line, ""),
+        None => line.split_once(' ').unwrap_or((&*line, "")),
+    };
+    let found = std::env::var_os("PATH").and_then(|folders| find(program, &folders));
+    let mut command = Command::new(found.unwrap_or_else(|| program.into()));
+    command.args(more.split_whitespace()).arg(draft);
     command
 }
 

@@ -25,7 +25,7 @@ pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
     }
     #[cfg(windows)]
     {
-        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
         // One type each, so a macro instead of a list. When its console closes Windows gives a
         // process about five seconds, and keeps it no longer.
         macro_rules! listen {
@@ -40,7 +40,7 @@ pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
                 });
             })*};
         }
-        listen!(ctrl_c, ctrl_break, ctrl_close, ctrl_shutdown);
+        listen!(ctrl_c, ctrl_break, ctrl_close, ctrl_logoff, ctrl_shutdown);
     }
     Ok(stop)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::settings::{Guest, at_home};
+use crate::hooks::places::find;
 
 /// Where guests run, and what they are kept from.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Place {
 
     /// The program to start for a guest, with its arguments.
     pub(super) fn command(&self, guest: &Guest) -> (OsString, Vec<OsString>) {
-        let program = guest.command.first().map(|program| at_home(program)).unwrap_or_default();
+        let program = guest.command.first().map(|program| found(program)).unwrap_or_default();
         let arguments = guest.command.iter().skip(1);
         let command = std::iter::once(program.into_os_string())
             .chain(arguments.map(|argument| at_home(argument).into_os_string()));
@@ -57,4 +58,11 @@ impl Place {
         all.append(&mut command);
         (path(&self.steward), all)
     }
+}
+
+/// A guest's program. On Windows a bare name is looked up here: the system looks for an `.exe` alone.
+fn found(name: &str) -> PathBuf {
+    let is_bare = cfg!(windows) && Path::new(name).components().count() == 1;
+    let file = std::env::var_os("PATH").filter(|_| is_bare).and_then(|path| find(name, &path));
+    file.unwrap_or_else(|| at_home(name))
 }

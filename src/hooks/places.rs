@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "programs that are never in a vault")]
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The folders in which started programs look for others.
@@ -30,5 +31,35 @@ pub fn at_home(text: &str) -> PathBuf {
     match (text.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
+    }
+}
+
+/// The file of a program, as a shell finds it by its name in the `folders` of a `PATH`.
+pub fn find(name: &str, folders: &OsStr) -> Option<PathBuf> {
+    // Windows' own search adds `.exe` alone, and npm's programs come as a `.cmd` beside a script for a Unix shell.
+    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
+    let folders = std::env::split_paths(folders).filter(|folder| folder.is_absolute());
+    let mut files = folders.flat_map(|folder| {
+        endings.iter().map(move |ending| folder.join(format!("{name}{ending}")))
+    });
+    files.find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_as_a_shell_finds_it() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["npx", "npx.cmd", "node.exe"] {
+            std::fs::write(place.path().join(name), "").unwrap();
+        }
+        let path = std::env::join_paths([Path::new("here"), place.path()]).unwrap();
+        let npx = if cfg!(windows) { "npx.cmd" } else { "npx" };
+        assert_eq!(find("npx", &path), Some(place.path().join(npx)));
+        assert_eq!(find("node", &path), cfg!(windows).then(|| place.path().join("node.exe")));
+        assert_eq!(find("node.exe", &path), Some(place.path().join("node.exe")));
+        assert_eq!(find("none", &path), None);
     }
 }

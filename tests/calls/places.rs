@@ -26,6 +26,11 @@ fn limited(vault: &TestVault) -> Calls {
     calls(vault, Settings { read: vec!["open".to_owned()], ..Settings::default() })
 }
 
+/// Whether a call names the link `Open/way`, which the tests make on Unix alone.
+fn names_missing_link(arguments: &Value) -> bool {
+    cfg!(not(unix)) && arguments.to_string().contains("Open/way")
+}
+
 /// The answer to a caller that may see only `Open`, errors included.
 fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
@@ -77,6 +82,9 @@ fn no_tool_reveals_hidden_files() {
                 json!({"source": path, "destination": "Open/stolen.md"}),
                 json!({"path": "Open/way", "pattern": SECRET}),
             ] {
+                if names_missing_link(&arguments) {
+                    continue;
+                }
                 let said = told(&calls, &tool.name, arguments.clone());
                 // The error may repeat what was asked for, never what is there.
                 assert!(
@@ -154,6 +162,9 @@ fn no_spelling_of_a_path_leads_outside() {
                     json!({"patch": format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n")}),
                 ),
             ] {
+                if names_missing_link(&arguments) {
+                    continue;
+                }
                 let request = request(Scope::Client, tool, arguments.clone());
                 let result = answered(calls.call(request, &Cancel::default()));
                 result.expect_err(&format!("{tool} {arguments}"));

@@ -60,7 +60,8 @@ impl Home {
 
     /// A path in this test's place, which is canonical.
     pub fn path(&self, below: &str) -> PathBuf {
-        self.place.path().canonicalize().unwrap().join(below)
+        // Not as Windows has it, by `\\?\`: nobody writes a path so.
+        dunce::canonicalize(self.place.path()).unwrap().join(below)
     }
 
     /// A vault called `name` with one note.

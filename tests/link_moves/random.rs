@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::checker::{Names, Seen, balanced, decode};
 use super::harness::TestVault;
-use super::{Random, spread};
+use super::{Random, renames_case, spread};
 
 /// Vaults, and moves in each.
 const VAULTS: u64 = 50;
@@ -157,6 +157,7 @@ fn check(seed: u64) -> [u64; 3] {
         std::fs::write(place.join(".obsidian/app.json"), app).expect("written");
     });
     let mut before = files(&vault);
+    let renames_case = renames_case();
     for step in 0..MOVES {
         let paths: Vec<&String> = before.keys().collect();
         let file = paths[random.below(paths.len())].clone();
@@ -175,6 +176,9 @@ fn check(seed: u64) -> [u64; 3] {
             }
             _ => (file.clone(), format!("{}{name}", random.of(&FOLDERS))),
         };
+        if !renames_case && from.to_lowercase() == to.to_lowercase() {
+            continue;
+        }
         let Ok(answer) = vault.call("move", &json!({"source": from, "destination": to})) else {
             continue;
         };

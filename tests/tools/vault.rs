@@ -1,6 +1,7 @@
 //! A vault in a temporary folder, and the tools on it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -41,7 +42,8 @@ impl TestVault {
     pub fn at(place: &Path, files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
         let state = tempfile::tempdir().expect("a temporary folder");
         let app = (".obsidian/app.json", r#"{"trashOption":"local"}"#);
-        let place = place.canonicalize().expect("it exists");
+        // Not as Windows has it, by `\\?\`: nobody writes a path so.
+        let place = dunce::canonicalize(place).expect("it exists");
         for (path, text) in [app].iter().chain(files) {
             put(&place, path, text);
         }
@@ -198,7 +200,8 @@ pub fn put(place: &Path, path: &str, text: &str) {
 fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).expect("listed").flatten() {
         let path = entry.path();
-        let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+        let name = path.strip_prefix(root).expect("below").to_string_lossy();
+        let name = name.replace(std::path::MAIN_SEPARATOR, "/");
         // A file removed while it is open, by FUSE: it disappears as soon as it is closed.
         if entry.file_name().to_string_lossy().starts_with(".fuse_hidden") {
             continue;
@@ -208,7 +211,12 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
             files.push((format!("{name}/"), Vec::new()));
             collect(root, &path, files);
         } else if meta.is_file() {
-            files.push((name, fs::read(&path).expect("read")));
+            match fs::read(&path) {
+                Ok(bytes) => files.push((name, bytes)),
+                // Removed, and still open: Windows lists it until it is closed.
+                Err(error) if cfg!(windows) && error.kind() == ErrorKind::PermissionDenied => {}
+                Err(error) => panic!("{name}: {error}"),
+            }
         } else {
             files.push((name, b"(not a file)".to_vec()));
         }

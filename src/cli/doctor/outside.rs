@@ -15,6 +15,7 @@ use crate::config::keyring::Keyring;
 use crate::config::outside::{OutsideProgram, programs};
 use crate::config::{Environment, vendor_keys};
 use crate::daemon::confine;
+use crate::hooks::places;
 use crate::protocol::status::ConfinementState;
 use crate::servers::Reference;
 
@@ -105,9 +106,7 @@ fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
     if path.components().count() > 1 {
         return path.is_file().then_some(path);
     }
-    let folders = environment.get("PATH").unwrap_or_default();
-    let mut files = std::env::split_paths(folders).map(|folder| folder.join(name));
-    files.find(|file| file.is_file())
+    places::find(name, environment.get("PATH")?)
 }
 
 /// Whether it is Node, or a script for it.

@@ -23,6 +23,7 @@ use crate::config::change;
 use crate::config::file;
 use crate::config::foreign::{ForeignFile, Language};
 use crate::daemon::tool_servers;
+use crate::hooks::places::find;
 use crate::llm::key::Key;
 use crate::note::path::visible_lines;
 use crate::servers::oauth::SignedIn;
@@ -491,9 +492,7 @@ fn program_at(session: &Session, program: &str) -> Option<String> {
         let here = session.environment.working_folder()?.join(path);
         return text(here).filter(|here| Path::new(here).is_file());
     }
-    let folders = session.environment.get("PATH")?;
-    let mut places = std::env::split_paths(folders).filter(|folder| folder.is_absolute());
-    places.find_map(|folder| text(folder.join(program)).filter(|path| Path::new(path).is_file()))
+    text(find(program, session.environment.get("PATH")?)?)
 }
 
 fn variable(text: &str) -> Result<(String, String)> {

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::ptr::null;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
+use windows_sys::Win32::Foundation::{
+    ERROR_SHARING_VIOLATION, ERROR_UNABLE_TO_MOVE_REPLACEMENT, ERROR_UNABLE_TO_REMOVE_REPLACED,
+};
 use windows_sys::Win32::Storage::FileSystem::{
     MOVEFILE_WRITE_THROUGH, MoveFileExW, REPLACEFILE_WRITE_THROUGH, ReplaceFileW,
 };
@@ -45,6 +47,10 @@ const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
 ];
 
+/// What the calls answer then. After the last two, which are `ReplaceFileW`'s, both files still have their names.
+const HELD: [u32; 3] =
+    [ERROR_SHARING_VIOLATION, ERROR_UNABLE_TO_REMOVE_REPLACED, ERROR_UNABLE_TO_MOVE_REPLACEMENT];
+
 /// Repeats a call while another program holds the file. The call returns zero if it failed.
 fn patiently(call: impl Fn() -> i32) -> io::Result<()> {
     let mut pauses = PAUSES.into_iter();
@@ -53,7 +59,7 @@ fn patiently(call: impl Fn() -> i32) -> io::Result<()> {
             return Ok(());
         }
         let error = io::Error::last_os_error();
-        let is_held = error.raw_os_error() == Some(ERROR_SHARING_VIOLATION as i32);
+        let is_held = error.raw_os_error().is_some_and(|code| HELD.contains(&code.cast_unsigned()));
         match pauses.next() {
             Some(pause) if is_held => std::thread::sleep(pause),
             _ => return Err(error),

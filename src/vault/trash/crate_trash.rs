@@ -1,9 +1,12 @@
-//! Finder's trash and the Recycle Bin, through the `trash` crate.
+//! The Mac's trash and the Recycle Bin, through the `trash` crate.
 //!
 //! It moves by absolute path, like the systems' own calls, so the result is checked afterwards.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+#[cfg(not(target_os = "macos"))]
+use trash::delete;
 
 use crate::vault::dir::{Folder, Name};
 use crate::vault::durable::Durable;
@@ -16,11 +19,22 @@ pub(super) fn put(
     place: &Path,
 ) -> Result<Option<PathBuf>, String> {
     let before = folder.stat(name).map_err(|error| error.to_string())?;
-    trash::delete(place).map_err(|error| format!("the system's trash refused: {error}"))?;
+    delete(place).map_err(|error| format!("the system's trash refused: {error}"))?;
     match folder.stat(name) {
         Ok(there) if there.id == before.id => Err("the system's trash left it there".to_owned()),
         _ => Ok(None),
     }
+}
+
+/// As Obsidian does. The crate's usual way is to have Finder do it: with a sound, and only after the user has let this
+/// program control Finder.
+#[cfg(target_os = "macos")]
+fn delete(place: &Path) -> Result<(), trash::Error> {
+    use trash::macos::{DeleteMethod, TrashContextExtMacos as _};
+
+    let mut context = trash::TrashContext::new();
+    context.set_delete_method(DeleteMethod::NsFileManager);
+    context.delete(place)
 }
 
 /// This program does not write to the trash itself.

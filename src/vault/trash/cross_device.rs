@@ -192,11 +192,10 @@ pub(super) fn utf8(name: &std::ffi::OsStr) -> io::Result<&str> {
     name.to_str().ok_or_else(|| io::Error::other("a name in it is not UTF-8"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn what_goes_to_another_disk_is_compared_before_it_is_removed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
