@@ -16,8 +16,8 @@ const PATIENCE = 30_000;
 /**
  * Looks for local models at a port without a listener, and checks a vendor's key with the test's own server.
  */
-function nothingElse({ port }) {
-  const nobody = ["ollama", "lmstudio", "llamacpp", "vllm"].map((name) => `[models.providers.${name}]\nbase_url = "http://127.0.0.1:9/v1"\n`);
+function nothingElse({ port }, hasOllama) {
+  const nobody = [...(hasOllama ? [] : ["ollama"]), "lmstudio", "llamacpp", "vllm"].map((name) => `[models.providers.${name}]\nbase_url = "http://127.0.0.1:9/v1"\n`);
   return `${nobody.join("")}[models.providers.openai]\nbase_url = "http://127.0.0.1:${port}/v1"\n`;
 }
 
@@ -26,12 +26,14 @@ export class Daemon {
   output = "";
 
   /** Prepares a vault, settings and a state folder; starts nothing. */
-  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"', folder = "vault" }) {
+  static async prepare({ program, sample, model, smarthole, port, hears = smarthole !== undefined, chain = '"scripted/one", "scripted/two"', hasOllama = false, folder = "vault" }) {
     const daemon = new Daemon();
     // In memory if possible: these tests are about the view, not the disk.
     const base = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
     daemon.home = await mkdtemp(path.join(base, "steward-e2e-"));
     daemon.program = program;
+    // Otherwise Ollama is expected at a port without a listener.
+    daemon.ollama = `127.0.0.1:${hasOllama ? model.port : 9}`;
     daemon.vault = path.join(daemon.home, folder);
     await cp(sample, daemon.vault, { recursive: true });
     // The usual folder: a confined daemon cannot change settings elsewhere.
@@ -50,7 +52,7 @@ retries = 0
 wire = "chat"
 base_url = "http://127.0.0.1:${model.port}/v1"
 key = "optional"
-${chain === "" ? nothingElse(model) : ""}[models.facts."one"]
+${chain === "" ? nothingElse(model, hasOllama) : ""}[models.facts."one"]
 window = 4000000
 price = { input = 1.0, output = 4.0 }
 [conversation]
@@ -75,8 +77,7 @@ port = ${smarthole ?? 9}
       XDG_CONFIG_HOME: path.join(this.home, "config"),
       STEWARD_CONFIG: this.settings,
       NO_COLOR: "1",
-      // Ollama is expected at a port without a listener.
-      OLLAMA_HOST: "127.0.0.1:9",
+      OLLAMA_HOST: this.ollama,
     };
   }
 

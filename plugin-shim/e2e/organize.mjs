@@ -273,7 +273,7 @@ rules:
   assert.ok(model.requests.some((request) => JSON.stringify(request.messages).includes("Change the rules of plan 1: into Meetings/Old")));
 
   // Saved under its name, it can be enabled; the confirmation names the folders that it may touch.
-  const file = card.getByLabel("File for the rules");
+  const file = card.getByLabel("Keep the rules in", { exact: true });
   assert.equal(await file.inputValue(), "Rules/Old meetings.md");
   await card.getByRole("button", { name: "Keep the rules in a file" }).click();
   await card.getByText("Kept in Rules/Old meetings.md").waitFor();

@@ -80,12 +80,12 @@ export class Stage {
   contexts = new Set();
 
   /** Starts everything, with a vault and a daemon of its own. */
-  static async set({ program, browser, sample, harness, smarthole, chain }) {
+  static async set({ program, browser, sample, harness, smarthole, chain, hasOllama }) {
     const stage = new Stage();
     stages.add(stage);
     stage.browser = browser;
     stage.model = await Model.start();
-    stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole, chain });
+    stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole, chain, hasOllama });
     stage.daemon.port = await doorPort();
     await stage.daemon.start();
     stage.door = await Door.before(stage.daemon, harness);

@@ -2,6 +2,7 @@
 import * as attached from "./attached.mjs";
 import * as changes from "./changes.mjs";
 import * as conversations from "./conversations.mjs";
+import * as day from "./day.mjs";
 import * as elsewhere from "./elsewhere.mjs";
 import * as history from "./history.mjs";
 import * as home from "./home.mjs";
@@ -21,4 +22,4 @@ import * as turns from "./turns.mjs";
 /** Tests that measure time: they run alone on the machine. */
 export const timed = new Set(Object.keys({ ...large, ...turns }));
 
-export const tests = { ...talking, ...attached, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...elsewhere, ...history, ...home, ...plan, ...proposing, ...prompts, ...readme, ...journey, ...large, ...turns };
+export const tests = { ...talking, ...attached, ...changes, ...reading, ...organize, ...conversations, ...trouble, ...truth, ...day, ...elsewhere, ...history, ...home, ...plan, ...proposing, ...prompts, ...readme, ...journey, ...large, ...turns };

@@ -8,6 +8,7 @@ import type { Connection } from "./connection";
 import type { Host } from "./host";
 import { InlineEditModal } from "./inline-edit";
 import type { ToolsCallResult } from "./protocol";
+import { sentence } from "./view/format";
 
 /** The parts of the plugin that the commands use. */
 export interface CommandOptions {
@@ -103,7 +104,7 @@ export async function undoLast(connection: Connection, host: Host): Promise<void
     const refusal = result.isError ? (result.structuredContent as Refusal) : null;
     if (refusal?.code === "approval_needed") {
       const reasons = refusal.data?.reasons?.join("; ") ?? refusal.message ?? "";
-      const question = `Undo: ${refusal.data?.title ?? "the last change"}? It needs your approval: ${reasons}.`;
+      const question = `Undo: ${refusal.data?.title ?? "the last change"}? ${sentence(reasons)}.`;
       if (!(await host.confirm(question, "Undo"))) return;
       result = await undo(connection, refusal.data?.identity ?? "");
     }

@@ -28,7 +28,7 @@ export function rowDefinition(row: Row, daemon: DaemonSettings): SettingDefiniti
 }
 
 /** Draws the row. The returned function ends its subscription. */
-export function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): () => void {
+function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): () => void {
   // `Setting` has a `then`, so a promise that resolved to one would never settle: hence `void`.
   const report = (problem: string | null): void => void setting.setErrorMessage(problem);
   const commit = (value: JsonValue): void => {

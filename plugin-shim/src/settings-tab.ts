@@ -241,7 +241,7 @@ export class StewardSettingTab extends PluginSettingTab {
 }
 
 /** Describes the state of the connection in a sentence. */
-export function stateText(state: ConnectionState, startCommand: string): string {
+function stateText(state: ConnectionState, startCommand: string): string {
   switch (state.kind) {
     case "off":
       return "Not started.";

@@ -177,7 +177,7 @@ describe("the card of a plan", () => {
     );
     agrees = false;
     await press("Apply 2");
-    expect(asked).toEqual(["Apply plan 7 to 2 files? It needs your approval: it changes 2 files."]);
+    expect(asked).toEqual(["Apply plan 7 to 2 files? It changes 2 files."]);
     expect(calls).toHaveLength(1);
     expect(button("Apply 2")?.disabled).toBe(false);
     agrees = true;
@@ -208,12 +208,36 @@ describe("the card of a plan", () => {
     expect(shown(".vs-row")).toHaveLength(450);
   });
 
+  it("leads to the files where they are, and hears of an undo of its job's change set", async () => {
+    jobs = [{ job: 1, plan: 7, state: "completed", done: 2, total: 2, identity: "one" }];
+    await mounted();
+    const leads = (): unknown[] => shown(".vs-plan-name.vs-link").map((one) => one.dataset["path"]);
+    expect(text()).toContain("Done: 2 items");
+    expect(leads()).toEqual(["Archive/a.md", "Archive/b.md"]);
+    jobs = [{ ...jobs[0]!, state: "undone", undone: 2 }];
+    const changeSet = { id: 9, title: "undo 8", time: "2026-11-21T10:00:00+01:00", caller: "page", changes: [], total: 0, undoes: "8" };
+    daemon.last.event("_vault/changes", ++daemon.seq, { changeSet });
+    await settle();
+    expect(text()).toContain("Undone: 2 items");
+    expect(leads()).toEqual(["Inbox/a.md", "Inbox/b.md"]);
+  });
+
+  it("claims nothing of a job while the daemon is away", async () => {
+    jobs = [{ job: 1, plan: 7, state: "running", done: 1, total: 2, identity: "one" }];
+    await mounted();
+    expect(button("Stop")).toBeDefined();
+    daemon.last.lose();
+    await settle();
+    expect(text()).toContain("The connection was lost after 1 of 2 items");
+    expect(button("Stop")).toBeUndefined();
+  });
+
   it("shows the reasons on demand, and added texts", async () => {
     const parts = ['file.hasTag("call")  true'];
     const why = [{ rule: "Meetings", took: false }, { rule: "Calls", took: true, parts }, { rule: "Old", took: false, stopped_by: "Calls" }];
     plan.items = [move(1, "Inbox/a.md", "Calls/a.md", { rules: ["Calls"], append: "one\ntwo\n", tag: ["call"] })];
     await mounted();
-    expect(shown(".vs-plan-more summary").map((one) => one.textContent)).toEqual(["Adds at the end: 2 lines", "Why: Calls"]);
+    expect(shown(".vs-plan-more summary").map((one) => one.textContent)).toEqual(["Why", "Adds at the end: 2 lines"]);
     expect(shown(".vs-plan-why li")).toEqual([]);
     const asked: Given[] = [];
     answers.set("show_plan", (given) => {
@@ -235,7 +259,7 @@ describe("the card of a plan", () => {
     plan.relinked = 2;
     await mounted();
     expect(text()).toContain("Rule Calls failed for 3 files, first Inbox/x.md: when cannot be compared");
-    expect(text()).toContain("Links follow in 2 files");
+    expect(text()).toContain("Links are updated in 2 files");
   });
 
   it("escapes HTML and hidden characters in names", async () => {
@@ -284,7 +308,7 @@ describe("the card of a plan", () => {
   it("reports an empty plan, and the reason if a plan cannot be loaded", async () => {
     plan.items = [];
     await mounted();
-    expect(text()).toContain("All is in order: there is nothing to do.");
+    expect(text()).toContain("There is nothing to change now.");
     expect(shown(".vs-card button")).toEqual([]);
     answers.set("show_plan", () => error("not_found", "there is no plan 7"));
     daemon.last.event("_vault/plan", ++daemon.seq, { plan: 7, identity: "x", items: 0, folders: [] });

@@ -5,6 +5,7 @@
 import { said } from "../call-error";
 import { CallError, type Connection } from "../connection";
 import { element } from "../view/dom";
+import { setWords } from "../view/part";
 import { loadCards } from "../view/lazy";
 import type { ActiveNote, Host, OpenOptions } from "../host";
 import { drawIcon } from "./icons";
@@ -71,7 +72,8 @@ export class BrowserHost implements Host {
   }
 
   notice(text: string): void {
-    const made = element(this.#document, "div", { class: "page-notice", text, attributes: { dir: "auto" } });
+    const made = element(this.#document, "div", { class: "page-notice", attributes: { dir: "auto" } });
+    setWords(made, text);
     this.#notices.appendChild(made);
     this.#document.defaultView?.setTimeout(() => made.remove(), STAYS);
   }
@@ -93,12 +95,14 @@ export class BrowserHost implements Host {
 
   confirm(text: string, action: string): Promise<boolean> {
     const cancel = element(this.#document, "button", { class: "vs-button", text: "Cancel", attributes: { value: "no", autofocus: true } });
-    const agree = element(this.#document, "button", { class: "vs-button mod-warning", text: action, attributes: { value: "yes" } });
+    const agree = element(this.#document, "button", { class: "vs-button mod-cta", text: action, attributes: { value: "yes" } });
+    const words = element(this.#document, "p", { attributes: { dir: "auto" } });
+    setWords(words, text);
     const form = element(
       this.#document,
       "form",
       { attributes: { method: "dialog" } },
-      element(this.#document, "p", { text, attributes: { dir: "auto" } }),
+      words,
       element(this.#document, "div", { class: "page-dialog-buttons" }, cancel, agree),
     );
     const dialog = element(this.#document, "dialog", { class: "page-dialog", attributes: { "aria-label": action } }, form);

@@ -1,5 +1,6 @@
 /** Tool calls that the person makes with a button, and the display of their answers. */
 
+import { sentence } from "./format";
 import type { CallGiven, CallHow } from "./chat";
 import type { Parts } from "./part";
 import type { ToolsCallResult } from "../protocol";
@@ -24,7 +25,7 @@ export async function callAgreed(
   if (codeOf(result) !== "approval_needed") return result;
   const { reasons, identity } = errorData(result) as { reasons?: string[]; identity?: string };
   const why = reasons?.join("; ") ?? messageOf(result);
-  if (!(await parts.host.confirm(`${asks.question} It needs your approval: ${why}.`, asks.action))) return null;
+  if (!(await parts.host.confirm(`${asks.question} ${sentence(why)}.`, asks.action))) return null;
   return parts.chat.tool(tool, given, { ...how, confirmed: true, agreed: identity });
 }
 
@@ -54,6 +55,6 @@ export function errorData(result: ToolsCallResult): Record<string, unknown> {
   return objectOf(structured(result)["data"]);
 }
 
-function objectOf(value: unknown): Record<string, unknown> {
+export function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

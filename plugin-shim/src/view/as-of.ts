@@ -2,7 +2,7 @@
 
 import type { AsOfResult, TimelineSet } from "../protocol";
 import { append, box, clear, element } from "./dom";
-import { clock, sentence, visible } from "./format";
+import { sentence, visible } from "./format";
 import { type Parts, textButton } from "./part";
 import { said } from "../call-error";
 import type { Scope } from "./scope";
@@ -13,8 +13,8 @@ const FILES = 300;
 export function asOf({ root, connection }: Pick<Parts, "root" | "connection">, set: TimelineSet, own: Scope): HTMLElement {
   const made = element(root, "form", { class: "vs-then" });
   const name = element(root, "input", { class: "vs-time-field", attributes: { type: "search", placeholder: "Note or folder; empty: all files", "aria-label": "Note or folder to show as it was", dir: "auto", value: set.paths[0] ?? "" } });
-  const before = textButton(root, "Before", "vs-small");
-  const after = textButton(root, "After", "vs-small");
+  const before = textButton(root, "Before this change", "vs-small");
+  const after = textButton(root, "After it", "vs-small");
   const shown = element(root, "div", { class: "vs-then-shown", attributes: { role: "status" } });
   const look = async (isBefore: boolean): Promise<void> => {
     const at = isBefore ? { changeSet: set.id, before: true } : { changeSet: set.id };
@@ -41,7 +41,7 @@ export function asOf({ root, connection }: Pick<Parts, "root" | "connection">, s
   });
   append(
     made,
-    element(root, "h3", { class: "vs-time-about-title", text: `The vault at ${clock(set.time)}` }),
+    element(root, "h3", { class: "vs-time-about-title", text: "Any note as it was" }),
     box(root, "vs-time-filters", name, before, after),
     shown,
   );

@@ -6,9 +6,10 @@ import { append, box, clear, element, setText, show, toggle } from "./dom";
 import { changesOf, type ChangesEntry, type ShownSet } from "./timeline";
 import { counted, folderOf, noteName, visible } from "./format";
 import { drawCounts, drawDiff } from "./diff-view";
-import { iconOf, type Parts, setWords, textButton } from "./part";
+import { iconOf, type Parts, textButton } from "./part";
 import type { EntryView } from "./entries";
 import { putBackLine } from "./put-back";
+import { resultView } from "./job-card";
 import { said } from "../call-error";
 
 /** The number of rows that are shown at first. */
@@ -28,9 +29,8 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   const head = box(root, "vs-card-head", iconOf(parts, "file-pen-line"), title, counts, undo);
   const rows = element(root, "ul", { class: "vs-rows" });
   const more = textButton(root, "", "vs-more");
-  const problem = element(root, "div", { class: "vs-card-problem", attributes: { role: "alert" } });
-  root.append(head, rows, more, problem);
-  show(problem, false);
+  const problem = resultView(root);
+  root.append(head, rows, more, problem.root);
 
   const diffs = new Map<string, DiffChange>();
   const asked = new Set<string>();
@@ -142,6 +142,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       try {
         const answer = await parts.connection.call("_vault/diff", { changeSet: info.id });
         for (const change of answer.changes) diffs.set(change.id, change);
+        for (const set of sets) if (set.info.id === info.id) markUndone(set, answer.changes);
         draw();
       } catch {
         // Without an answer the card shows no counts, and asks again at its next drawing.
@@ -150,16 +151,8 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
     }
   };
 
-  const fail = (text: string, ...more_: Node[]): void => {
-    clear(problem);
-    const words = element(root, "div", { attributes: { dir: "auto" } });
-    setWords(words, text);
-    append(problem, words, ...more_);
-    show(problem, true);
-  };
-
   const takeBack = async (targets: Record<string, string | number>[], force = false): Promise<void> => {
-    show(problem, false);
+    problem.clear();
     undo.disabled = true;
     try {
       for (const target of targets) {
@@ -172,7 +165,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
         return;
       }
     } catch (error) {
-      fail(said(error));
+      problem.fail(said(error));
     } finally {
       undo.disabled = false;
     }
@@ -191,7 +184,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       });
       nodes.push(button);
     }
-    fail(why.message, ...nodes);
+    problem.fail(why.message, ...nodes);
   };
 
   undo.addEventListener("click", () => {
@@ -212,6 +205,8 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   return {
     root,
     update(entry) {
+      // Of a conversation that was loaded anew nothing is known.
+      if (entry !== shown) asked.clear();
       shown = entry;
       draw();
       void learn(entry.sets);
@@ -220,6 +215,13 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       isOver = true;
     },
   };
+}
+
+/** Takes over which changes of a set are undone: a conversation's history does not say it of a single one. */
+function markUndone(set: ShownSet, changes: DiffChange[]): void {
+  for (const { id, undoneBy } of changes) if (undoneBy !== undefined) set.undoneChanges.set(id, undoneBy);
+  const by = new Set(set.undoneChanges.values());
+  if (set.undone && by.size === 1) [set.undoneBy] = by;
 }
 
 /** The files of a deleted folder. */

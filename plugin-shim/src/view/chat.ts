@@ -315,7 +315,6 @@ export class Chat {
     }
   }
 
-  /** Sends a message. Without a connection it is sent after the reconnection. */
   /** What went with a message of the person; null if it cannot be had. */
   attached({ key }: UserEntry, thumbnails = false): Promise<AttachmentsResult | null> {
     const { sessionId } = this;
@@ -323,6 +322,7 @@ export class Chat {
     return sessionId === null ? Promise.resolve(null) : this.#connection.call("_vault/attachments", { sessionId, messageId, thumbnails }).catch(() => null);
   }
 
+  /** Sends a message. Without a connection it is sent after the reconnection. */
   send(draft: Draft, sessionId = this.sessionId): void {
     this.outbox.send(draft, sessionId);
   }

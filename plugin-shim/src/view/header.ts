@@ -84,7 +84,9 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     list.title = info?.summary ?? titleOf(parts);
     list.setAttribute("aria-label", `Conversation: ${titleOf(parts)}. Show all conversations`);
     show(branch, chat.branches.length > 1);
-    const { kind, text } = chat.stands;
+    const { kind, text: words } = chat.stands;
+    // Without a model nothing was answered.
+    const text = kind === "done" && models !== null && current() === undefined ? "" : words;
     // Written anew it would be said anew, too.
     if (state.textContent !== text) clear(state);
     if (text !== "" && !state.hasChildNodes()) state.append(element(state, "span", { class: `vs-dot is-${kind}` }), element(state, "span", { class: "vs-state-text", text }));

@@ -24,6 +24,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
   append(root, box(root, "vs-job-line", box(root, "vs-job-text", words, why), buttons), progress, told.root);
   let job: Job;
   let isBusy = false;
+  let isUndoing = false;
 
   const button = (text: string, label: string, class_: string, press: () => void): HTMLButtonElement => {
     const made = textButton(buttons, text, class_);
@@ -43,7 +44,13 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
     const { plan, identity = "", total, done } = job;
     void act(() => jobs.apply({ plan, identity, job: job.job }, total - done));
   });
-  const undo = button("Undo", "Undo this job", "", () => void act(() => jobs.undo(job.job)));
+  const undo = button("Undo", "Undo this job", "", () => {
+    isUndoing = true;
+    void act(() => jobs.undo(job.job)).finally(() => {
+      isUndoing = false;
+      draw();
+    });
+  });
   const leave = button("Leave", "Leave it as it is", "", () => jobs.leave(job.job));
 
   const act = async (call: () => Promise<ToolsCallResult | null>): Promise<void> => {
@@ -63,8 +70,9 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
 
   const draw = (): void => {
     const { state, done, total, failure, texts_kept = true } = job;
-    const isRunning = state === "running";
-    setText(words, jobWords(job));
+    const isLost = state === "running" && !jobs.isConnected;
+    const isRunning = state === "running" && !isLost;
+    setText(words, isLost ? `The connection was lost after ${done} of ${counted(total, "item")}` : isUndoing ? "Undoing…" : jobWords(job));
     show(progress, isRunning);
     progress.setAttribute("aria-valuemax", String(total));
     progress.setAttribute("aria-valuenow", String(done));
@@ -79,7 +87,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
     show(resume, isOpen && job.identity !== undefined);
     show(undo, canUndo(job));
     show(leave, isOpen);
-    for (const one of [resume, undo, leave]) one.disabled = isBusy;
+    for (const one of [resume, undo, leave]) one.disabled = isBusy || !jobs.isConnected;
   };
   return {
     root,

@@ -41,6 +41,11 @@ export class Jobs {
       // A finished job's result is requested then; a pending request is older than this event.
       if (state !== "running" || this.#isAsking) void this.learn();
     }));
+    // Undone by its change set, a job has no event of its own.
+    scope.add(connection.on("_vault/changes", ({ changeSet }) => {
+      if (changeSet.undoes !== undefined) void this.learn();
+    }));
+    scope.add(connection.onState(() => this.#tell()));
     // A refused job does not exist, and no event reports that.
     parts.chat.on(({ timeline, loaded }) => {
       const isOver = (key: string): boolean => {
@@ -67,7 +72,12 @@ export class Jobs {
     return this.all.find((job) => job.plan === plan && (job.identity ?? identity) === identity);
   }
 
-  /** Calls the listener when a job's state changes. */
+  /** Whether the daemon can be asked; if not, a running job may have ended. */
+  get isConnected(): boolean {
+    return this.#connection.state.kind === "connected";
+  }
+
+  /** Calls the listener when a job's state changes, or the connection's. */
   on(heard: () => void): Unsubscribe {
     this.#heard.add(heard);
     return () => this.#heard.delete(heard);

@@ -30,8 +30,8 @@ export interface Messages {
   update(happened: Happened): void;
   /** Follows the end from now on. */
   toEnd(): void;
-  /** Whether a model is configured; if not, the empty view shows the setup. */
-  setModel(isThere: boolean): void;
+  /** Whether a model is configured; if not, the empty view shows the setup. Returns whether the setup has gone. */
+  setModel(isThere: boolean): boolean;
 }
 
 export function messages(parts: Parts, actions: EntryActions, atHome: HomeActions): Messages {
@@ -287,11 +287,11 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   observer.observe(scroller);
   scope.add(() => observer.disconnect());
   scope.add(() => [...views.keys()].forEach(drop));
-  const setModel = (isThere: boolean): void => {
+  const setModel = (isThere: boolean): boolean => {
     hasModel = isThere;
     if (isThere === (setup === null)) {
       placeHome();
-      return;
+      return false;
     }
     setup?.end();
     setup?.root.remove();
@@ -299,6 +299,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     placeSetup();
     show(hints, isThere);
     placeHome();
+    return isThere;
   };
   /** Updates the home in an empty view. */
   const placeHome = (): void => {

@@ -14,6 +14,9 @@ import { said } from "../call-error";
 /** The number of items in a group, and of groups, that are drawn at first. */
 const SHOWN = 10;
 const GROUPS = 20;
+/** Of a plan with more items than this, in several groups, fewer of each are drawn at first. */
+const LARGE = 100;
+const FEW = 3;
 
 /** A plan in the output of `show_plan`, in several parts. */
 interface Shown {
@@ -42,14 +45,15 @@ export function planCard(parts: Parts, plan: number): Card {
   const job = jobState(parts);
   const told = resultView(root);
   const rules = rulesOf(parts, plan);
+  let hasManyRules = false;
   append(root, box(root, "vs-card-head", iconOf(parts, "folder"), title, all), rules.root, facts, tree, more, told.root, buttons, job.root);
 
   let shown: Shown | null = null;
   /** The items that the person has deselected. */
   const unticked = new Set<number>();
   let boxes: HTMLInputElement[] = [];
-  /** The element with each file's state in the job. */
-  const marks = new Map<number, HTMLElement>();
+  /** The elements with each file's name and with its state in the job. */
+  const marks = new Map<number, { mark: HTMLElement; name: HTMLElement; item: PlanItem }>();
   /** The result of the job by item number if the job is a part of the plan, and the job's state at the request. */
   let doneOf: Map<number, string> | null = null;
   let askedOf = "";
@@ -77,28 +81,30 @@ export function planCard(parts: Parts, plan: number): Card {
     marks.clear();
     if (!shown) return;
     const { items, total, faults, relinked } = shown;
+    hasManyRules = new Set(items.flatMap((item) => item.rules ?? [])).size > 1;
     setText(title, `Plan ${plan}${total === 0 ? "" : ` for ${counted(total, "file")}`}`);
     if (total === 0) {
-      facts.append(isDropped ? "Dropped. Nothing was changed." : "All is in order: there is nothing to do.");
+      facts.append(isDropped ? "Dropped. Nothing was changed." : "There is nothing to change now.");
     } else {
       facts.append(element(root, "span", { text: sentence(actionCounts(items)) }));
       for (const [risk, count] of riskCounts(items)) facts.append(drawRisk(root, risk, `${count} ${risk} risk`));
       const blocked = items.length - applicable().length;
       if (blocked > 0) facts.append(element(root, "span", { class: "vs-plan-blocked", text: `${counted(blocked, "file")} cannot be changed` }));
-      if (relinked > 0) facts.append(element(root, "span", { text: `Links follow in ${counted(relinked, "file")}` }));
+      if (relinked > 0) facts.append(element(root, "span", { text: `Links are updated in ${counted(relinked, "file")}` }));
     }
     for (const { rule, files, path, message } of faults) {
       facts.append(drawProblem(parts, `Rule ${rule} failed for ${counted(files, "file")}, first ${path}: ${message}`, true));
     }
     const groups = groupsOf(items);
-    for (const group of isWhole ? groups : groups.slice(0, GROUPS)) tree.append(drawGroup(group));
+    const first = total > LARGE && groups.length > FEW ? FEW : SHOWN;
+    for (const group of isWhole ? groups : groups.slice(0, GROUPS)) tree.append(drawGroup(group, first));
     const left = isWhole ? 0 : groups.length - GROUPS;
     setText(more, `Show ${counted(left, "more folder", "more folders")}`);
     show(more, left > 0);
     drawFoot();
   };
 
-  const drawGroup = (group: Group): HTMLElement => {
+  const drawGroup = (group: Group, first: number): HTMLElement => {
     const name = groupTitle(group);
     const mine = group.items.filter(isApplicable);
     const tick = checkbox(`All in ${name}`, mine.length === 0);
@@ -110,13 +116,13 @@ export function planCard(parts: Parts, plan: number): Card {
     const words = element(root, "span", { class: "vs-plan-folder", text: visible(name), attributes: { dir: "auto" } });
     const head = box(root, "vs-row-line", tick, words, element(root, "span", { class: "vs-plan-count", text: String(group.items.length) }));
     const list = element(root, "ul", { class: "vs-rows" });
-    const rest = textButton(root, `Show ${group.items.length - SHOWN} more`, "vs-more");
+    const rest = textButton(root, `Show ${group.items.length - first} more`, "vs-more");
     const rows = (items: PlanItem[]): void => list.append(...items.map(drawItem));
-    rows(group.items.slice(0, SHOWN));
-    show(rest, group.items.length > SHOWN);
-    rest.setAttribute("aria-label", `Show ${group.items.length - SHOWN} more of ${name}`);
+    rows(group.items.slice(0, first));
+    show(rest, group.items.length > first);
+    rest.setAttribute("aria-label", `Show ${group.items.length - first} more of ${name}`);
     rest.addEventListener("click", () => {
-      rows(group.items.slice(SHOWN));
+      rows(group.items.slice(first));
       rest.remove();
       drawFoot();
     });
@@ -147,17 +153,17 @@ export function planCard(parts: Parts, plan: number): Card {
       append(names, " → ", new_);
     }
     const mark = element(root, "span", { class: "vs-plan-count" });
-    if (isApplicable(item)) marks.set(item.item, mark);
-    const risk = drawRisk(root, item.risk, item.risk, element(root, "span", { class: "vs-hidden", text: " risk" }));
+    if (isApplicable(item)) marks.set(item.item, { mark, name, item });
     const line = box(root, "vs-row-line", tick, names, mark);
-    append(line, isApplicable(item) && risk);
+    // What moves is of medium risk: only the trash stands out.
+    append(line, isApplicable(item) && item.risk === "high" && drawRisk(root, "high", "high risk"));
+    if (item.rules && item.rules.length > 0) line.append(drawWhy(item, item.rules));
     row.append(line);
     const below = box(root, "vs-plan-below");
     const edits = editsOf(item);
     if (edits.length > 0) below.append(element(root, "span", { text: visible(edits.join(" · ")), attributes: { dir: "auto" } }));
     const texts = [["top", item.prepend], [item.create ? "content" : "end", item.append]] as const;
     for (const [where, text] of texts) if (text) below.append(drawText(root, where, text));
-    if (item.rules && item.rules.length > 0) below.append(drawWhy(item, item.rules));
     append(row, below.childElementCount > 0 && below);
     for (const { message, blocks } of item.problems ?? []) row.append(drawProblem(parts, message, blocks));
     return row;
@@ -165,7 +171,8 @@ export function planCard(parts: Parts, plan: number): Card {
 
   /** The rules that selected a file; when opened, all evaluated rules and the deciding conditions. */
   const drawWhy = ({ item, path }: PlanItem, rules: string[]): HTMLElement => {
-    const summary = element(root, "summary", { text: visible(`Why: ${rules.join(", ")}`), attributes: { dir: "auto", "aria-label": visible(`Why: ${rules.join(", ")} (${path})`) } });
+    // A single rule is named above.
+    const summary = element(root, "summary", { text: visible(hasManyRules ? `Why: ${rules.join(", ")}` : "Why"), attributes: { dir: "auto", "aria-label": visible(`Why: ${rules.join(", ")} (${path})`) } });
     const list = element(root, "ol", { class: "vs-plan-why" });
     const details = element(root, "details", { class: "vs-plan-more" }, summary, list);
     details.addEventListener("toggle", () => {
@@ -203,8 +210,10 @@ export function planCard(parts: Parts, plan: number): Card {
       one.disabled = items.length === 0 || isBusy;
       show(one, isOpen);
     }
-    for (const [item, mark] of marks) {
-      const known = isOpen || !doneOf ? "done" : doneOf.get(item);
+    for (const [id, { mark, name, item }] of marks) {
+      const known = isOpen || !doneOf ? "done" : doneOf.get(id);
+      const isMoved = !isOpen && last.state !== "undone" && known === "done" && item.to;
+      if (!item.create) name.dataset["path"] = isMoved ? String(item.to) : item.path;
       setText(mark, { done: "", undone: "undone", waiting: "not yet applied" }[known ?? ""] ?? "not applied");
     }
     const count = ticked().length;
@@ -213,8 +222,8 @@ export function planCard(parts: Parts, plan: number): Card {
     show(all, isOpen && applicable().length > 1);
     setText(apply, isBusy ? "Applying…" : isLoaded ? `Apply ${count}` : "Loading…");
     apply.setAttribute("aria-label", isLoaded && !isBusy ? `Apply ${counted(count, "change")} of plan ${plan}` : apply.textContent);
-    apply.disabled = count === 0 || isBusy || !isLoaded;
-    drop.disabled = isBusy || !isLoaded;
+    apply.disabled = count === 0 || isBusy || !isLoaded || !jobs.isConnected;
+    drop.disabled = isBusy || !isLoaded || !jobs.isConnected;
     show(buttons, isOpen && shown.total > 0);
     show(job.root, last !== undefined);
     if (!last) return;
@@ -359,8 +368,11 @@ export function planCard(parts: Parts, plan: number): Card {
   };
 }
 
-function drawRisk(near: Node, risk: PlanItem["risk"], text: string, ...more: Node[]): HTMLElement {
-  return element(near, "span", { class: `vs-risk is-${risk}`, text, attributes: { title: `${risk} risk` } }, ...more);
+/** What makes a risk. */
+const RISKS = { high: "High: a file goes to the trash", medium: "Medium: a file gets another path, other properties or other text", low: "Low: a new file" };
+
+function drawRisk(near: Node, risk: PlanItem["risk"], text: string): HTMLElement {
+  return element(near, "span", { class: `vs-risk is-${risk}`, text, attributes: { title: RISKS[risk] } });
 }
 
 function drawProblem(parts: Parts, message: string, blocks: boolean): HTMLElement {

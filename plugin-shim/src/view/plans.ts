@@ -1,5 +1,6 @@
 /** Plans and jobs in the outputs of tools, and the card of each call. Pure. */
 
+import { objectOf } from "./agreed";
 import type { CallEntry, Entry } from "./timeline";
 import { counted, folderOf } from "./format";
 
@@ -103,10 +104,6 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) ? value : undefined;
 }
 
-function objectOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
 /** Whether an item can be applied. */
 export function isApplicable(item: PlanItem): boolean {
   return !(item.problems ?? []).some((problem) => problem.blocks);
@@ -117,7 +114,7 @@ export type Action = "move" | "rename" | "change" | "create" | "trash" | "leave"
 
 const ACTIONS: Action[] = ["move", "rename", "change", "create", "trash", "leave"];
 
-export function actionOf(item: PlanItem): Action {
+function actionOf(item: PlanItem): Action {
   if (!isApplicable(item)) return "leave";
   if (item.trash) return "trash";
   if (item.create) return "create";

@@ -73,6 +73,6 @@ export function proposalsCard(parts: Parts, waiting: WaitingProposals, unfolded:
   }
   const [apply, reject] = decide(count === 1 ? "Apply it" : "Apply all", count === 1 ? "Reject it" : "Reject all", "");
   apply?.classList.add("mod-cta");
-  append(root, box(root, "vs-card-head", title, state, reject, apply), list);
+  append(root, box(root, "vs-card-head", title, state, box(root, "vs-job-buttons", reject, apply)), list);
   return { root, end: () => undefined };
 }

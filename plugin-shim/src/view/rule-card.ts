@@ -5,12 +5,13 @@ import { callAgreed, codeOf, messageOf } from "./agreed";
 import { counted, noteName, sentence, visible } from "./format";
 import type { DescribedRule, RuleExample, RulesDescribeResult } from "../protocol";
 import { type Parts, setWords, textButton } from "./part";
+import { noteLink } from "./named";
 import { noteOfRules, pathOfRules } from "./kept-rules";
 import { resultView } from "./job-card";
 import { CallError, said } from "../call-error";
 
 /** The state of a rule, in the labels of its dropdown. */
-const STATES = [["off", "Off"], ["ask", "Ask first"], ["automatic", "Automatic"]] as const;
+const STATES = [["off", "Automatic: off"], ["ask", "Automatic: ask first"], ["automatic", "Automatic: on"]] as const;
 
 /** The rules of a plan; empty and hidden for a plan without rules. */
 export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load(): Promise<void> } {
@@ -32,9 +33,12 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     for (const rule of rules) root.append(drawRule(rule));
     for (const warning of warnings) {
       const [first = "", ...rest] = warning.split("\n");
-      const details = element(root, "details", { class: "vs-plan-more" }, element(root, "summary", { text: visible(first), attributes: { dir: "auto" } }));
+      const words = element(root, rest.length > 0 ? "summary" : "div", { attributes: { dir: "auto" } });
+      // The place in the text is for those who unfold it.
+      setWords(words, sentence(first.replace(/^\S+:\d+:\d+: \w+: /, "")));
+      const details = element(root, "details", { class: "vs-plan-more" }, words);
       details.append(element(root, "pre", { text: visible(rest.join("\n")), attributes: { tabindex: 0 } }));
-      root.append(rest.length > 0 ? details : element(root, "div", { class: "vs-plan-below", text: visible(first), attributes: { dir: "auto" } }));
+      root.append(rest.length > 0 ? details : box(root, "vs-plan-below", words));
     }
     if (text !== undefined) {
       const summary = element(root, "summary", { text: "The rules as text" });
@@ -52,7 +56,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     setWords(meaning, sentence(does));
     const made = element(root, "div", { class: "vs-plan-group", attributes: { role: "group", "aria-label": visible(`Rule ${name}`) } }, head, meaning);
     const more = fits > takes ? `; ${counted(fits, "file fits", "files fit")} its condition` : "";
-    append(made, drawFiles(`Takes ${counted(takes, "file")}${more}`, examples), near.length > 0 && drawFiles("Nearly takes", near));
+    append(made, drawFiles(takes === 0 ? `Takes no file now${more}` : `Takes ${counted(takes, "file")}${more}`, examples), near.length > 0 && drawFiles("Nearly takes", near));
     return made;
   };
 
@@ -88,13 +92,14 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     correct.addEventListener("click", () => parts.compose(`Change the rules of plan ${plan}: `));
     const kept = keptAt ?? shown.rules.find(({ source }) => source !== undefined)?.source;
     if (kept !== undefined || text === undefined) {
-      const where = kept === undefined ? null : element(root, "span", { class: "vs-plan-below", text: visible(`Kept in ${kept}`), attributes: { dir: "auto" } });
+      const where = kept === undefined ? null : element(root, "span", { attributes: { dir: "auto" } }, "Kept in ", noteLink(root, kept, kept));
       return box(root, "vs-answers", correct, where);
     }
     const before = file?.value;
-    const field = element(root, "input", { class: "vs-why-not", attributes: { type: "text", "aria-label": "File for the rules", dir: "auto" } });
+    const field = element(root, "input", { class: "vs-why-not", attributes: { type: "text", dir: "auto" } });
     field.value = before ?? pathOfRules(shown.rules[0]?.name ?? "");
     file = field;
+    const label = element(root, "label", { class: "vs-plan-keep", text: "Keep the rules in" }, field);
     const keep = textButton(root, "Keep");
     keep.setAttribute("aria-label", "Keep the rules in a file");
     keep.addEventListener("click", () => void act(async () => void (await write(text, false))));
@@ -102,7 +107,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
       if (event.key === "Enter" && !event.isComposing) keep.click();
     });
     for (const one of [keep, correct]) one.disabled = isBusy;
-    return box(root, "vs-answers", keep, correct, field);
+    return box(root, "vs-answers", label, keep, correct);
   };
 
   const act = async (does: () => Promise<void>): Promise<void> => {

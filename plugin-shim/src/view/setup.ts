@@ -1,7 +1,7 @@
 /** The setup of a first model, shown in an empty conversation if no model is configured. */
 
 import { append, box, clear, element, setText, show } from "./dom";
-import { type Parts, textButton } from "./part";
+import { type Parts, setWords, textButton } from "./part";
 import type { Card } from "./lazy";
 import { said } from "../call-error";
 
@@ -19,10 +19,8 @@ export function setupCard(parts: Parts): Card {
   const found = box(root, "vs-setup-part");
   const key = box(root, "vs-setup-part");
   const problem = element(root, "div", { class: "vs-card-problem", attributes: { role: "alert" } });
-  const none = element(root, "p", {
-    class: "vs-aside",
-    text: "Without a model the chat cannot answer. The steward commands in a terminal, and MCP clients such as Claude, work on your notes all the same.",
-  });
+  const none = element(root, "p", { class: "vs-aside" });
+  setWords(none, "Without a model the chat cannot answer. The time machine, `steward` in a terminal and MCP clients such as Claude work without one.");
   root.append(
     element(root, "h2", { class: "vs-empty-title", text: "Choose a model to begin" }),
     found,
@@ -96,7 +94,7 @@ export function setupCard(parts: Parts): Card {
       });
     });
     append(form, vendor, field, check);
-    const words = "Or use a key of yours. It is kept in a file on this computer that only you can read; the notes that an answer needs are sent to the vendor.";
+    const words = "Or use an API key. It is kept in a file on this computer that only you can read. The vendor receives the notes that an answer needs.";
     append(key, element(key, "div", { text: words }), form);
   };
 

@@ -45,7 +45,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
   const title = element(root, "h2", { class: "vs-time-title", text: "Time machine" });
   const note = element(root, "input", { class: "vs-time-field", attributes: { type: "search", placeholder: "Note or folder", "aria-label": "Only changes of this note or folder", dir: "auto" } });
   const by = element(root, "select", { class: "dropdown vs-time-field", attributes: { "aria-label": "Only changes made by" } });
-  by.append(element(root, "option", { text: "By anybody", attributes: { value: "" } }));
+  by.append(element(root, "option", { text: "By anyone", attributes: { value: "" } }));
   for (const [actor, words] of ACTORS) by.append(element(root, "option", { text: `By ${words}`, attributes: { value: actor } }));
   const tool = element(root, "input", { class: "vs-time-field", attributes: { type: "search", placeholder: "Tool", "aria-label": "Only changes made with this tool", dir: "auto" } });
   const strip = density(root, scope, (last) => goTo(last, DRAG));
@@ -60,6 +60,8 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
   const tab = element(root, "a", { class: "vs-time-tab", text: "Open in a tab", attributes: { href: "#view=time-machine", target: "_blank", rel: "opener" } });
   const status = element(root, "div", { class: "vs-list-note", attributes: { role: "status" } });
   const detail = element(root, "div", { class: "vs-time-detail", attributes: { role: "region", "aria-label": "The chosen change", tabindex: -1 } });
+
+  const hint = element(root, "p", { class: "vs-time-hint", text: "Choose a change to see what it did and to undo it." });
 
   let lastDay = "";
   let next: number | undefined;
@@ -89,7 +91,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     box(root, "vs-time-filters", note, by, tool),
     strip.root,
     days,
-    box(root, "vs-time-body", box(root, "vs-time-list", list.root, status), detail),
+    box(root, "vs-time-body", box(root, "vs-time-list", list.root, status), detail, hint),
   );
   show(present, false);
   show(detail, false);
@@ -102,11 +104,12 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     const actor = ACTORS.find(([one]) => one === set.by)?.[1] ?? set.by;
     into.classList.add(`is-by-${set.by}`);
     into.classList.toggle("is-undone", set.undone);
-    const files = set.paths.map(noteName).join(", ");
-    const rest = [clock(set.time), actor, counted(set.total, "change"), set.undone ? "undone" : ""];
+    // A job's first files may be those in which a link was updated.
+    const files = /\(job \d+\)/.test(set.title) ? "" : set.paths.map(noteName).join(", ");
+    const rest = [clock(set.time), actor, counted(set.total, "change"), set.undoes === undefined ? "" : "an undo", set.undone ? "undone" : ""];
     append(
       into,
-      element(root, "span", { class: "vs-river-title", text: visible(files === "" ? set.title : files), attributes: { dir: "auto" } }),
+      element(root, "span", { class: "vs-river-title", text: visible(files === "" ? sentence(set.title) : files), attributes: { dir: "auto" } }),
       element(root, "span", { class: "vs-river-about", text: rest.filter((one) => one !== "").join(" · ") }),
     );
     into.title = set.title;
@@ -176,13 +179,13 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     const back = textButton(root, "Back to the list", "vs-small vs-time-back");
     back.addEventListener("click", leave);
     const actor = ACTORS.find(([one]) => one === set.by)?.[1] ?? set.by;
-    const who = set.caller === "" ? sentence(actor) : `${sentence(actor)} (${set.caller})`;
+    const who = set.caller === "" || set.caller === set.by ? sentence(actor) : `${sentence(actor)} (${set.caller})`;
     const when = new Date(set.time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
     const about = [who, when, set.tools.join(", "), set.undoes === undefined ? "" : `undoes ${set.undoes}`];
     append(
       detail,
       back,
-      element(root, "h3", { class: "vs-time-about-title", text: visible(set.title.replace(/`/g, "")), attributes: { dir: "auto" } }),
+      element(root, "h3", { class: "vs-time-about-title", text: visible(sentence(set.title.replace(/`/g, ""))), attributes: { dir: "auto" } }),
       element(root, "p", { class: "vs-time-about", text: about.filter((one) => one !== "").join(" · ") }),
     );
     detail.focus({ preventScroll: true });
@@ -197,18 +200,12 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
         changes: answer.changes.map(({ id, action, path, from: was }) => ({ id, action, path, ...(was === undefined ? {} : { from: was }) })),
         total: answer.total,
       };
-      const undoneChanges = new Map<string, number>();
-      for (const { id, undoneBy } of answer.changes) if (undoneBy !== undefined) {
-        undoneChanges.set(id, undoneBy);
-        undoing.add(undoneBy);
-      }
-      const sole = new Set(undoneChanges.values());
-      const undoneBy = set.undone && sole.size === 1 ? [...sole][0] : undefined;
+      for (const { undoneBy } of answer.changes) if (undoneBy !== undefined) undoing.add(undoneBy);
       const entry: ChangesEntry = {
         kind: "changes",
         key: `time:${set.id}`,
         turn: null,
-        sets: [{ info, undone: set.undone, undoneChanges, ...(undoneBy === undefined ? {} : { undoneBy }) }],
+        sets: [{ info, undone: set.undone, undoneChanges: new Map() }],
       };
       const card = changesView(parts);
       own.add(() => card.end?.());

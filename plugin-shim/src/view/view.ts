@@ -223,7 +223,13 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     tab: () => void attempt(() => openTab(null)),
     model: () => head.chooseModel(),
   };
-  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, hasModel: (isThere) => said_.setModel(isThere) });
+  const hasModel = (isThere: boolean): void => {
+    const hasSetUp = said_.setModel(isThere);
+    const { activeElement, body } = root.ownerDocument;
+    // The button that was pressed is gone.
+    if (hasSetUp && activeElement === body) field.focus();
+  };
+  const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, hasModel });
   const list = lazyList(parts, {
     open(sessionId) {
       if (!tabs?.goTo(sessionId)) show_(sessionId);
@@ -285,7 +291,9 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
 
   const drawBanner = (): void => {
     banner.textContent = "";
-    const { elsewhere, branch } = chat;
+    const { branch } = chat;
+    // An approval says itself where it is asked.
+    const elsewhere = chat.approvals.some(({ params }) => params.sessionId === chat.elsewhere?.sessionId) ? null : chat.elsewhere;
     show(banner, elsewhere !== null || branch !== null);
     if (branch !== null) {
       const { sessionId } = chat;
@@ -324,7 +332,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     if (happened.activity || happened.loaded || happened.info) asked.update();
     if (happened.timeline) working.update();
     if (happened.timeline?.standing || happened.activity || happened.loaded) proposed.update();
-    if (happened.elsewhere || happened.loaded) drawBanner();
+    if (happened.elsewhere || happened.loaded || happened.activity) drawBanner();
     if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
     if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
     if (happened.loaded && happened.timeline?.standing) head.learn();
