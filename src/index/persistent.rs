@@ -139,6 +139,9 @@ impl<K: SavedTable> Persistent<K> {
                 None => std::thread::park(),
             }
             let _ = previous.map(JoinHandle::join);
+            if stop.is_cancelled() {
+                return;
+            }
             shared.load();
             match shared.refresh_in_background(&stop) {
                 Ok(()) => {

@@ -4,7 +4,8 @@ use super::graph;
 use super::paging;
 use super::prelude::*;
 use super::text_file::count;
-use crate::index::links::Scope;
+use crate::index::links::{Scope, StoredLink};
+use crate::note::path::VaultPath;
 
 const MAX_RESULTS: usize = 1_000;
 
@@ -73,30 +74,23 @@ impl Tool for ListLinks {
         let limit = paging::within(1..=MAX_RESULTS, "max_results", self.max_results)?;
         let place = graph::place(context, self.path.as_deref())?;
         let links = graph::so_far(context)?;
-        let note = |path: &str| Entry { path: path.to_owned(), link: None, line: None };
-        let (mut entries, nothing): (Vec<Entry>, _) = match self.kind {
-            WantedLinks::Unresolved => {
-                let found = links.doubtful(&place, false).into_iter().map(|found| Entry {
-                    path: found.source.as_str().to_owned(),
-                    line: Some(found.lead.link.line),
-                    link: Some(found.lead.link.path().into()),
-                });
-                (found.collect(), "every link leads to a file")
-            }
-            WantedLinks::Orphans => {
-                let notes = links.notes(&place, Scope::Orphans);
-                (notes.iter().map(|path| note(path.as_str())).collect(), "every note is linked to")
-            }
-            WantedLinks::DeadEnds => {
-                let notes = links.notes(&place, Scope::DeadEnds);
-                let text = "every note links to another file";
-                (notes.iter().map(|path| note(path.as_str())).collect(), text)
-            }
-        };
-        let total = entries.len();
         let skipped = paging::skipped(self.first_result);
-        entries.drain(..skipped.min(total));
-        entries.truncate(limit);
+        let notes = |scope| {
+            let notes = links.notes(&place, scope);
+            let page = notes.iter().skip(skipped).take(limit);
+            let entry = |path: &VaultPath| Entry::of(path, None);
+            (page.map(entry).collect::<Vec<_>>(), notes.len())
+        };
+        let ((entries, total), nothing) = match self.kind {
+            WantedLinks::Unresolved => {
+                let found = links.doubtful(&place, false);
+                let page = found.iter().skip(skipped).take(limit);
+                let entries = page.map(|found| Entry::of(&found.source, Some(&found.lead.link)));
+                ((entries.collect(), found.len()), "every link leads to a file")
+            }
+            WantedLinks::Orphans => (notes(Scope::Orphans), "every note is linked to"),
+            WantedLinks::DeadEnds => (notes(Scope::DeadEnds), "every note links to another file"),
+        };
         let (unknown_files, unknown) = graph::unknown(&links);
         let mut lines: Vec<String> = entries.iter().map(line).collect();
         lines.push(match total {
@@ -109,6 +103,16 @@ impl Tool for ListLinks {
         lines.extend(unknown);
         let data = Output { entries, total, unknown_files };
         Ok(Answer::new(lines.join("\n"), data))
+    }
+}
+
+impl Entry {
+    fn of(path: &VaultPath, link: Option<&StoredLink>) -> Self {
+        Self {
+            path: path.as_str().to_owned(),
+            link: link.map(|link| link.path().to_owned()),
+            line: link.map(|link| link.line),
+        }
     }
 }
 

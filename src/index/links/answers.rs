@@ -6,9 +6,9 @@ use std::sync::{Arc, RwLockReadGuard};
 use std::time::Duration;
 
 use super::form::linkpaths;
-use super::graph::{self, Graph, Summary, is_named};
-use super::record::{Form, Gap, Record, StoredLink};
-use super::resolver::{Files, Repeated, Resolution, VisibleFiles, resolve_among};
+use super::graph::{Graph, Linkpath, Summary, names_of};
+use super::record::{Form, Gap, StoredLink};
+use super::resolver::{Choices, Files, Resolution, VisibleFiles, resolve_among};
 use crate::index::changes::Feed;
 use crate::index::persistent::Persistent;
 use crate::index::synced::{Cancelled, RecordTable as _};
@@ -18,9 +18,6 @@ use crate::vault::{Cancel, Catalogue, LinkFormat, Vault, View};
 
 /// The longest wait of a query for the first reading; then it is answered from the notes read so far.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// The number of files whose links are resolved before the catalogue's lock is released.
-const BATCH: usize = 256;
 
 /// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,13 +137,17 @@ impl Links {
         Seen { links: self, view, unread: 0 }
     }
 
-    /// The files below `folder` with recorded links, by path.
-    pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
-        let graph = self.graph();
-        let mut sources: Vec<VaultPath> =
-            graph.iter().map(|(path, _)| path).filter(|p| p.is_within(folder)).cloned().collect();
-        sources.sort_by(|a, b| crate::vault::catalogue::tree_order(a.as_str(), b.as_str()));
-        sources
+    /// The graph with its linkpaths resolved.
+    fn resolved(&self) -> RwLockReadGuard<'_, Graph> {
+        let mut after = None;
+        loop {
+            let mut graph = self.0.synced.table_mut();
+            after = graph.resolve(&self.0.synced.vault.catalogue(), after);
+            if after.is_none() {
+                break;
+            }
+        }
+        self.graph()
     }
 }
 
@@ -192,7 +193,11 @@ impl Seen<'_> {
 
     /// The number of files in the graph.
     pub fn count(&self) -> usize {
-        self.links.graph().iter().filter(|(path, _)| self.view.shows(*path)).count()
+        let graph = self.links.graph();
+        match self.view.is_all() {
+            true => graph.len(),
+            false => graph.iter().filter(|(path, _)| self.view.shows(*path)).count(),
+        }
     }
 
     /// The wanted links of the file at `source`, in order, as last read.
@@ -208,9 +213,7 @@ impl Seen<'_> {
 
     /// The files with a link to `target`, by path, as last read.
     pub(in crate::index) fn sources_of(&self, target: &VaultPath) -> Vec<VaultPath> {
-        let names = graph::names_of(target);
-        let found = self.leading(target, &names, self.named(&names));
-        found.into_iter().map(|found| found.source).collect()
+        self.leading(target).into_iter().map(|found| found.source).collect()
     }
 
     pub fn resolve(&self, source: &VaultPath, link: &str) -> Resolution {
@@ -220,10 +223,10 @@ impl Seen<'_> {
 
     /// Every link to `target`, by the path of its file. Includes links in `target` itself that name it.
     pub fn backlinks(&self, target: &VaultPath) -> Vec<Backlinks> {
-        let names = graph::names_of(target);
-        let sources = self.named(&names);
+        let mut sources = self.links.graph().sources(&names_of(target.name()));
+        sources.retain(|source| self.view.shows(source));
         self.links.0.synced.check(sources.iter());
-        self.leading(target, &names, sources)
+        self.leading(target)
     }
 
     /// The number of other files that link to `target`, as last read.
@@ -239,83 +242,135 @@ impl Seen<'_> {
         paths.into_iter().next().unwrap_or_else(|| target.as_str().to_owned())
     }
 
-    /// The files with a link that has one of these names.
-    fn named(&self, names: &[String]) -> BTreeSet<VaultPath> {
-        let mut sources = self.links.graph().sources(names);
-        sources.retain(|source| self.view.shows(source));
-        sources
-    }
-
-    /// The `sources` with links to `target`, with these links.
-    fn leading(
-        &self,
-        target: &VaultPath,
-        names: &[String],
-        sources: BTreeSet<VaultPath>,
-    ) -> Vec<Backlinks> {
+    /// The links to `target`, by the path of their file, as last read.
+    fn leading(&self, target: &VaultPath) -> Vec<Backlinks> {
         let graph = self.links.graph();
-        let catalogue = self.links.0.synced.vault.catalogue();
-        let files = self.files(&catalogue);
-        let found = sources.into_iter().filter_map(|source| {
-            let leads_there = |link: &&StoredLink| {
-                is_named(link, names)
-                    && !link.path().is_empty()
-                    && target_of(&files, &source, link).target.as_ref() == Some(target)
-            };
-            let links: Vec<StoredLink> =
-                graph.get(&source)?.links.iter().filter(leads_there).cloned().collect();
-            (!links.is_empty()).then_some(Backlinks { source, links })
+        let mut found: BTreeMap<&VaultPath, Vec<usize>> = BTreeMap::new();
+        for linkpath in graph.named(&names_of(target.name())) {
+            let mut choices = None;
+            for (source, links) in self.sources_with(&graph, linkpath) {
+                let choices = choices.get_or_insert_with(|| self.choices(linkpath, source));
+                if choices.target(source) == Some(target) {
+                    found.entry(source).or_default().extend(links);
+                }
+            }
+        }
+        let found = found.into_iter().filter_map(|(source, mut links)| {
+            links.sort_unstable();
+            let all = &graph.get(source)?.links;
+            let links = links.into_iter().map(|at| all[at].clone()).collect();
+            Some(Backlinks { source: source.clone(), links })
         });
         found.collect()
+    }
+
+    /// The visible files that contain a linkpath, each with the places of these links.
+    fn sources_with<'g>(
+        &'g self,
+        graph: &'g Graph,
+        linkpath: &'g Linkpath,
+    ) -> impl Iterator<Item = (&'g VaultPath, impl Iterator<Item = usize> + 'g)> + 'g {
+        let sources = linkpath.sources.iter().filter_map(|number| graph.file(*number));
+        sources.filter(|(path, _)| self.view.shows(path)).map(|(path, record)| {
+            let links = record.links.iter().enumerate().filter(|(_, link)| linkpath.is_of(link));
+            (path, links.map(|(at, _)| at))
+        })
+    }
+
+    /// What a linkpath of `source` leads to in this view.
+    fn choices(&self, linkpath: &Linkpath, source: &VaultPath) -> Choices {
+        linkpath.resolve(&self.files(&self.links.0.synced.vault.catalogue()), source)
+    }
+
+    /// Calls `each` with every linkpath of a visible file, and where it leads.
+    fn each_linkpath<'g>(&self, graph: &'g Graph, mut each: impl FnMut(&'g Linkpath, &Choices)) {
+        let is_resolved =
+            self.view.is_all() && graph.is_resolved_for(&self.links.0.synced.vault.catalogue());
+        for linkpath in graph.linkpaths() {
+            if let Some(choices) = linkpath.choices.as_ref().filter(|_| is_resolved) {
+                each(linkpath, choices);
+            } else if let Some((source, _)) = self.sources_with(graph, linkpath).next() {
+                each(linkpath, &self.choices(linkpath, source));
+            }
+        }
     }
 
     /// Broken links in files below `folder` (or in the file itself), and with `ambiguous` also ambiguous
     /// ones; by path and position.
     pub fn doubtful(&self, folder: &VaultPath, ambiguous: bool) -> Vec<Doubtful> {
-        let mut found = Vec::new();
-        self.resolved(folder, |source, link, target, has_others| {
-            if target.is_none() || (ambiguous && has_others) {
-                let lead = Lead { link: link.clone(), resolution: Resolution::default() };
-                found.push(Doubtful { source: source.clone(), lead });
+        let graph = self.links.resolved();
+        let mut found: HashMap<&VaultPath, Vec<(usize, Resolution)>> = HashMap::new();
+        self.each_linkpath(&graph, |linkpath, choices| {
+            if choices.all().is_empty() || (ambiguous && choices.all().len() > 1) {
+                for (source, links) in self.sources_with(&graph, linkpath) {
+                    let links = links.map(|at| (at, choices.resolution(source)));
+                    found.entry(source).or_default().extend(links);
+                }
             }
         });
-        if ambiguous {
-            let catalogue = self.links.0.synced.vault.catalogue();
-            let files = self.files(&catalogue);
-            for Doubtful { source, lead } in &mut found {
-                lead.resolution = target_of(&files, source, &lead.link);
-            }
+        let mut doubtful = Vec::new();
+        for number in self.numbers(&graph, folder) {
+            let Some((source, record)) = graph.file(number) else { continue };
+            let mut links = found.remove(source).unwrap_or_default();
+            links.sort_unstable_by_key(|(at, _)| *at);
+            doubtful.extend(links.into_iter().map(|(at, resolution)| Doubtful {
+                source: source.clone(),
+                lead: Lead { link: record.links[at].clone(), resolution },
+            }));
         }
-        found
+        doubtful
     }
 
     /// The notes below `folder` of this kind, by path.
     pub fn notes(&self, folder: &VaultPath, scope: Scope) -> Vec<VaultPath> {
-        let mut linked: HashSet<VaultPath> = HashSet::new();
-        let everywhere = VaultPath::root();
-        let below = if scope == Scope::Orphans { &everywhere } else { folder };
-        self.resolved(below, |source, _, target, _| {
-            if let Some(target) = target.filter(|target| target != source) {
-                linked.insert(if scope == Scope::Orphans { target } else { source.clone() });
+        let graph = self.links.resolved();
+        let mut linked = vec![false; graph.numbers()];
+        self.each_linkpath(&graph, |linkpath, choices| {
+            for number in &linkpath.sources {
+                let Some((source, _)) = graph.file(*number) else { continue };
+                let Some(target) = choices.target(source).filter(|target| *target != source) else {
+                    continue;
+                };
+                match scope {
+                    Scope::DeadEnds => linked[*number as usize] = true,
+                    Scope::Orphans if self.view.shows(source) => {
+                        if let Some(number) = graph.number(target.as_str()) {
+                            linked[number as usize] = true;
+                        }
+                        // It leads to the same file from the others.
+                        if choices.all().len() < 2 {
+                            break;
+                        }
+                    }
+                    Scope::Orphans => {}
+                }
             }
         });
-        let notes = self.sources(folder).into_iter();
-        notes.filter(|path| path.is_note() && !linked.contains(path)).collect()
+        let numbers = self.numbers(&graph, folder).into_iter();
+        let paths = numbers.filter(|number| !linked[*number as usize]);
+        let paths = paths.filter_map(|number| Some(&graph.file(number)?.0));
+        paths.filter(|path| path.is_note()).cloned().collect()
     }
 
     /// For each file that other files link to, the number of those files.
     pub fn backlink_counts(&self) -> HashMap<VaultPath, usize> {
-        let mut counts: HashMap<VaultPath, usize> = HashMap::new();
-        let mut source_of: HashMap<VaultPath, VaultPath> = HashMap::new();
-        self.resolved(&VaultPath::root(), |source, _, target, _| {
-            let Some(target) = target.filter(|target| target != source) else { return };
-            // The links of a file come one after another, so a target was counted for it if it was the last.
-            if source_of.get(&target) != Some(source) {
-                *counts.entry(target.clone()).or_default() += 1;
-                source_of.insert(target, source.clone());
+        let graph = self.links.resolved();
+        let mut sources_of: HashMap<VaultPath, Vec<u32>> = HashMap::new();
+        self.each_linkpath(&graph, |linkpath, choices| {
+            for number in &linkpath.sources {
+                let Some((source, _)) = graph.file(*number) else { continue };
+                let target = choices.target(source).filter(|target| *target != source);
+                if let Some(target) = target.filter(|_| self.view.shows(source)) {
+                    sources_of.entry(target.clone()).or_default().push(*number);
+                }
             }
         });
-        counts
+        let counted = sources_of.into_iter().map(|(target, mut sources)| {
+            sources.sort_unstable();
+            sources.dedup();
+            (target, sources.len())
+        });
+        counted.collect()
     }
 
     /// The tags of each note below `folder`, each tag once, with its key and its name as written there.
@@ -374,34 +429,18 @@ impl Seen<'_> {
 
     /// The files below `folder` with recorded links, by path.
     pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
-        let mut sources = self.links.sources(folder);
-        sources.retain(|path| self.view.shows(path));
-        sources
+        let graph = self.links.graph();
+        let numbers = self.numbers(&graph, folder).into_iter();
+        numbers.filter_map(|number| Some(graph.file(number)?.0.clone())).collect()
     }
 
-    /// Calls `each` with every link of the files below `folder`, by path and position, its target, and whether it has
-    /// other candidates.
-    pub(super) fn resolved(
-        &self,
-        folder: &VaultPath,
-        mut each: impl FnMut(&VaultPath, &StoredLink, Option<VaultPath>, bool),
-    ) {
-        let mut repeated = Repeated::default();
-        for batch in self.sources(folder).chunks(BATCH) {
-            let graph = self.links.graph();
-            let catalogue = self.links.0.synced.vault.catalogue();
-            let files = self.files(&catalogue);
-            for source in batch {
-                let links = graph.get(source).map(|record: &Record| &record.links);
-                for link in links.into_iter().flatten() {
-                    let (target, has_others) = match link.form {
-                        Form::CanvasFile => (target_of(&files, source, link).target, false),
-                        _ => repeated.target(&files, source, link.path()),
-                    };
-                    each(source, link, target, has_others);
-                }
-            }
-        }
+    /// The same by their numbers.
+    fn numbers(&self, graph: &Graph, folder: &VaultPath) -> Vec<u32> {
+        let catalogue = self.links.0.synced.vault.catalogue();
+        let itself = catalogue.get(folder.as_str()).into_iter();
+        let files = itself.chain(catalogue.within(folder)).map(|entry| entry.path());
+        let files = files.filter(|path| Graph::wants(*path) && self.view.shows(*path));
+        files.filter_map(|path| graph.number(path.as_str())).collect()
     }
 }
 debug_only!(Links);

@@ -1,13 +1,23 @@
-//! The records of all files, with an index by the names in their links.
+//! The records of all files, with an index by the linkpaths in them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasher as _;
+use std::ops::Bound;
+use std::sync::Arc;
 
-use super::record::{self, Gap, Record, StoredLink};
-use super::resolver::{last, lower};
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::answers::file_at;
+use super::record::{self, Form, Gap, Record, StoredLink};
+use super::resolver::{Choices, Files, last, lower};
 use crate::index::changes::Stamp;
 use crate::index::synced::RecordTable;
 use crate::note::path::{PathRef, VaultPath};
-use crate::vault::Vault;
+use crate::vault::catalogue::NamesAt;
+use crate::vault::{Catalogue, Vault};
+
+/// The most linkpaths that are resolved before others get the graph.
+const AT_ONCE: usize = 4_096;
 
 /// Size of the graph, and the number of files whose links are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,12 +33,52 @@ pub struct Summary {
 
 #[derive(Default)]
 pub(super) struct Graph {
-    records: HashMap<VaultPath, Record>,
-    /// The files by the last component of their links, in lower case.
-    by_name: HashMap<Box<str>, BTreeSet<VaultPath>>,
+    /// By number; the place of a removed file is taken by the next new one.
+    files: Vec<Option<(VaultPath, Record)>>,
+    free: Vec<u32>,
+    /// The numbers by path.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// By [`key`], so that those with the same last component stand together.
+    linkpaths: BTreeMap<Box<str>, Linkpath>,
+    /// The vault's names when linkpaths were last resolved.
+    names: NamesAt,
+    /// Whether all of them are resolved.
+    is_resolved: bool,
     gaps: BTreeMap<VaultPath, Gap>,
     /// Files whose stamp does not tell whether they have changed since they were read.
     unsure: BTreeSet<VaultPath>,
+}
+
+/// A linkpath that files contain. It leads to the same choice of files from all of them.
+pub(super) struct Linkpath {
+    text: Arc<str>,
+    /// Whether it is the whole path of a file, in a canvas.
+    is_file: bool,
+    /// The numbers of these files.
+    pub sources: Vec<u32>,
+    /// Where it leads, if it was resolved.
+    pub choices: Option<Choices>,
+}
+
+impl Linkpath {
+    fn new(link: &StoredLink) -> Self {
+        let is_file = link.form == Form::CanvasFile;
+        Self { text: link.path().into(), is_file, sources: Vec::new(), choices: None }
+    }
+
+    /// Whether this link of a source is written with it.
+    pub fn is_of(&self, link: &StoredLink) -> bool {
+        (link.form == Form::CanvasFile) == self.is_file && link.path() == &*self.text
+    }
+
+    /// Where it leads among `files`, from `source` and all others.
+    pub fn resolve(&self, files: &dyn Files, source: &VaultPath) -> Choices {
+        match self.is_file {
+            true => Choices::Exactly(file_at(files, &self.text).map(PathRef::to_path)),
+            false => Choices::of(files, source, &self.text),
+        }
+    }
 }
 
 impl RecordTable for Graph {
@@ -48,33 +98,57 @@ impl RecordTable for Graph {
     }
 
     fn get(&self, path: &VaultPath) -> Option<&Record> {
-        self.records.get(path)
+        Some(&self.file(self.number(path.as_str())?)?.1)
     }
 
     fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Record)> {
-        self.records.iter()
+        self.files.iter().flatten().map(|(path, record)| (path, record))
     }
 
-    fn put(&mut self, path: VaultPath, record: Record) {
+    fn put(&mut self, path: VaultPath, mut record: Record) {
         self.remove(&path);
-        for name in names(&record) {
-            self.by_name.entry(name).or_default().insert(path.clone());
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.files.push(None);
+            u32::try_from(self.files.len() - 1).expect("a vault has less than four billion files")
+        });
+        for link in &mut record.links {
+            let Some(key) = key(link, &path) else { continue };
+            let linkpath = self.linkpaths.entry(key).or_insert_with(|| Linkpath::new(link));
+            self.is_resolved &= linkpath.choices.is_some();
+            if linkpath.sources.last() != Some(&number) {
+                linkpath.sources.push(number);
+            }
+            if link.is_shared() {
+                link.text = Arc::clone(&linkpath.text);
+            }
         }
         self.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
         self.unsure.extend(record.unsure.then(|| path.clone()));
-        self.records.insert(path, record);
+        let hash = self.hasher.hash_one(path.as_str());
+        self.files[number as usize] = Some((path, record));
+        let Self { files, numbers, hasher, .. } = self;
+        numbers.insert_unique(hash, number, |number| hasher.hash_one(path_at(files, *number)));
     }
 
     fn remove(&mut self, path: &VaultPath) {
-        let Some(record) = self.records.remove(path) else { return };
+        let hash = self.hasher.hash_one(path.as_str());
+        let Self { files, numbers, .. } = self;
+        let is_here = |number: &u32| path_at(files, *number) == path.as_str();
+        let Ok(found) = numbers.find_entry(hash, is_here) else { return };
+        let (number, _) = found.remove();
+        let removed = files[number as usize].take();
+        self.free.push(number);
         self.gaps.remove(path);
         self.unsure.remove(path);
-        for name in names(&record) {
-            if let Some(sources) = self.by_name.get_mut(&name) {
-                sources.remove(path);
-                if sources.is_empty() {
-                    self.by_name.remove(&name);
-                }
+        for key in
+            removed.iter().flat_map(|(_, record)| &record.links).filter_map(|link| key(link, path))
+        {
+            let Some(linkpath) = self.linkpaths.get_mut(&key) else { continue };
+            if let Some(at) = linkpath.sources.iter().rposition(|other| *other == number) {
+                linkpath.sources.swap_remove(at);
+            }
+            if linkpath.sources.is_empty() {
+                self.linkpaths.remove(&key);
             }
         }
     }
@@ -85,10 +159,101 @@ impl RecordTable for Graph {
 }
 
 impl Graph {
+    pub fn number(&self, path: &str) -> Option<u32> {
+        let is_here = |number: &u32| path_at(&self.files, *number) == path;
+        self.numbers.find(self.hasher.hash_one(path), is_here).copied()
+    }
+
+    /// A file by its number.
+    pub fn file(&self, number: u32) -> Option<&(VaultPath, Record)> {
+        self.files.get(number as usize)?.as_ref()
+    }
+
+    /// More than any number.
+    pub fn numbers(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The number of files.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    pub fn linkpaths(&self) -> impl Iterator<Item = &Linkpath> {
+        self.linkpaths.values()
+    }
+
+    /// The linkpaths whose last component is one of `names`.
+    pub fn named(&self, names: &[String]) -> impl Iterator<Item = &Linkpath> {
+        names.iter().flat_map(|name| {
+            let [from, to] = around(name);
+            let range = (Bound::Included(&*from), Bound::Excluded(&*to));
+            self.linkpaths.range::<str, _>(range).map(|(_, linkpath)| linkpath)
+        })
+    }
+
     /// The files with a link whose last component is one of `names`.
     pub fn sources(&self, names: &[String]) -> BTreeSet<VaultPath> {
-        let sets = names.iter().filter_map(|name| self.by_name.get(name.as_str()));
-        sets.flatten().cloned().collect()
+        let numbers = self.named(names).flat_map(|linkpath| &linkpath.sources);
+        numbers.filter_map(|number| Some(self.file(*number)?.0.clone())).collect()
+    }
+
+    /// Whether what the linkpaths are resolved to still holds.
+    pub fn is_resolved_for(&self, catalogue: &Catalogue) -> bool {
+        self.names == catalogue.names_at()
+    }
+
+    /// Resolves linkpaths that are not, or of which a possible target came or went: a part, beginning after that key.
+    /// Returns the last key of the part, if it was not the last.
+    pub fn resolve(&mut self, catalogue: &Catalogue, after: Option<Box<str>>) -> Option<Box<str>> {
+        self.forget_changed(catalogue);
+        if self.is_resolved {
+            return None;
+        }
+        let Self { files, numbers, hasher, linkpaths, .. } = self;
+        // Most targets are files with a record, whose path is shared.
+        let shared = |path: VaultPath| {
+            let is_here = |number: &u32| path_at(files, *number) == path.as_str();
+            let number = numbers.find(hasher.hash_one(path.as_str()), is_here);
+            let known = number.and_then(|number| files[*number as usize].as_ref());
+            known.map_or(path, |(known, _)| known.clone())
+        };
+        let is_first = after.is_none();
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut done = 0;
+        for (key, linkpath) in linkpaths.range_mut((from, Bound::Unbounded)) {
+            let source = linkpath.sources.first().and_then(|first| files[*first as usize].as_ref());
+            if let (None, Some((source, _))) = (&linkpath.choices, source) {
+                linkpath.choices = Some(linkpath.resolve(catalogue, source).map(&shared));
+                done += 1;
+                if done == AT_ONCE {
+                    return Some(key.clone());
+                }
+            }
+        }
+        self.is_resolved = is_first;
+        None
+    }
+
+    /// Forgets where linkpaths lead of whose possible targets one came or went since they were resolved.
+    fn forget_changed(&mut self, catalogue: &Catalogue) {
+        match catalogue.names_since(self.names) {
+            Some(changed) => {
+                for name in changed.flat_map(names_of) {
+                    let [from, to] = around(&name);
+                    let range = (Bound::Included(&*from), Bound::Excluded(&*to));
+                    for (_, linkpath) in self.linkpaths.range_mut::<str, _>(range) {
+                        linkpath.choices = None;
+                        self.is_resolved = false;
+                    }
+                }
+            }
+            None => {
+                self.linkpaths.values_mut().for_each(|linkpath| linkpath.choices = None);
+                self.is_resolved = false;
+            }
+        }
+        self.names = catalogue.names_at();
     }
 
     /// The files with unknown links, by path.
@@ -97,49 +262,62 @@ impl Graph {
     }
 
     pub fn summary(&self) -> Summary {
-        let mut summary =
-            Summary { files: self.records.len(), gaps: self.gaps(), ..Summary::default() };
-        summary.bytes = self.records.capacity() * (size_of::<(VaultPath, Record)>() + 1)
-            + self.by_name.capacity() * (size_of::<(Box<str>, BTreeSet<VaultPath>)>() + 1);
-        for (path, record) in &self.records {
+        let mut summary = Summary { files: self.len(), gaps: self.gaps(), ..Summary::default() };
+        summary.bytes = self.files.capacity() * size_of::<Option<(VaultPath, Record)>>()
+            + self.numbers.allocation_size();
+        // An `Arc<str>` has two reference counts.
+        let counts = 2 * size_of::<usize>();
+        for (path, record) in self.iter() {
             summary.links += record.links.len();
-            // An `Arc<str>` has two reference counts.
-            summary.bytes += 2 * size_of::<usize>()
+            let alone = record.links.iter().filter(|link| !link.is_shared());
+            summary.bytes += counts
                 + path.as_str().len()
-                + record
-                    .links
-                    .iter()
-                    .map(|link| size_of::<StoredLink>() + link.text.len())
-                    .sum::<usize>()
+                + record.links.len() * size_of::<StoredLink>()
+                + alone.map(|link| counts + link.text.len()).sum::<usize>()
                 + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
         }
-        // A node of a `BTreeSet` has eleven entries.
-        let names = self.by_name.iter();
-        let piece = 11 * size_of::<VaultPath>() + 16;
-        summary.bytes +=
-            names.map(|(name, set)| name.len() + set.len().div_ceil(11) * piece).sum::<usize>();
+        for (key, linkpath) in &self.linkpaths {
+            // Nodes are two thirds full.
+            summary.bytes += (size_of::<Box<str>>() + size_of::<Linkpath>()) * 3 / 2
+                + key.len()
+                + counts
+                + linkpath.text.len()
+                + linkpath.sources.capacity() * size_of::<u32>();
+        }
         summary
     }
 }
 
-/// The last components of a record's links in lower case, each once.
-fn names(record: &Record) -> BTreeSet<Box<str>> {
-    let written = record.links.iter().filter(|link| !link.path().is_empty());
-    written.map(|link| lower(last(link.path())).into_boxed_str()).collect()
+fn path_at(files: &[Option<(VaultPath, Record)>], number: u32) -> &str {
+    files[number as usize].as_ref().map_or("", |(path, _)| path.as_str())
 }
 
-/// The last components with which links can name the file at `path`.
-pub(super) fn names_of(path: &VaultPath) -> Vec<String> {
-    let name = lower(path.name());
+/// The key of a link's linkpath: its last component in lower case, how it is resolved, and the linkpath. `None` for a
+/// link to the note itself.
+fn key(link: &StoredLink, source: &VaultPath) -> Option<Box<str>> {
+    let path = link.path();
+    let name = lower(last(path));
+    let key = match link.form {
+        Form::CanvasFile => format!("{name}/file {path}"),
+        _ if path.is_empty() => return None,
+        // Such a linkpath depends on the note's folder. No path contains NUL.
+        _ if path.starts_with('.') => {
+            let folder = source.borrowed().parent().map_or("", PathRef::as_str);
+            format!("{name}/from {path}\0{folder}")
+        }
+        _ => format!("{name}/path {path}"),
+    };
+    Some(key.into_boxed_str())
+}
+
+/// The [keys](key) of linkpaths with this last component, which has no `/`, lie between these: `0` follows `/`.
+fn around(name: &str) -> [String; 2] {
+    [format!("{name}/"), format!("{name}0")]
+}
+
+/// The last components, in lower case, with which links can name a file of this name.
+pub(super) fn names_of(name: &str) -> Vec<String> {
+    let name = lower(name);
     let bare = name.strip_suffix(".md").map(str::to_owned);
     std::iter::once(name).chain(bare).collect()
-}
-
-/// Whether a link's last component is one of `names`.
-pub(super) fn is_named(link: &StoredLink, names: &[String]) -> bool {
-    let name = last(link.path());
-    match name.is_ascii() {
-        true => names.iter().any(|other| other.eq_ignore_ascii_case(name)),
-        false => names.contains(&lower(name)),
-    }
 }

@@ -1,8 +1,9 @@
 //! The link graph of the vault in memory: the links and tags of every note and canvas.
 //!
-//! It stores what the texts say; where a link leads is resolved at each query ([`resolver`]), since one new file
-//! can change the target of many links. So a record depends on its file's text only, and a query for backlinks
-//! only resolves links with a matching name.
+//! It stores what the texts say; where a link leads is resolved at queries ([`resolver`]), since one new file
+//! can change the target of many links. So a record depends on its file's text only. Equal linkpaths are one
+//! (`graph`), which a query resolves once for all files that contain it: one for backlinks those with a matching
+//! name, one for all links those that were not yet, or of which a possible target came or went since.
 //!
 //! It is built at the first query by reading all files in the background: until that is done, a query uses what was
 //! read and tells how much was not ([`Links::look`]), and a change waits for it. Then the change feed tells which
@@ -24,6 +25,8 @@ pub mod record;
 pub mod resolver;
 pub mod rewrite;
 mod saved;
+#[cfg(test)]
+mod tests;
 mod unknown;
 
 pub use super::synced::Cancelled;

@@ -34,7 +34,7 @@ impl NameChange {
                 false => VaultPath::from_disk(&format!("{to}/{below}", to = to.as_str())),
             };
             let Some(new) = new else { continue };
-            self.names.extend(names_of(&path));
+            self.names.extend(names_of(path.name()));
             self.leaves(&path);
             match origin {
                 // Moved back: nothing has changed.
@@ -53,7 +53,7 @@ impl NameChange {
     }
 
     fn come(&mut self, path: VaultPath, origin: Option<VaultPath>) {
-        self.names.extend(names_of(&path));
+        self.names.extend(names_of(path.name()));
         if self.origins.insert(path.clone(), origin).is_none() {
             self.added.entry(fold_key(path.name())).or_default().push(path);
         }
@@ -69,7 +69,7 @@ impl NameChange {
     /// Removes the file at `path`, or every file below it.
     pub fn goes(&mut self, catalogue: &Catalogue, path: &VaultPath) {
         for (origin, path) in self.files_at(catalogue, path) {
-            self.names.extend(names_of(&path));
+            self.names.extend(names_of(path.name()));
             self.leaves(&path);
             if let Some(origin) = origin {
                 self.moved.remove(&origin);
@@ -149,7 +149,7 @@ impl NameChange {
 
     /// Whether a link that can name the file at `path` can also name a changed file.
     pub fn concerns(&self, path: &VaultPath) -> bool {
-        names_of(path).iter().any(|name| self.names.contains(name))
+        names_of(path.name()).iter().any(|name| self.names.contains(name))
     }
 
     /// Last components with which links can name a changed file, in lower case.

@@ -9,7 +9,7 @@ use crate::note::link::{Link, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;
 use crate::note::{canvas, markdown};
-use crate::vault::Vault;
+use crate::vault::{Vault, View};
 
 /// A link to an existing note with a heading or block that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
     let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
     let mut missing = Vec::new();
     let vault = &links.0.synced.vault;
-    for source in links.sources(folder) {
+    for source in links.seen_through(&View::default()).sources(folder) {
         for (place, link, part, is_file) in links_with_parts(vault, &source) {
             let target = {
                 let catalogue = vault.catalogue();

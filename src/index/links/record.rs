@@ -1,5 +1,7 @@
 //! The record of a file: its links and tags in compact form.
 
+use std::sync::Arc;
+
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
 use crate::note::link::{LinkKind, is_external};
 use crate::note::path::{PathRef, VaultPath};
@@ -25,8 +27,8 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLink {
     /// Linkpath and subpath, then a line break and the display text, if any. One string, since a graph has many
-    /// links.
-    pub(super) text: Box<str>,
+    /// links, shared by those with a linkpath alone.
+    pub(super) text: Arc<str>,
     /// Length of the linkpath in bytes.
     pub(super) path_len: u32,
     pub form: Form,
@@ -37,9 +39,14 @@ pub struct StoredLink {
 }
 
 impl StoredLink {
-    fn text(path: &str, subpath: &str, display: Option<&str>) -> (Box<str>, u32) {
+    fn text(path: &str, subpath: &str, display: Option<&str>) -> (Arc<str>, u32) {
         let display = display.map(|text| format!("\n{text}")).unwrap_or_default();
         (format!("{path}{subpath}{display}").into(), small(path.len()))
+    }
+
+    /// Whether it is a linkpath alone, whose text is shared in the graph.
+    pub(super) fn is_shared(&self) -> bool {
+        self.path().len() == self.text.len()
     }
 
     /// The decoded linkpath; empty for the note itself.

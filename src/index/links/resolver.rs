@@ -17,7 +17,6 @@
 //! not verified in the app: an exact path comes first in step 6, and a path ends with `L` by characters.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
@@ -71,12 +70,6 @@ pub struct Resolution {
     pub others: Vec<VaultPath>,
 }
 
-impl Resolution {
-    fn exactly(target: Option<PathRef<'_>>) -> Self {
-        Self { target: target.map(PathRef::to_path), others: Vec::new() }
-    }
-}
-
 /// `İ` in lower case.
 const POINTED: &str = "i\u{307}";
 
@@ -97,84 +90,73 @@ pub fn resolve(catalogue: &Catalogue, source: &VaultPath, link: &str) -> Resolut
 
 /// As [`resolve`], among any files, such as those after a change.
 pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
-    if link.is_empty() {
-        return Resolution { target: Some(source.clone()), others: Vec::new() };
-    }
-    let asked = lower(link);
-    let named = named(files, link);
-    let Some((folder, below)) = climb(source, &asked).filter(|_| !named.is_only(&asked)) else {
-        return named.choices(&asked).from(source);
-    };
-    let at_folder = folder.and_then(|folder| {
-        let slash = if folder.is_empty() { "" } else { "/" };
-        named.at(&format!("{folder}{slash}{below}"))
-    });
-    match at_folder {
-        Some(found) => Resolution::exactly(Some(found)),
-        None => named.choices(below).from(source),
+    match link.is_empty() {
+        true => Resolution { target: Some(source.clone()), others: Vec::new() },
+        false => Choices::of(files, source, link).resolution(source),
     }
 }
 
-/// Resolves many links with little work for a linkpath that occurred before, even if hundreds of files have its name.
-/// A linkpath leads where it led at its first occurrence: use one for a single answer.
-#[derive(Default)]
-pub(super) struct Repeated(HashMap<Box<str>, Choices>);
-
-impl Repeated {
-    /// The target, and whether there are other candidates. They are not listed: a name can have hundreds.
-    pub fn target(
-        &mut self,
-        files: &dyn Files,
-        source: &VaultPath,
-        link: &str,
-    ) -> (Option<VaultPath>, bool) {
-        if link.is_empty() || link.starts_with('.') {
-            let Resolution { target, others } = resolve_among(files, source, link);
-            return (target, !others.is_empty());
-        }
-        if let Some(known) = self.0.get(link) {
-            return known.target(source);
-        }
-        let choices = named(files, link).choices(&lower(link));
-        let target = choices.target(source);
-        self.0.insert(link.into(), choices);
-        target
-    }
-}
-
-/// The files that a linkpath without dots at its beginning can lead to.
-enum Choices {
-    /// This file or none, from every note.
+/// The files that a linkpath can lead to: from every note, or if it begins with a dot, from the notes of one folder.
+#[derive(Debug)]
+pub(super) enum Choices {
+    /// This file or none.
     Exactly(Option<VaultPath>),
     /// One of those whose path ends with it, which are sorted by [`shortest`].
     Ending(Vec<VaultPath>),
 }
 
 impl Choices {
-    /// What [`from`](Self::from) resolves to, and whether there are others.
-    fn target(&self, source: &VaultPath) -> (Option<VaultPath>, bool) {
+    /// For a linkpath that is not empty, in `source`.
+    pub fn of(files: &dyn Files, source: &VaultPath, link: &str) -> Self {
+        let asked = lower(link);
+        let named = named(files, link);
+        let Some((folder, below)) = climb(source, &asked).filter(|_| !named.is_only(&asked)) else {
+            return named.choices(&asked);
+        };
+        let at_folder = folder.and_then(|folder| {
+            let slash = if folder.is_empty() { "" } else { "/" };
+            named.at(&format!("{folder}{slash}{below}"))
+        });
+        match at_folder {
+            Some(found) => Self::Exactly(Some(found.to_path())),
+            None => named.choices(below),
+        }
+    }
+
+    /// The file that the linkpath leads to from `source`.
+    pub fn target(&self, source: &VaultPath) -> Option<&VaultPath> {
         match self {
-            Self::Exactly(target) => (target.clone(), false),
-            Self::Ending(ending) if ending.len() < 2 => (ending.first().cloned(), false),
+            Self::Exactly(target) => target.as_ref(),
+            Self::Ending(ending) if ending.len() < 2 => ending.first(),
             Self::Ending(ending) => {
-                let folder = source.parent().unwrap_or_else(VaultPath::root);
-                let near = ending.iter().find(|file| file.is_within(&folder));
-                (near.or(ending.first()).cloned(), true)
+                let folder = source.borrowed().parent().unwrap_or(PathRef::of(""));
+                ending.iter().find(|file| file.is_within(folder)).or(ending.first())
             }
         }
     }
 
-    fn from(&self, source: &VaultPath) -> Resolution {
-        let ending = match self {
-            Self::Exactly(target) => {
-                return Resolution { target: target.clone(), others: Vec::new() };
-            }
+    /// The same with other copies of the paths.
+    pub fn map(self, copy: impl Fn(VaultPath) -> VaultPath) -> Self {
+        match self {
+            Self::Exactly(target) => Self::Exactly(target.map(copy)),
+            Self::Ending(ending) => Self::Ending(ending.into_iter().map(copy).collect()),
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[VaultPath] {
+        match self {
+            Self::Exactly(target) => target.as_slice(),
             Self::Ending(ending) => ending,
-        };
+        }
+    }
+
+    /// The same with the other candidates.
+    pub fn resolution(&self, source: &VaultPath) -> Resolution {
         let folder = source.parent().unwrap_or_else(VaultPath::root);
-        let near = |file: &&VaultPath| file.is_within(&folder);
-        let far = ending.iter().filter(|file| !near(file));
-        let mut paths = ending.iter().filter(near).chain(far).cloned();
+        let (near, far): (Vec<_>, Vec<_>) =
+            self.all().iter().cloned().partition(|file| file.is_within(&folder));
+        let mut paths = near.into_iter().chain(far);
         Resolution { target: paths.next(), others: paths.collect() }
     }
 }
@@ -265,43 +247,4 @@ fn climb<'l>(source: &VaultPath, link: &'l str) -> Option<(Option<String>, &'l s
 fn shortest(a: PathRef<'_>, b: PathRef<'_>) -> Ordering {
     let length = |path: PathRef<'_>| path.as_str().encode_utf16().count();
     length(a).cmp(&length(b)).then_with(|| a.as_str().cmp(b.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    struct Paths(Vec<VaultPath>);
-
-    impl Files for Paths {
-        fn named(&self, key: &str) -> Vec<PathRef<'_>> {
-            let files = self.0.iter().map(VaultPath::borrowed);
-            files.filter(|file| fold_key(file.name()) == key).collect()
-        }
-
-        fn at(&self, path: &str) -> Option<PathRef<'_>> {
-            self.0.iter().map(VaultPath::borrowed).find(|file| file.as_str() == path)
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_linkpath_that_occurs_again_leads_where_it_leads_alone(
-            files in prop::collection::btree_set("(a/|b/|A/b/){0,2}(n|N|m)\\.md", 1..9),
-            links in prop::collection::vec("(\\./|\\.\\./|/|\\.)?(a/|b/|B/){0,2}(n|m|x)?(\\.md)?", 1..9),
-        ) {
-            let path = |file: &String| VaultPath::from_disk(file).expect("a path");
-            let files = Paths(files.iter().map(path).collect());
-            let mut repeated = Repeated::default();
-            for source in &files.0 {
-                for link in &links {
-                    let alone = resolve_among(&files, source, link);
-                    let alone = (alone.target, !alone.others.is_empty());
-                    prop_assert_eq!(repeated.target(&files, source, link), alone, "{} in {}", link, source);
-                }
-            }
-        }
-    }
 }

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::{
-    Catalogue, Counts, Kind, NOTE_ENDING, NewEntry, Row, UNNAMEABLE, last, name_prefix, tree_order,
+    Catalogue, Counts, Kind, NOTE_ENDING, NameHistory, NewEntry, Row, UNNAMEABLE, last,
+    name_prefix, tree_order,
 };
 use crate::vault::threads::on_own_threads;
 
@@ -50,6 +51,7 @@ impl Catalogue {
     }
 
     pub(super) fn hash_all(&mut self) {
+        self.names = NameHistory::new();
         let hashes: Vec<(u64, u64)> = (0..as_u32(self.rows.len()))
             .map(|row| (self.hash(self.key(row)), self.hash(last(self.key(row)))))
             .collect();

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::build::marks;
 use super::{
-    Catalogue, GONE, Kind, MOVING, NewEntry, PathRef, UNNAMEABLE, VaultPath, key_range, last,
+    Catalogue, GONE, KIND, Kind, MOVING, NewEntry, PathRef, UNNAMEABLE, VaultPath, key_range, last,
     tree_order,
 };
 use crate::vault::dir::Meta;
@@ -161,6 +161,7 @@ impl Catalogue {
 
     /// Marks a row as gone and removes it from everything but the two orders.
     fn unhash(&mut self, row: u32) {
+        self.note_name(row);
         let key = self.key(row);
         let hashes = (self.hash(key), self.hash(last(key)));
         for (table, hash) in [(&mut self.by_key, hashes.0), (&mut self.by_name, hashes.1)] {
@@ -246,6 +247,7 @@ impl Catalogue {
     /// Adds a row for a new path. The caller inserts it into the two orders.
     fn add(&mut self, entry: &NewEntry) -> u32 {
         let row = self.append(entry);
+        self.note_name(row);
         let hashes = (self.hash(self.key(row)), self.hash(last(self.key(row))));
         let Self { rows, keys, hasher, by_key, by_name, .. } = self;
         let key = |row: &u32| &keys[key_range(rows, keys, *row)];
@@ -257,6 +259,9 @@ impl Catalogue {
     /// Updates a row from an entry with the same path.
     fn change(&mut self, row: u32, entry: &NewEntry) {
         self.count(row, false);
+        if (self.row(row).marks ^ marks(entry)) & (KIND | UNNAMEABLE) != 0 {
+            self.note_name(row);
+        }
         let device = self.device(entry.id.device);
         let changed = &mut self.rows[row as usize];
         changed.modified = entry.modified;

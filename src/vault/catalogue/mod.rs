@@ -9,8 +9,8 @@
 //! of the rows are gaps everything is rebuilt.
 //!
 //! In reading order: [`entry`] (input and output), this page (queries), `listing` (globs),
-//! `name_prefix`, `build`, `change` (updates), `snapshot` (saved across restarts), `visible` (a
-//! caller's view).
+//! `name_prefix`, `build`, `change` (updates), `names` (their history), `snapshot` (saved across
+//! restarts), `visible` (a caller's view).
 
 mod build;
 mod change;
@@ -18,6 +18,7 @@ mod conflicts;
 pub mod entry;
 pub mod listing;
 mod name_prefix;
+mod names;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,8 @@ pub(super) use entry::NewEntry;
 pub use entry::{Entry, LinkTarget};
 pub use listing::{Listing, Order, Wanted};
 use name_prefix::name_prefix;
+use names::NameHistory;
+pub use names::NamesAt;
 pub use visible::VisibleCatalogue;
 
 use super::dir::{FileId, Kind};
@@ -106,6 +109,7 @@ pub struct Catalogue {
     counts: Counts,
     /// Entries of any kind whose key ends with [`NOTE_ENDING`].
     note_keys: usize,
+    names: NameHistory,
     hasher: DefaultHashBuilder,
 }
 

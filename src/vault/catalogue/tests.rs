@@ -1,6 +1,6 @@
 //! The catalogue against a plain model: a list of paths and naive filters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -59,6 +59,7 @@ fn a_file_takes_at_most_155_bytes() {
 #[test]
 fn many_gaps_cause_a_rebuild() {
     let mut catalogue = Catalogue::default();
+    let then = catalogue.names_at();
     for round in 0..40 {
         let puts = (0..500).map(|n| Edit::Put(entry(&format!("{round}/N {n}.md"), n, 1)));
         catalogue.apply(puts.collect());
@@ -67,6 +68,7 @@ fn many_gaps_cause_a_rebuild() {
         assert_eq!(taken.len(), 500);
     }
     assert_eq!((catalogue.counts(), all_of(&catalogue).len()), (Counts::default(), 0));
+    assert!(catalogue.names_since(then).is_none(), "the rows of then are others now");
     assert!(catalogue.rows.len() < 3_000, "{} rows for nothing", catalogue.rows.len());
 }
 
@@ -285,8 +287,13 @@ proptest! {
         let mut catalogue = Catalogue::default();
         let mut model = Model::new();
         for steps in &history {
+            let (then, before) = (catalogue.names_at(), model.clone());
             steps.iter().for_each(|step| live(&mut model, step));
             catalogue.apply(steps.iter().flat_map(edits).collect());
+            let names: BTreeSet<&str> = catalogue.names_since(then).expect("they are few").collect();
+            let gone = before.keys().filter(|path| !model.contains_key(*path));
+            let came = model.keys().filter(|path| !before.contains_key(*path));
+            prop_assert!(gone.chain(came).all(|path| names.contains(last(path))));
         }
         let entries: Vec<NewEntry> = model.iter().map(|(p, (m, s))| entry(p, *m, *s)).collect();
         let fresh = Catalogue::build(entries);
