@@ -507,7 +507,8 @@ impl<'t> BaseReader<'t> {
                 }
                 Some(_) => {}
                 None => {
-                    let fields = functions::of(Some(Type::File)).filter(|known| !known.is_call());
+                    let fields =
+                        functions::offered_by(Some(Type::File)).filter(|known| !known.is_call());
                     let hint = match nearest(name, fields.map(|known| known.name)) {
                         Some(near) => format!("did you mean `file.{near}`?"),
                         None => "see the fields of files in Obsidian's manual".to_owned(),

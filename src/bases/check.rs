@@ -242,7 +242,7 @@ impl<'c> ExpressionChecker<'c, '_> {
     }
 
     fn near_member(&self, receiver: Type, name: &str) -> Option<String> {
-        let known = functions::of(Some(receiver)).filter(|known| self.is_offered(known));
+        let known = functions::offered_by(Some(receiver)).filter(|known| self.is_offered(known));
         let near = nearest(name, known.map(|known| known.name))?;
         let is_call = functions::find(Some(receiver), near, true).is_some();
         Some(format!("did you mean `{near}{}`?", if is_call { "()" } else { "" }))
@@ -332,7 +332,7 @@ impl<'c> ExpressionChecker<'c, '_> {
                 return Type::Any;
             }
             None => {
-                let known = functions::of(None).map(|known| known.name);
+                let known = functions::offered_by(None).map(|known| known.name);
                 did_you_mean(name, known)
             }
         };

@@ -108,7 +108,7 @@ pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
                 column.push(reader.read(&mut evaluator, *file));
             }
             if key.is_some() {
-                own.push(summary.of(&mut evaluator, &column[begin..]));
+                own.push(summary.value(&mut evaluator, &column[begin..]));
             }
         }
         let range = at..at + files.len();
@@ -131,7 +131,7 @@ pub fn run(query: &Query, scope: Scope<'_>, page: Page) -> Table {
     table.summaries = summaries
         .iter()
         .zip(&columns)
-        .map(|((_, summary), column)| summary.of(&mut evaluator, column))
+        .map(|((_, summary), column)| summary.value(&mut evaluator, column))
         .collect();
     table.used_this = evaluator.used_this();
     table
@@ -286,7 +286,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    fn of(&self, evaluator: &mut Evaluator<'_>, values: &[Value]) -> Value {
+    fn value(&self, evaluator: &mut Evaluator<'_>, values: &[Value]) -> Value {
         match self {
             Self::BuiltIn(name) => evaluator.compare().summary(name, values).unwrap_or_else(|| {
                 super::eval::error(format!("Cannot find summary \"{name}\""), &(0..0))

@@ -276,7 +276,7 @@ mod tests {
             path
         }
 
-        fn of(&self, path: &str) -> Installation {
+        fn installation(&self, path: &str) -> Installation {
             let program = self.put(path, "");
             Installation::of(&program, &Environment::new([], Some(self.0.path().into()), None))
         }
@@ -298,7 +298,7 @@ mod tests {
             (".npm/_npx/1a2b/node_modules/vault-steward-linux-x64/steward", "npx", "@latest"),
             ("opt/steward", "file", "put the newer program at"),
         ] {
-            let found = disk.of(path);
+            let found = disk.installation(path);
             assert!(found.kind == kind && found.update.contains(command), "{path}: {found:?}");
         }
     }
@@ -316,15 +316,15 @@ mod tests {
         ] {
             let disk = Disk(tempfile::tempdir().unwrap());
             disk.put("usr/share/vault-steward/package", &format!("{kind}\n"));
-            let found = disk.of("usr/bin/steward");
+            let found = disk.installation("usr/bin/steward");
             assert!(found.kind == kind && found.update.contains(command), "{found:?}");
             // Not the program of another package manager that only lies beside it.
-            assert_eq!(disk.of("usr/local/bin/steward").kind, "file");
+            assert_eq!(disk.installation("usr/local/bin/steward").kind, "file");
         }
         let disk = Disk(tempfile::tempdir().unwrap());
         for (tool, folder) in [("uv", "uv/tools"), ("pipx", "pipx/venvs")] {
             disk.put(&format!("{folder}/vault-steward/share/vault-steward/package"), "pypi");
-            let found = disk.of(&format!("{folder}/vault-steward/bin/steward"));
+            let found = disk.installation(&format!("{folder}/vault-steward/bin/steward"));
             assert!(found.update.starts_with(&format!("`{tool} ")), "{found:?}");
         }
     }
@@ -338,9 +338,9 @@ mod tests {
             );
             disk.put(".cargo/.crates.toml", &line);
             disk.put("tools/.crates.toml", &line);
-            let elsewhere = disk.of("tools/bin/steward").update;
+            let elsewhere = disk.installation("tools/bin/steward").update;
             assert!(elsewhere.contains("--root '"), "{elsewhere}");
-            disk.of(".cargo/bin/steward").update
+            disk.installation(".cargo/bin/steward").update
         };
         let registry = source("registry+https://example.org/index");
         assert_eq!(registry, "`cargo install --locked vault-steward`");
@@ -350,12 +350,12 @@ mod tests {
         assert_eq!(path, "`git pull` in `/src/it`, then `cargo install --locked --path '/src/it'`");
         let disk = Disk(tempfile::tempdir().unwrap());
         disk.put("it/Cargo.toml", "[package]\nname = \"vault-steward\"\n");
-        let built = disk.of("it/target/release/steward");
+        let built = disk.installation("it/target/release/steward");
         assert!(
             built.kind == "source" && built.update.contains("cargo build --release"),
             "{built:?}"
         );
-        assert!(!disk.of("it/target/debug/steward").update.contains("--release"));
+        assert!(!disk.installation("it/target/debug/steward").update.contains("--release"));
     }
 
     #[test]

@@ -337,7 +337,7 @@ impl Models for ChosenModels {
         let found = state.known.iter().find(asked).or_else(first).cloned();
         match found.or_else(other) {
             Some((.., name, facts)) => {
-                let cost = facts.price.as_ref().zip(usage).map(|(price, usage)| price.of(usage));
+                let cost = facts.price.as_ref().zip(usage).map(|(price, usage)| price.cost(usage));
                 (name, cost)
             }
             None => (origin.map_or("unknown", |origin| &origin.model).to_owned(), None),

@@ -176,7 +176,7 @@ struct Where {
 }
 
 impl Later {
-    fn of(&self, path: &VaultPath) -> Where {
+    fn locate(&self, path: &VaultPath) -> Where {
         match self.0.nearest(path) {
             Some((at, now)) if at == path => now.clone(),
             Some((at, now)) => {
@@ -190,7 +190,7 @@ impl Later {
 
     /// The current path of the file; `None` if a later step removes or overwrites it.
     fn now_at(&self, path: &VaultPath) -> Option<VaultPath> {
-        self.of(path).here
+        self.locate(path).here
     }
 
     /// Prepends this step to the later ones.
@@ -198,7 +198,7 @@ impl Later {
         let path = &step.path;
         match &step.act {
             RecordedAct::Move { to, .. } => {
-                let now = self.of(to);
+                let now = self.locate(to);
                 let below = self.0.take_within(to);
                 self.0.take_within(path);
                 for (at, now) in below {
@@ -212,7 +212,7 @@ impl Later {
                 self.0.insert(path.clone(), Where { here: None, below: None });
             }
             RecordedAct::Write { .. } | RecordedAct::RemoveFolder => {
-                let below = self.of(path).below;
+                let below = self.locate(path).below;
                 self.0.insert(path.clone(), Where { here: None, below });
             }
             RecordedAct::Folder | RecordedAct::Restore { .. } => {}

@@ -75,7 +75,7 @@ pub struct Price {
 
 impl Price {
     /// The estimated cost of a turn, in US dollars.
-    pub fn of(&self, usage: &Usage) -> f64 {
+    pub fn cost(&self, usage: &Usage) -> f64 {
         let million = |tokens: u64, price: f64| tokens as f64 * price / 1_000_000.0;
         let plain = usage.input.saturating_sub(usage.cache_read + usage.cache_write);
         million(plain, self.input)
@@ -208,6 +208,6 @@ mod tests {
             output: 100_000,
             reasoning: None,
         };
-        assert!((price.of(&usage) - 9.4).abs() < 1e-9);
+        assert!((price.cost(&usage) - 9.4).abs() < 1e-9);
     }
 }

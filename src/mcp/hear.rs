@@ -117,7 +117,7 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
     }
     let progress = meta.and_then(|meta| meta.get("progressToken"));
     let progress = progress.filter(|token| token.is_string() || token.is_number()).cloned();
-    let lookup = lookup::of(&method, &params, era).filter(|_| !settings.tools_alone);
+    let lookup = lookup::parse(&method, &params, era).filter(|_| !settings.tools_alone);
     let call = match (&*method, lookup) {
         ("tools/call", _) => {
             let can_ask = meta.and_then(|meta| meta.get(CAPABILITIES)).is_some_and(ask::can_ask);

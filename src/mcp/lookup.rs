@@ -24,7 +24,7 @@ pub(super) enum Lookup {
 pub(super) type LookupCall = (Lookup, Map<String, Value>);
 
 /// The lookup of a request with its arguments; `None` for other requests.
-pub(super) fn of(
+pub(super) fn parse(
     method: &str,
     params: &Map<String, Value>,
     era: Era,
@@ -143,8 +143,7 @@ impl Lookup {
                 let mut messages = vec![message(text)];
                 if let Some(path) = found["selection"]["path"].as_str() {
                     let text = &found["selection"]["text"];
-                    let resource =
-                        json!({ "uri": uri::of(path), "mimeType": mime(path), "text": text });
+                    let resource = json!({ "uri": uri::from_path(path), "mimeType": mime(path), "text": text });
                     messages.push(message(json!({ "type": "resource", "resource": resource })));
                 }
                 json!({ "description": found["description"], "messages": messages })
@@ -196,7 +195,7 @@ fn note(found: &Value) -> Value {
     let path = found["path"].as_str().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or(path);
     json!({
-        "uri": uri::of(path),
+        "uri": uri::from_path(path),
         "name": path,
         "title": name.strip_suffix(".md").unwrap_or(name),
         "mimeType": mime(path),

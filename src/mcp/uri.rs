@@ -6,7 +6,7 @@ const PREFIX: &str = "vault:///";
 /// The URI template for clients that build URIs; the path is not encoded.
 pub const TEMPLATE: &str = "vault:///{+path}";
 
-pub fn of(path: &str) -> String {
+pub fn from_path(path: &str) -> String {
     let mut uri = String::with_capacity(PREFIX.len() + path.len() + 16);
     uri.push_str(PREFIX);
     for byte in path.bytes() {
@@ -48,8 +48,8 @@ mod tests {
     fn every_path_comes_back_as_it_was() {
         for name in ["a.md", "Ein Ordner/100% für #2?.md", "日本/[x] & y.md", "a+b=c:d", "%20.md"]
         {
-            assert_eq!(path(&of(name)).as_deref(), Some(name));
-            let uri = of(name);
+            assert_eq!(path(&from_path(name)).as_deref(), Some(name));
+            let uri = from_path(name);
             assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()) && !uri.contains('#'), "{uri}");
         }
         assert_eq!(of("A note.md"), "vault:///A%20note.md");

@@ -6,7 +6,7 @@ use crate::tools::Context;
 
 /// The bytes in memory, in parts that add up to the total. The parts report their own sizes without
 /// the allocator's overhead, which is counted in `other`.
-pub fn of(context: &Context, database: &Database) -> MemoryState {
+pub fn state(context: &Context, database: &Database) -> MemoryState {
     let text = context.index.text.memory();
     let knowledge = context.index.knowledge.summary();
     let parts = MemoryState {

@@ -39,7 +39,7 @@ pub fn status(services: &Services, context: &Context) -> StatusResult {
         host,
         // The size of the index reveals the size of the vault.
         memory: match view.is_all() {
-            true => memory::of(calls.context(), &services.store().database),
+            true => memory::state(calls.context(), &services.store().database),
             false => MemoryState::default(),
         },
         knowledge: view.is_all().then(|| knowledge(calls.context().index.knowledge.summary())),

@@ -76,7 +76,7 @@ fn confidence(matching: usize, names: usize) -> f64 {
 }
 
 /// The three conventions that describe most of these stems, most certain first, completed by well-known ones.
-pub fn of(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
+pub fn find(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
     let mut tally = Tally::default();
     let shared = CommonAffixes::of(names);
     for name in names {
@@ -447,11 +447,11 @@ mod tests {
 
     #[test]
     fn few_names_are_no_certainty() {
-        let three = of(&["my-note", "a-note", "b-note"], &Vocabulary::default())[0].confidence;
+        let three = find(&["my-note", "a-note", "b-note"], &Vocabulary::default())[0].confidence;
         assert!((0.43..0.45).contains(&three), "{three}");
         let names: Vec<String> = (0..100).map(|n| format!("note-{}", "x".repeat(n + 1))).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let hundred = of(&names, &Vocabulary::default())[0].confidence;
+        let hundred = find(&names, &Vocabulary::default())[0].confidence;
         assert!((0.96..0.97).contains(&hundred), "{hundred}");
     }
 
@@ -460,7 +460,7 @@ mod tests {
         fn what_is_counted_fits(names in proptest::collection::vec("(20[0-9]{2}-0[1-9]-[12][0-9] )?[A-Za-z]{1,4}([ -][a-zA-Z0-9]{1,4}){0,2}", 0..12)) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let vocabulary = Vocabulary::default();
-            let found = of(&names, &vocabulary);
+            let found = find(&names, &vocabulary);
             prop_assert_eq!(found.len(), 3);
             for convention in &found {
                 let fits = names.iter().filter(|name| convention.pattern.fits(name, &vocabulary)).count();

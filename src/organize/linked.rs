@@ -120,7 +120,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
             true => format!("links in `{}` would have to follow: {error}", rewrite.path),
             false => "links would have to follow in a file that may not be written".to_owned(),
         };
-        for at in causes.of(&rewrite.path, targets) {
+        for at in causes.find(&rewrite.path, targets) {
             found.push((at, Problem::blocking(ProblemKind::ReadOnly, message.clone())));
         }
     }
@@ -135,7 +135,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
             (true, true) => format!("links in `{path}` may lead elsewhere: {reason}"),
             (true, false) => format!("`[[{link}]]` in `{path}` will lead elsewhere: {reason}"),
         };
-        for at in causes.of(path, [(link.as_str(), target.as_ref())].into_iter()) {
+        for at in causes.find(path, [(link.as_str(), target.as_ref())].into_iter()) {
             found.push((at, Problem::told(ProblemKind::LinkStuck, message.clone())));
         }
     }
@@ -213,7 +213,7 @@ impl Causes {
 
     /// The drafts that change the targets of a file's links: that of the file itself, those of the target files, else
     /// those with the names in the links.
-    fn of<'l>(
+    fn find<'l>(
         &self,
         source: &VaultPath,
         links: impl Iterator<Item = (&'l str, Option<&'l VaultPath>)>,

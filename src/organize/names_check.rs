@@ -237,7 +237,8 @@ fn of_name(file: &Said, found: &mut Vec<Finding>) {
 
 fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
     let names: Vec<&str> = files.iter().map(|file| file.path.stem()).collect();
-    let kept = conventions::of(&names, vocabulary).into_iter().find(|one| one.is_kept(names.len()));
+    let kept =
+        conventions::find(&names, vocabulary).into_iter().find(|one| one.is_kept(names.len()));
     let Some(Convention { pattern, matching, .. }) = kept.filter(|one| one.matching < names.len())
     else {
         return;

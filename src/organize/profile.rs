@@ -108,7 +108,7 @@ pub struct Folder {
 }
 
 /// Profiles the files in and below `place` that the snapshot's caller may see; `empty` are folders without files.
-pub fn of(
+pub fn describe(
     moment: &Moment<'_>,
     place: &VaultPath,
     empty: &[VaultPath],
@@ -152,7 +152,7 @@ pub fn of(
     properties.sort_by(|a, b| b.notes.cmp(&a.notes).then_with(|| a.name.cmp(&b.name)));
     Profile {
         total,
-        conventions: conventions::of(&names, &vocabulary),
+        conventions: conventions::find(&names, &vocabulary),
         tags: commonest(seen.tags),
         properties,
         folders,
@@ -424,7 +424,7 @@ fn folder_of(own: &Own<'_>, path: VaultPath, depth: usize, vocabulary: &Vocabula
     let names: &[&str] = if own.notes.is_empty() { &stems } else { &own.notes };
     let found = match names {
         [] => Vec::new(),
-        names => conventions::of(names, vocabulary),
+        names => conventions::find(names, vocabulary),
     };
     let mut endings: HashMap<String, usize> = HashMap::new();
     for other in &own.others {

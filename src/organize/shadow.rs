@@ -177,7 +177,7 @@ impl<'a> Shadow<'a> {
     }
 
     fn value(&self, file: FileId, name: &str, json: &serde_json::Value) -> Value {
-        let assigned = self.types.of(name).map(Assigned::named);
+        let assigned = self.types.get(name).map(Assigned::named);
         let instant = |millis: i64| {
             let local = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();
             self.times.millis(local.naive_utc())

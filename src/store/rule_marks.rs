@@ -43,7 +43,7 @@ impl RuleMarks {
         })
     }
 
-    pub fn of(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
+    pub fn list(&self, rule: &str) -> Result<Vec<RuleMark>, StoreError> {
         let query =
             format!("SELECT {COLUMNS} FROM rule_mark WHERE rule = ?1 ORDER BY change_set, number");
         self.0.all(&query, [rule], RuleMark::read)
@@ -79,13 +79,13 @@ mod tests {
             number,
             path: path.to_owned(),
         };
-        assert_eq!(marks.of("a").unwrap(), []);
+        assert_eq!(marks.list("a").unwrap(), []);
         marks.add(&[mark("a", 2, "x.md"), mark("b", 1, "y.md")]).unwrap();
         marks.add(&[mark("a", 1, "z.md"), mark("a", 2, "x.md")]).unwrap();
-        assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md"), mark("a", 2, "x.md")]);
+        assert_eq!(marks.list("a").unwrap(), [mark("a", 1, "z.md"), mark("a", 2, "x.md")]);
         let gone = [mark("a", 2, "x.md"), mark("a", 3, "never.md")];
         assert_eq!(marks.remove(&gone).unwrap(), 1);
-        assert_eq!(marks.of("a").unwrap(), [mark("a", 1, "z.md")]);
-        assert_eq!(marks.of("b").unwrap(), [mark("b", 1, "y.md")]);
+        assert_eq!(marks.list("a").unwrap(), [mark("a", 1, "z.md")]);
+        assert_eq!(marks.list("b").unwrap(), [mark("b", 1, "y.md")]);
     }
 }

@@ -52,7 +52,8 @@ impl Tool for Copy {
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let source = context.find(&self.source, Want::File)?;
-        let destination = destination::of(context, Operation::Copy, &source, &self.destination)?;
+        let destination =
+            destination::resolve(context, Operation::Copy, &source, &self.destination)?;
         let from = source.path;
         let content = context.vault.read_within(&from, MAX_BYTES).map_err(too_large)?.bytes;
         let bytes = content.len() as u64;

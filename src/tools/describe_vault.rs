@@ -159,7 +159,7 @@ impl Tool for DescribeVault {
                 .collect()
         };
         let compare = Compare { source: &moment, times: &times };
-        let profile = profile::of(&moment, &place, &folders, &compare);
+        let profile = profile::describe(&moment, &place, &folders, &compare);
         if moment.is_cancelled() || context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }

@@ -15,7 +15,7 @@ pub(super) enum Operation {
 ///
 /// # Errors
 /// [`VaultError::AlreadyExists`] with a free path as the hint; an invalid path.
-pub(super) fn of(
+pub(super) fn resolve(
     context: &Context,
     deed: Operation,
     source: &ResolvedEntry,
@@ -48,7 +48,7 @@ pub(super) fn of(
     let new = context.vault.new_path(asked)?;
     match type_for(path, &new).filter(|_| kind == Kind::File) {
         // Look up the whole name in any spelling.
-        Some(extension) => of(context, deed, source, &format!("{}.{extension}", new.as_str())),
+        Some(extension) => resolve(context, deed, source, &format!("{}.{extension}", new.as_str())),
         None => Ok(new),
     }
 }

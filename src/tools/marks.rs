@@ -53,7 +53,7 @@ pub(super) fn standing(
     context: &Context,
     rule: &Rule,
 ) -> Result<Vec<(RuleMark, VaultPath)>, ToolError> {
-    let marks = context.journal.store().rule_marks.of(&rule.hash).map_err(JournalError::from)?;
+    let marks = context.journal.store().rule_marks.list(&rule.hash).map_err(JournalError::from)?;
     let left = |mark: RuleMark| {
         let set = ChangeSetId(mark.change_set.cast_unsigned());
         let path = VaultPath::from_disk(&mark.path)?;

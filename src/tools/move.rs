@@ -88,7 +88,8 @@ impl Tool for Move {
                 "name a file or folder in it",
             ));
         }
-        let destination = destination::of(context, Operation::Move, &source, &self.destination)?;
+        let destination =
+            destination::resolve(context, Operation::Move, &source, &self.destination)?;
         let moved = destination != source.path;
         let (mut change_set, mut links) = (None, Followed::default());
         let (mut base_lines, mut turned) = (Vec::new(), Vec::new());

@@ -217,7 +217,7 @@ impl Naming {
         }
         let own: Vec<&str> =
             self.stems.get(&key).into_iter().flatten().map(String::as_str).collect();
-        let found = conventions::of(&own, &self.vocabulary);
+        let found = conventions::find(&own, &self.vocabulary);
         // In a folder with few names the best pattern may be the file's own.
         let is_told =
             |found: &&conventions::Convention| found.matching * 2 > own.len() && found.matching > 2;
@@ -237,7 +237,7 @@ impl Naming {
         }
         let all = self.stems.iter().filter(|((_, are_notes), _)| *are_notes == notes);
         let all: Vec<&str> = all.flat_map(|(_, stems)| stems).map(String::as_str).collect();
-        let mut found = conventions::of(&all, &self.vocabulary);
+        let mut found = conventions::find(&all, &self.vocabulary);
         found.truncate(2);
         self.known.insert(key, found.clone());
         found
@@ -263,7 +263,7 @@ impl Naming {
         for folder in folders {
             let stems: Vec<&str> =
                 self.stems.get(&folder).into_iter().flatten().map(String::as_str).collect();
-            let mut found = conventions::of(&stems, &self.vocabulary).into_iter();
+            let mut found = conventions::find(&stems, &self.vocabulary).into_iter();
             if let Some(found) = found.find(|found| found.pattern.id() == asked) {
                 return Ok(vec![found]);
             }

@@ -101,7 +101,7 @@ pub struct PropertyTypes(HashMap<String, String>);
 impl PropertyTypes {
     /// The property's type as Obsidian calls it: `date`, `text`, `multitext`. Ignores the case of
     /// `name`.
-    pub fn of(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(&name.to_lowercase()).map(String::as_str)
     }
 }
@@ -393,7 +393,7 @@ mod tests {
                 Some(text) => std::fs::write(&file, text).expect("written"),
                 None => std::fs::remove_file(&file).expect("removed"),
             }
-            reader.types(folder.path()).of("due").map(str::to_owned)
+            reader.types(folder.path()).get("due").map(str::to_owned)
         };
         assert_eq!(due_after(Some(r#"{"types":{"Due":"date"}}"#)).as_deref(), Some("date"));
         assert_eq!(due_after(Some(r#"{"types":{"Due":"#)).as_deref(), Some("date"), "half written");

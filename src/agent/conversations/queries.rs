@@ -73,12 +73,12 @@ impl Conversations {
     /// The branches in the order in which they began.
     pub fn branches(&self, id: ConversationId) -> Result<Vec<Branch>> {
         self.stored(id)?;
-        Ok(self.rows().branches.of(id)?)
+        Ok(self.rows().branches.list(id)?)
     }
 
     pub fn turns(&self, id: ConversationId) -> Result<Vec<Turn>> {
         self.stored(id)?;
-        Ok(self.rows().turns.of(id)?)
+        Ok(self.rows().turns.list(id)?)
     }
 
     /// The conversations, most recent activity first.

@@ -13,24 +13,24 @@ const TEXT: &[Type] = &[Type::Text];
 const LINKED: &[Type] = &[Type::File, Type::Link, Type::Text, Type::Null];
 
 functions! { FUNCTIONS of File:
-    "name" -> Text, Plain(|context, value, _| Ok(Value::text(shown_name(&context.source().path(of(value)))))):
+    "name" -> Text, Plain(|context, value, _| Ok(Value::text(shown_name(&context.source().path(file_id(value)))))):
         "Its name: of a note without .md, of another file with its extension.";
     "basename" -> Text,
-        Plain(|context, value, _| Ok(Value::text(split(&context.source().path(of(value))).0))):
+        Plain(|context, value, _| Ok(Value::text(split(&context.source().path(file_id(value))).0))):
         "Its name without the extension.";
-    "path" -> Text, Plain(|context, value, _| Ok(Value::Text(context.source().path(of(value))))):
+    "path" -> Text, Plain(|context, value, _| Ok(Value::Text(context.source().path(file_id(value))))):
         "Its path from the top of the vault.";
     "folder" -> Text, Plain(folder): "The path of its folder; / at the top.";
-    "ext" -> Text, Plain(|context, value, _| Ok(Value::text(split(&context.source().path(of(value))).1))):
+    "ext" -> Text, Plain(|context, value, _| Ok(Value::text(split(&context.source().path(file_id(value))).1))):
         "Its extension, without the point.";
-    "size" -> Number, Plain(|context, value, _| Ok(Value::Number(context.source().size(of(value)) as f64))):
+    "size" -> Number, Plain(|context, value, _| Ok(Value::Number(context.source().size(file_id(value)) as f64))):
         "Its size in bytes.";
-    "ctime" -> Date, Plain(|context, value, _| Ok(moment(context.source().created(of(value))))):
+    "ctime" -> Date, Plain(|context, value, _| Ok(moment(context.source().created(file_id(value))))):
         "When it was made.";
-    "mtime" -> Date, Plain(|context, value, _| Ok(moment(context.source().modified(of(value))))):
+    "mtime" -> Date, Plain(|context, value, _| Ok(moment(context.source().modified(file_id(value))))):
         "When it was last changed.";
     "properties" -> Object,
-        Plain(|context, value, _| Ok(Value::Object(context.source().properties(of(value))))):
+        Plain(|context, value, _| Ok(Value::Object(context.source().properties(file_id(value))))):
         "All properties of the note.";
     "tags" -> List, Plain(tags): "The tags of text and properties, without #.";
     "links" -> List, Plain(links):
@@ -44,7 +44,7 @@ functions! { FUNCTIONS of File:
     "asLink"(optional("display", &[Type::Any])) -> Link, Plain(as_link):
         "A link to it, with another text to show.";
     "hasLink"(one("otherFile", LINKED)) -> Bool,
-        Plain(|context, value, args| Ok(Value::Bool(has_link_to(context, of(value), args.first())))):
+        Plain(|context, value, args| Ok(Value::Bool(has_link_to(context, file_id(value), args.first())))):
         "Whether it links to a file.";
     "hasProperty"(one("name", TEXT)) -> Bool, Plain(has_property):
         "Whether the note has a property.";
@@ -53,11 +53,11 @@ functions! { FUNCTIONS of File:
     "inFolder"(one("folder", TEXT)) -> Bool, Plain(in_folder):
         "Whether it lies in a folder, or in one below it.";
     "similarity"(one("text", TEXT)) -> Number,
-        Plain(|context, value, args| context.source().similarity(of(value), text_of(args, 0)).map(Value::Number)) extension:
+        Plain(|context, value, args| context.source().similarity(file_id(value), text_of(args, 0)).map(Value::Number)) extension:
         "How near its nearest passage is in meaning to a text, from 0 to 1.";
 }
 
-fn of(value: &Value) -> FileId {
+fn file_id(value: &Value) -> FileId {
     match value {
         Value::File(file) => *file,
         _ => FileId(u32::MAX),
@@ -88,7 +88,7 @@ pub(in crate::bases) fn shown_name(path: &str) -> &str {
 }
 
 fn folder(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    let path = context.source().path(of(value));
+    let path = context.source().path(file_id(value));
     Ok(Value::text(match parent(&path) {
         "" => "/",
         folder => folder,
@@ -96,17 +96,17 @@ fn folder(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
 }
 
 fn tags(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    let tags = context.source().tags(of(value));
+    let tags = context.source().tags(file_id(value));
     context.made_list(tags.into_iter().map(Value::Text).collect())
 }
 
 fn links(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    let links = context.source().links(of(value));
+    let links = context.source().links(file_id(value));
     context.made_list(links.into_iter().map(displayed).collect())
 }
 
 fn embeds(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    let embeds = context.source().embeds(of(value));
+    let embeds = context.source().embeds(file_id(value));
     context.made_list(embeds.into_iter().map(displayed).collect())
 }
 
@@ -123,7 +123,7 @@ fn displayed(link: Arc<Link>) -> Value {
 
 fn backlinks(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     let source = context.source();
-    let files = source.backlinks(of(value));
+    let files = source.backlinks(file_id(value));
     let link = |file| {
         let path = source.path(file);
         let display = Some(split(&path).0.into());
@@ -133,21 +133,21 @@ fn backlinks(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
 }
 
 fn text(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    match context.source().text(of(value)) {
+    match context.source().text(file_id(value)) {
         Some(text) => context.made_text(text),
         None => Ok(Value::Null),
     }
 }
 
 fn words(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    let Some(text) = context.source().text(of(value)) else { return Ok(Value::Null) };
+    let Some(text) = context.source().text(file_id(value)) else { return Ok(Value::Null) };
     context.charge(text.len() as u64 / 64)?;
     let is_word = |word: &&str| word.contains(char::is_alphanumeric);
     Ok(Value::Number(text.split_whitespace().filter(is_word).count() as f64))
 }
 
 fn headings(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
-    let Some(text) = context.source().text(of(value)) else { return Ok(Value::Null) };
+    let Some(text) = context.source().text(file_id(value)) else { return Ok(Value::Null) };
     context.charge(text.len() as u64 / 64)?;
     let headings = markdown::read(&text).headings;
     context
@@ -159,7 +159,7 @@ fn as_link(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome 
         None | Some(Value::Null) => None,
         Some(display) => Some(context.text(display)?.into()),
     };
-    let target = context.source().path(of(value));
+    let target = context.source().path(file_id(value));
     Ok(Value::Link(Arc::new(Link { target, display, from: None, is_external: false })))
 }
 
@@ -180,7 +180,7 @@ pub(super) fn has_link_to(context: &Context<'_>, file: FileId, to: Option<&Value
 }
 
 fn has_property(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    let (source, file, name) = (context.source(), of(value), text_of(args, 0));
+    let (source, file, name) = (context.source(), file_id(value), text_of(args, 0));
     let Some(column) = source.column(name) else { return Ok(Value::Bool(false)) };
     // A property without a value exists.
     let has = || source.properties(file).get(name).is_some();
@@ -188,12 +188,12 @@ fn has_property(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Out
 }
 
 fn has_tag(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    let (source, file) = (context.source(), of(value));
+    let (source, file) = (context.source(), file_id(value));
     Ok(Value::Bool((0..args.len()).any(|at| source.has_tag(file, text_of(args, at)))))
 }
 
 fn in_folder(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    let path = context.source().path(of(value));
+    let path = context.source().path(file_id(value));
     Ok(Value::Bool(lies_in(&path, text_of(args, 0))))
 }
 

@@ -155,7 +155,7 @@ pub fn all() -> impl Iterator<Item = &'static Function> {
 
 /// The functions and fields of a type, nearest first: its own, those of texts if it is a link, those of any value.
 /// `None`: the global functions.
-pub fn of(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
+pub fn offered_by(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
     let tables: [&'static [Function]; 3] = match receiver {
         None => [global::FUNCTIONS, &[], &[]],
         Some(Type::Link) => [link::FUNCTIONS, text::FUNCTIONS, any::FUNCTIONS],
@@ -165,7 +165,7 @@ pub fn of(receiver: Option<Type>) -> impl Iterator<Item = &'static Function> {
 }
 
 pub fn find(receiver: Option<Type>, name: &str, is_call: bool) -> Option<&'static Function> {
-    of(receiver).find(|function| function.name == name && function.is_call() == is_call)
+    offered_by(receiver).find(|function| function.name == name && function.is_call() == is_call)
 }
 
 fn own(of: Type) -> &'static [Function] {

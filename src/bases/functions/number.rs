@@ -8,9 +8,9 @@ use super::{Type, number_of, one, optional};
 const NUMBER: &[Type] = &[Type::Number];
 
 functions! { FUNCTIONS of Number:
-    "abs"() -> Number, Plain(|_, value, _| Ok(Value::Number(of(value).abs()))): "Without its sign.";
-    "ceil"() -> Number, Plain(|_, value, _| Ok(Value::Number(of(value).ceil()))): "Rounded up.";
-    "floor"() -> Number, Plain(|_, value, _| Ok(Value::Number(of(value).floor()))): "Rounded down.";
+    "abs"() -> Number, Plain(|_, value, _| Ok(Value::Number(value_as_number(value).abs()))): "Without its sign.";
+    "ceil"() -> Number, Plain(|_, value, _| Ok(Value::Number(value_as_number(value).ceil()))): "Rounded up.";
+    "floor"() -> Number, Plain(|_, value, _| Ok(Value::Number(value_as_number(value).floor()))): "Rounded down.";
     "isEmpty"() -> Bool, Plain(|_, value, _| Ok(Value::Bool(value.is_empty()))): "Whether it is not there.";
     "round"(optional("digits", NUMBER)) -> Number, Plain(round):
         "Rounded to whole numbers, or to as many decimal places as digits says; halves go up.";
@@ -18,7 +18,7 @@ functions! { FUNCTIONS of Number:
         "As text with exactly as many decimal places as precision says.";
 }
 
-fn of(value: &Value) -> f64 {
+fn value_as_number(value: &Value) -> f64 {
     match value {
         Value::Number(number) => *number,
         _ => f64::NAN,
@@ -26,7 +26,7 @@ fn of(value: &Value) -> f64 {
 }
 
 fn round(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
-    let number = of(value);
+    let number = value_as_number(value);
     let digits = number_of(args, 0).map_or(0, |digits| digits as i32);
     let factor = 10f64.powi(digits.clamp(-308, 308));
     let rounded = number_text::rounded(number * factor) / factor;
@@ -39,5 +39,5 @@ fn to_fixed(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     if !(0.0..=100.0).contains(&places) {
         return Err("toFixed() takes 0 to 100 decimal places".to_owned());
     }
-    Ok(Value::text(number_text::fixed(of(value), places as usize)))
+    Ok(Value::text(number_text::fixed(value_as_number(value), places as usize)))
 }

@@ -112,7 +112,7 @@ impl Rows {
         let number = self.free.pop().unwrap_or_else(|| small(self.rows.len()));
         let mut cells = Vec::with_capacity(read.properties.len());
         for (name, value) in &read.properties {
-            let assigned = self.types.of(name).map(Assigned::named);
+            let assigned = self.types.get(name).map(Assigned::named);
             let value = self.values.take(Typed::of(value, assigned));
             let name = self.names.add(name, fold_key);
             cells.push(Cell { name, value });

@@ -13,7 +13,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The 1-based line of `offset`. Offsets must not decrease.
-    pub fn of(&mut self, offset: usize) -> usize {
+    pub fn line_at(&mut self, offset: usize) -> usize {
         let passed = self.text.get(self.at..offset).unwrap_or_default();
         self.line += passed.iter().filter(|byte| **byte == b'\n').count();
         self.at = self.at.max(offset);

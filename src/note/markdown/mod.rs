@@ -99,14 +99,17 @@ pub fn read(text: &str) -> Document {
 
 fn number_lines(text: &str, document: &mut Document) {
     let mut lines = Lines::new(text);
-    document.links.iter_mut().for_each(|link| link.line = lines.of(link.range.start));
+    document.links.iter_mut().for_each(|link| link.line = lines.line_at(link.range.start));
     let mut lines = Lines::new(text);
-    document.headings.iter_mut().for_each(|heading| heading.line = lines.of(heading.text.start));
+    document
+        .headings
+        .iter_mut()
+        .for_each(|heading| heading.line = lines.line_at(heading.text.start));
     let mut lines = Lines::new(text);
-    document.blocks.iter_mut().for_each(|block| block.line = lines.of(block.id.start));
+    document.blocks.iter_mut().for_each(|block| block.line = lines.line_at(block.id.start));
     let mut lines = Lines::new(text);
     document.tags.sort_by_key(|tag| tag.name.start);
-    document.tags.iter_mut().for_each(|tag| tag.line = lines.of(tag.name.start));
+    document.tags.iter_mut().for_each(|tag| tag.line = lines.line_at(tag.name.start));
 }
 
 /// Pairs the `%%` marks and flags the links between them. A mark at the beginning of a line can

@@ -33,7 +33,7 @@ pub fn parse(text: &str, today: NaiveDate) -> Option<Day> {
     let named = found.first().and_then(|word| weekday(word)).filter(|_| found.len() > 2);
     let said: Vec<&str> =
         found.iter().skip(usize::from(named.is_some())).map(|word| &**word).collect();
-    let day = of(&said, today)?;
+    let day = day_of(&said, today)?;
     match (named, day) {
         (Some(named), Day::Sure(day)) if day.weekday() != named => None,
         (Some(named), Day::Yearless { past, coming }) => {
@@ -52,7 +52,7 @@ pub fn at_the_time_of(
     date.and_time(now.time()).and_local_timezone(now.timezone()).single()
 }
 
-fn of(said: &[&str], today: NaiveDate) -> Option<Day> {
+fn day_of(said: &[&str], today: NaiveDate) -> Option<Day> {
     let back = |days: u64| today.checked_sub_days(Days::new(days)).map(Day::Sure);
     let ahead = |days: u64| today.checked_add_days(Days::new(days)).map(Day::Sure);
     let since = |day: Weekday| u64::from(today.weekday().days_since(day));

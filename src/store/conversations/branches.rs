@@ -141,7 +141,7 @@ impl Branches {
     }
 
     /// The branches of a conversation, in the order in which they began.
-    pub fn of(&self, conversation: ConversationId) -> Result<Vec<Branch>, StoreError> {
+    pub fn list(&self, conversation: ConversationId) -> Result<Vec<Branch>, StoreError> {
         self.0.read(|connection| {
             let query = "SELECT number, parent, before, began,
                      (SELECT count(*) FROM item WHERE item.conversation = branch.conversation

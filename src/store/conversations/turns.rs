@@ -162,7 +162,7 @@ impl Turns {
     }
 
     /// The turns of a conversation, in order.
-    pub fn of(&self, id: ConversationId) -> Result<Vec<Turn>, StoreError> {
+    pub fn list(&self, id: ConversationId) -> Result<Vec<Turn>, StoreError> {
         let query = format!("SELECT {TURN} FROM turn WHERE conversation = ?1 ORDER BY id");
         self.0.all(&query, [id.0], rows::turn)
     }
