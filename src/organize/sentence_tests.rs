@@ -37,6 +37,7 @@ fn conditions() {
             "file.ext == 'md' && file.name.startsWith('IMG')",
             "When, for a note, its extension is \"md\" and its name begins with \"IMG\"",
         ),
+        ("date < date('2024-01-01')", "When, for a note, `date` is before 2024-01-01"),
         ("file.links.length > 3", "When, for a file, `file.links.length` is more than 3"),
         (
             "topics.containsAny('a', 'b')",

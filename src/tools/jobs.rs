@@ -400,8 +400,7 @@ fn run(context: &Context, job: &mut Job) -> Result<Beside, Stopped> {
     let identity = identity(&job.row.identity, &all);
     let outline = outline(&all);
     let reason = format!(
-        "it is too long to be applied all at once: {} in {pieces} pieces",
-        count(all.len(), "item")
+        "it is applied in {pieces} pieces, and a crash or a stop between them leaves the rest undone"
     );
     let whole = Whole {
         identity: Some(&identity),

@@ -307,6 +307,19 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
     let since = b"k: 2\nto [b](In/b.md)\n";
     let taken = without_beside_links(done, before, since).expect("only a link was changed");
     assert_eq!(String::from_utf8_lossy(&taken), "k: 1\nto [b](In/b.md)\n");
+    // Beside what else the change made.
+    let (done, since) = (&b"[b](Out/b.md)\nmore\n"[..], &b"[b](In/b.md)\nmore\n"[..]);
+    let taken =
+        without_beside_links(done, b"[b](./b.md)\n", since).expect("only a link was changed");
+    assert_eq!(String::from_utf8_lossy(&taken), "[b](In/b.md)\n");
+    let (done, since) = (&b"[[b]]\nmore\n[[a]]\n"[..], &b"[[In/b]]\nmore\n[[a]]\n"[..]);
+    assert_eq!(
+        without_beside_links(done, b"[[a]]\nless\n[[b]]\n", since),
+        None,
+        "which link is which?"
+    );
+    let done = b"k: 2\nto [b](Out/b.md)\n";
+    let since = b"k: 2\nto [b](In/b.md)\n";
     let written = b"k: 2\nto me [b](In/b.md)\n";
     assert_eq!(without_beside_links(done, before, written), None);
     // The change made the link, and somebody has it lead elsewhere.
