@@ -36,7 +36,7 @@ use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::glob::Glob;
 use vault_steward::note::path::VaultPath;
 use vault_steward::organize::plan::Item;
-use vault_steward::organize::planner::{self, Wanted, World};
+use vault_steward::organize::planner::{self, PlanRequest, World};
 use vault_steward::organize::{self, rules_file};
 use vault_steward::policy::{self, Caller, Permission};
 use vault_steward::store::Store;
@@ -170,7 +170,7 @@ fn engine(criterion: &mut Criterion) {
     let root = VaultPath::root();
     for pattern in GLOBS.into_iter().chain(["**/*4217.md", "**/Index.md", "**/{Ha,Wi}*"]) {
         let glob = Glob::parse(pattern).expect("a glob");
-        let wanted = vault::Wanted { folder: &root, glob: &glob, kind: None };
+        let wanted = vault::EntryQuery { folder: &root, glob: &glob, kind: None };
         group.bench_function(pattern, |bencher| {
             bencher.iter(|| vault.catalogue().list(black_box(&wanted), Order::Modified, 100).total);
         });
@@ -369,12 +369,13 @@ fn plans(criterion: &mut Criterion, context: &Context, one: VaultPath) {
         })
         .collect();
     group.bench_function(format!("{} moves by hand", items.len()), |bencher| {
-        let wanted = || Wanted { items: items.clone(), ..Wanted::default() };
+        let wanted = || PlanRequest { items: items.clone(), ..PlanRequest::default() };
         bencher.iter_batched(wanted, |wanted| planner::plan(&world, wanted), BatchSize::LargeInput);
     });
     let all = rules("rules: [{name: All, when: 'file.ext == \"md\"', do: [{set: {seen: 1}}]}]");
     group.bench_function("a rule that changes every note", |bencher| {
-        bencher.iter(|| planner::plan(&world, Wanted { rules: &all, ..Wanted::default() }));
+        bencher
+            .iter(|| planner::plan(&world, PlanRequest { rules: &all, ..PlanRequest::default() }));
     });
     let many: Vec<String> = (0..100)
         .map(|at| {
@@ -385,7 +386,7 @@ fn plans(criterion: &mut Criterion, context: &Context, one: VaultPath) {
     group.bench_function("100 rules about one note", |bencher| {
         bencher.iter(|| {
             let within = Some(one.clone());
-            planner::plan(&world, Wanted { rules: &many, within, ..Wanted::default() })
+            planner::plan(&world, PlanRequest { rules: &many, within, ..PlanRequest::default() })
         });
     });
     group.finish();

@@ -2,7 +2,7 @@
 // approval, a mistake, a job that is killed, and a rule that runs by itself.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, readdir } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
@@ -27,7 +27,30 @@ async function hashes(daemon) {
   const entries = await readdir(daemon.vault, { recursive: true, withFileTypes: true });
   const files = entries.filter((one) => one.isFile()).map((one) => path.relative(daemon.vault, path.join(one.parentPath, one.name)));
   const kept = files.filter((file) => !/^\.(obsidian|trash)\//.test(file)).sort();
-  return Promise.all(kept.map(async (file) => [file, createHash("sha256").update(await daemon.read(file)).digest("hex")]));
+  return Promise.all(kept.map(async (file) => [file, createHash("sha256").update(await readFile(path.join(daemon.vault, file))).digest("hex")]));
+}
+
+/** Without any model set up, the page finds Ollama where its variable says, and the person asks. */
+export async function the_first_question_needs_no_terminal(set) {
+  const stage = await Stage.set({ ...set, chain: "", hasOllama: true });
+  const tab = await stage.open({ width: 360, dark: true });
+  const setup = tab.locator(".vs-setup");
+  await setup.getByText("Found on this computer").waitFor();
+  assert.deepEqual(await faults(tab, "a found model"), []);
+  await picture(tab, "setup-found-narrow-dark");
+  // By the keyboard alone.
+  await setup.getByRole("button", { name: "Use it" }).press("Enter");
+  await setup.waitFor({ state: "detached" });
+  const input = tab.locator(".vs-input");
+  await until("focus", () => input.evaluate((field) => document.activeElement === field));
+  stage.model.next((turn) => turn.text("Nothing is due."));
+  await tab.keyboard.type("What is due today?");
+  await tab.keyboard.press("Enter");
+  await tab.locator(".vs-list").getByText("Nothing is due.").waitFor();
+  await done(tab);
+  assert.equal(stage.model.requests[0].model, "one");
+  await stage.close(tab);
+  await stage.strike();
 }
 
 /** Twenty moves are judged, an approval is answered in another window, and a mistake is taken back alone. */
@@ -128,7 +151,7 @@ export async function old_meetings_go_into_the_archive_by_year(set) {
   const { daemon, model } = stage;
   await daemon.stop();
   await appendFile(daemon.settings, "[organize]\natomic_items = 5\n");
-  await meetings(daemon, 150);
+  await meetings(daemon, 480);
   await daemon.start();
   const before = await hashes(daemon);
   const rules = (to) => `version: 1\nrules:\n  - name: Old meetings\n    in: [Meetings]\n    when: file.hasTag("meeting") && date < date("2023-01-01")\n    do: [{ move: '${to}' }]\n`;
@@ -138,6 +161,7 @@ export async function old_meetings_go_into_the_archive_by_year(set) {
   await tab.locator(".vs-list").getByText("A draft.").waitFor();
   await done(tab);
   const card = tab.getByRole("group", { name: "Plan 1", exact: true });
+  await card.getByText(/date is before 2023-01-01: move it to Archive\./).waitFor();
   await card.getByRole("button", { name: "Correct…" }).click();
   model.next((turn) => turn.call("plan_changes", { rules: rules('Archive/{{date.format("YYYY")}}'), plan: 1 }), (turn) => turn.text("By year."));
   await tab.locator(".vs-input").press("End");
@@ -149,26 +173,27 @@ export async function old_meetings_go_into_the_archive_by_year(set) {
   await until("folders", folders, (names) => names.join() === [2018, 2019, 2020, 2021, 2022].map((year) => `Meetings → Archive/${year}`).join());
   // Of a large plan a few of each folder are drawn.
   assert.equal(await card.locator(".vs-plan-tree .vs-row").count(), 15);
-  assert.match(await daemon.command("organize", "show", "1"), /After \(125\)[^]*Archive\/ \(125\)[^]*2018\/ \(25\)/);
+  assert.match(await daemon.command("organize", "show", "1"), /After \(400\)[^]*Archive\/ \(400\)[^]*2018\/ \(80\)/);
   await picture(tab, "by-year-light");
   assert.deepEqual(await faults(tab, "a plan by year"), []);
 
-  await card.getByRole("button", { name: "Apply 125 changes of plan 1" }).click();
+  await card.getByRole("button", { name: "Apply 400 changes of plan 1" }).click();
+  await tab.locator(".page-dialog").getByText(/applied in 80 pieces/).waitFor();
   await agree(tab, "Apply");
-  await card.getByText(/^Running: [1-9]\d* of 125 items$/).waitFor();
+  await card.getByText(/^Running: [1-9]\d* of 400 items$/).waitFor();
   daemon.freeze();
   await daemon.stop("SIGKILL");
-  await card.getByText(/^The connection was lost after [1-9]\d* of 125 items$/).waitFor();
+  await card.getByText(/^The connection was lost after [1-9]\d* of 400 items$/).waitFor();
   assert.equal(await card.getByRole("button", { name: /^Stop/ }).count(), 0);
   await picture(tab, "job-lost-light");
   await daemon.start();
   await card.getByRole("button", { name: "Resume: apply what is left" }).click({ timeout: 30_000 });
   await agree(tab, "Apply");
-  await card.getByText("Done: 125 items").waitFor({ timeout: 60_000 });
+  await card.getByText("Done: 400 items").waitFor({ timeout: 60_000 });
   await daemon.read(`Archive/${path.basename(note(2018, 0)).slice(0, 4)}/${path.basename(note(2018, 0))}`);
   await card.getByRole("button", { name: "Undo this job" }).click();
   await agree(tab, "Undo");
-  await card.getByText("Undone: 125 items").waitFor({ timeout: 60_000 });
+  await card.getByText("Undone: 400 items").waitFor({ timeout: 60_000 });
   assert.deepEqual(await hashes(daemon), before);
   await stage.close(tab);
   await stage.strike();

@@ -13,6 +13,7 @@ export async function the_home_shows_what_waits_and_mends_the_vault(set) {
   const tab = await stage.open({ width: 600, height: 900 });
   const home = tab.locator(".vs-home");
   const vault = home.getByRole("region", { name: "Your vault" });
+  await vault.getByText("Your vault: vault").waitFor();
   await vault.getByText("1 change this week").waitFor();
   await vault.getByRole("img", { name: /^Changes of the last 7 days: .* 1$/ }).waitFor();
   assert.equal(await home.getByRole("region", { name: "Waiting for you" }).count(), 0);

@@ -36,7 +36,7 @@ async function images(tab, name) {
 
 /** A conversation with a change, a plan in the mode Plan, and the home. */
 export async function the_readme_shows_what_there_is(set) {
-  const stage = await Stage.set(set);
+  const stage = await Stage.set({ ...set, folder: "My notes" });
   stage.model.next(
     (turn) => {
       turn.call("read_file", { path: "Garden/Crop rotation.md" });

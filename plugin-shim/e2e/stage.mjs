@@ -80,12 +80,12 @@ export class Stage {
   contexts = new Set();
 
   /** Starts everything, with a vault and a daemon of its own. */
-  static async set({ program, browser, sample, harness, smarthole, chain, hasOllama }) {
+  static async set({ program, browser, sample, harness, smarthole, chain, hasOllama, folder }) {
     const stage = new Stage();
     stages.add(stage);
     stage.browser = browser;
     stage.model = await Model.start();
-    stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole, chain, hasOllama });
+    stage.daemon = await Daemon.prepare({ program, sample, model: stage.model, smarthole, chain, hasOllama, folder });
     stage.daemon.port = await doorPort();
     await stage.daemon.start();
     stage.door = await Door.before(stage.daemon, harness);

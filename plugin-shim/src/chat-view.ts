@@ -1,10 +1,8 @@
 // The chat as an Obsidian view. `view/` holds its content; this file opens and closes it.
 
 import { ItemView, type App, type ViewStateResult, type WorkspaceLeaf } from "obsidian";
-import type { Activity } from "./activity";
-import type { Connection, Unsubscribe } from "./connection";
-import type { ActiveNote, Host } from "./host";
-import { mountChat, type ChatHandle, type Kept, read, written } from "./view";
+import type { ActiveNote } from "./host";
+import { type ChatHandle, type Kept, read, written } from "./view";
 
 /** The view's type in the workspace. */
 export const CHAT_VIEW = "vault-steward-chat";
@@ -13,17 +11,12 @@ export const CHAT_VIEW = "vault-steward-chat";
 export class ChatView extends ItemView {
   override icon = "messages-square";
   override navigation = false;
-  readonly #connection: Connection;
-  readonly #activity: Activity;
-  readonly #host: Host;
+  readonly #mounted: (root: HTMLElement) => ChatHandle;
   #chat: ChatHandle | null = null;
-  #watching: Unsubscribe | null = null;
 
-  constructor(leaf: WorkspaceLeaf, connection: Connection, activity: Activity, host: Host) {
+  constructor(leaf: WorkspaceLeaf, mounted: (root: HTMLElement) => ChatHandle) {
     super(leaf);
-    this.#connection = connection;
-    this.#activity = activity;
-    this.#host = host;
+    this.#mounted = mounted;
   }
 
   override getViewType(): string {
@@ -53,16 +46,14 @@ export class ChatView extends ItemView {
     this.#mount();
     this.registerDomEvent(this.contentEl, "focusout", () => this.#save());
     // Another window has another document, so the view is built again.
-    this.#watching = this.contentEl.onWindowMigrated(() => {
+    this.register(this.contentEl.onWindowMigrated(() => {
       const kept = this.#unmount();
       this.#mount();
       if (kept !== undefined) this.#chat?.restore(kept);
-    });
+    }));
   }
 
   override async onClose(): Promise<void> {
-    this.#watching?.();
-    this.#watching = null;
     this.#unmount();
   }
 
@@ -89,7 +80,7 @@ export class ChatView extends ItemView {
   }
 
   #mount(): void {
-    this.#chat = mountChat(this.contentEl, this.#connection, this.#activity, this.#host);
+    this.#chat = this.#mounted(this.contentEl);
     this.#chat.onState(() => this.#save());
   }
 

@@ -16,6 +16,8 @@ import { PromptCommands } from "./prompts";
 import { StewardSettingTab } from "./settings-tab";
 import { StatusBar } from "./status-bar";
 import { TIME_MACHINE_VIEW, TimeMachineView } from "./time-machine-view";
+import { mountChat } from "./view";
+import { mountMachine } from "./view/machine-view";
 
 export default class VaultStewardPlugin extends Plugin {
   readonly #data = new PluginData(this);
@@ -43,8 +45,8 @@ export default class VaultStewardPlugin extends Plugin {
     const activity = new Activity(connection);
     this.register(() => activity.stop());
 
-    this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, connection, activity, host));
-    this.registerView(TIME_MACHINE_VIEW, (leaf) => new TimeMachineView(leaf, connection, activity, host));
+    this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, (root) => mountChat(root, connection, activity, host)));
+    this.registerView(TIME_MACHINE_VIEW, (leaf) => new TimeMachineView(leaf, (root) => mountMachine(root, connection, activity, host)));
     this.registerEditorExtension(noteHunks(activity.proposals, (heard) => activity.onChange(heard), (text) => host.notice(text)));
     this.addChild(new HostOperations(app, connection));
     const open = (): void => void openChat(app);

@@ -1,10 +1,6 @@
 // The time machine as an Obsidian view, in a tab of the main area.
 
 import { ItemView, type App, type WorkspaceLeaf } from "obsidian";
-import type { Activity } from "./activity";
-import type { Connection, Unsubscribe } from "./connection";
-import type { Host } from "./host";
-import { mountMachine } from "./view/machine-view";
 
 /** The view's type in the workspace. */
 export const TIME_MACHINE_VIEW = "vault-steward-time-machine";
@@ -13,17 +9,12 @@ export const TIME_MACHINE_VIEW = "vault-steward-time-machine";
 export class TimeMachineView extends ItemView {
   override icon = "history";
   override navigation = false;
-  readonly #connection: Connection;
-  readonly #activity: Activity;
-  readonly #host: Host;
+  readonly #mount: (root: HTMLElement) => () => void;
   #unmount: (() => void) | null = null;
-  #watching: Unsubscribe | null = null;
 
-  constructor(leaf: WorkspaceLeaf, connection: Connection, activity: Activity, host: Host) {
+  constructor(leaf: WorkspaceLeaf, mount: (root: HTMLElement) => () => void) {
     super(leaf);
-    this.#connection = connection;
-    this.#activity = activity;
-    this.#host = host;
+    this.#mount = mount;
   }
 
   override getViewType(): string {
@@ -36,22 +27,16 @@ export class TimeMachineView extends ItemView {
 
   override async onOpen(): Promise<void> {
     this.contentEl.addClass("vault-steward-chat");
-    this.#mount();
+    this.#unmount = this.#mount(this.contentEl);
     // Another window has another document, so the view is built again.
-    this.#watching = this.contentEl.onWindowMigrated(() => {
+    this.register(this.contentEl.onWindowMigrated(() => {
       this.#end();
-      this.#mount();
-    });
+      this.#unmount = this.#mount(this.contentEl);
+    }));
   }
 
   override async onClose(): Promise<void> {
-    this.#watching?.();
-    this.#watching = null;
     this.#end();
-  }
-
-  #mount(): void {
-    this.#unmount = mountMachine(this.contentEl, this.#connection, this.#activity, this.#host);
   }
 
   #end(): void {

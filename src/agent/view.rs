@@ -4,7 +4,7 @@ use super::conversations::{ConversationError, Conversations};
 use super::digest::actions;
 use crate::conversation::{Conversation, ConversationId, Item};
 use crate::note::code::ErrorCode;
-use crate::tools::{ConversationView, Said, ToolError};
+use crate::tools::{ConversationItem, ConversationView, ToolError};
 
 impl ConversationView for Conversations {
     fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError> {
@@ -15,9 +15,9 @@ impl ConversationView for Conversations {
         &self,
         text: &str,
         limit: usize,
-    ) -> Result<Vec<(Conversation, Vec<Said>)>, ToolError> {
+    ) -> Result<Vec<(Conversation, Vec<ConversationItem>)>, ToolError> {
         let found = Self::search(self, text, limit).map_err(failed)?;
-        let place = |place: super::Excerpt| Said {
+        let place = |place: super::Excerpt| ConversationItem {
             item: place.item,
             kind: place.kind,
             time: place.time,
@@ -30,7 +30,10 @@ impl ConversationView for Conversations {
         Ok(found.into_iter().map(one).collect())
     }
 
-    fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError> {
+    fn told(
+        &self,
+        id: ConversationId,
+    ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError> {
         let conversation = match self.get(id) {
             Ok(conversation) => conversation,
             Err(ConversationError::NotFound { .. }) => return Ok(None),
@@ -44,13 +47,13 @@ impl ConversationView for Conversations {
 }
 
 /// Converts an item, listing the tools that it called.
-pub fn said(item: Item) -> Said {
+pub fn said(item: Item) -> ConversationItem {
     let tools = item.body.as_deref().map(actions).unwrap_or_default();
     let tools = tools.into_iter().map(|action| match action.path {
         Some(path) => format!("{} {path}", action.tool),
         None => action.tool,
     });
-    Said {
+    ConversationItem {
         tools: tools.collect(),
         item: item.number,
         kind: item.kind,

@@ -232,7 +232,7 @@ impl<'c> ExpressionChecker<'c, '_> {
             self.extension(of, field, name_at);
             return field.gives;
         }
-        let message = format!("{} has no field `{name}`", said(receiver));
+        let message = format!("{} has no field `{name}`", type_name(receiver));
         let hint = match functions::find(Some(receiver), name, true) {
             Some(_) => Some(format!("it is a method: write `{name}()`")),
             None => self.near_member(receiver, name),
@@ -268,7 +268,7 @@ impl<'c> ExpressionChecker<'c, '_> {
             (Type::Null, _) => Type::Any,
             (receiver, _) => receiver,
         };
-        let given: Vec<Type> = args.iter().map(|arg| self.part(arg)).collect();
+        let actual: Vec<Type> = args.iter().map(|arg| self.part(arg)).collect();
         let known = match receiver {
             Type::Any => {
                 let mut known = functions::all()
@@ -282,7 +282,7 @@ impl<'c> ExpressionChecker<'c, '_> {
         };
         if let Some(known) = known {
             self.extension(of, known, name_at);
-            self.args(known, name_at, args, &given);
+            self.args(known, name_at, args, &actual);
             self.names(known, args);
             return known.gives;
         }
@@ -305,7 +305,7 @@ impl<'c> ExpressionChecker<'c, '_> {
                     Some(_) => Some(format!("it is a field: write `{name}`")),
                     None => self.near_member(receiver, name),
                 };
-                (format!("{} has no method `{name}`", said(receiver)), hint)
+                (format!("{} has no method `{name}`", type_name(receiver)), hint)
             }
         };
         self.warn(Kind::UnknownName, name_at, message, hint);
@@ -314,9 +314,9 @@ impl<'c> ExpressionChecker<'c, '_> {
 
     fn call(&mut self, part: &'c Expr, name: &str, name_at: &Span, args: &'c [Expr]) -> Type {
         if let Some(known) = functions::find(None, name, true) {
-            let given: Vec<Type> = args.iter().map(|arg| self.part(arg)).collect();
-            self.args(known, name_at, args, &given);
-            return match (name, &given[..]) {
+            let actual: Vec<Type> = args.iter().map(|arg| self.part(arg)).collect();
+            self.args(known, name_at, args, &actual);
+            return match (name, &actual[..]) {
                 ("if", [_, then, other]) if then == other => *then,
                 ("if", _) => Type::Any,
                 _ => known.gives,
@@ -357,7 +357,7 @@ impl<'c> ExpressionChecker<'c, '_> {
         }
     }
 
-    fn args(&mut self, function: &Function, at: &Span, args: &[Expr], given: &[Type]) {
+    fn args(&mut self, function: &Function, at: &Span, args: &[Expr], actual: &[Type]) {
         let params = function.params.unwrap_or_default();
         let least = params.iter().filter(|param| !param.is_optional).count();
         let is_repeated = params.last().is_some_and(|param| param.is_repeated);
@@ -378,17 +378,21 @@ impl<'c> ExpressionChecker<'c, '_> {
             let message = format!("`{name}` takes {most}");
             return self.warn(Kind::WrongArguments, surplus, message, Some(usage(function)));
         }
-        for (number, (arg, given)) in args.iter().zip(given).enumerate() {
+        for (number, (arg, actual)) in args.iter().zip(actual).enumerate() {
             let Some(param) = params.get(number).or(params.last()) else { return };
-            let fits = |wanted: &Type| match (wanted, given) {
+            let fits = |expected: &Type| match (expected, actual) {
                 (Type::Any | Type::PerElement, _) | (_, Type::Any | Type::Null) => true,
                 (Type::Text, Type::Link) => true,
-                (wanted, given) => wanted == given,
+                (expected, actual) => expected == actual,
             };
             if !param.types.iter().any(fits) {
-                let wanted: Vec<_> = param.types.iter().map(|wanted| said(*wanted)).collect();
-                let message =
-                    format!("`{name}` takes {}, and this is {}", wanted.join(" or "), said(*given));
+                let expected: Vec<_> =
+                    param.types.iter().map(|expected| type_name(*expected)).collect();
+                let message = format!(
+                    "`{name}` takes {}, and this is {}",
+                    expected.join(" or "),
+                    type_name(*actual)
+                );
                 self.warn(Kind::WrongArguments, &arg.at, message, Some(usage(function)));
             }
         }
@@ -423,12 +427,12 @@ impl<'c> ExpressionChecker<'c, '_> {
     }
 
     fn folder(&mut self, source: &dyn Source, folder: &str, at: &Span) {
-        let wanted = folder.trim_matches('/');
+        let expected = folder.trim_matches('/');
         let is_in = |path: &str, folder: &str| {
             path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
         };
-        let lies_in = |file: &FileId| is_in(&source.path(*file), wanted);
-        if wanted.is_empty() || any(source, &Hint::InFolder(wanted.into()), lies_in) {
+        let lies_in = |file: &FileId| is_in(&source.path(*file), expected);
+        if expected.is_empty() || any(source, &Hint::InFolder(expected.into()), lies_in) {
             return;
         }
         let (mut known, mut seen) = (Vec::new(), HashSet::new());
@@ -450,8 +454,8 @@ impl<'c> ExpressionChecker<'c, '_> {
                 known.push(path[..at].to_owned());
             }
         }
-        let hint = did_you_mean(wanted, known.iter().map(String::as_str));
-        self.warn(Kind::UnknownName, at, format!("no file lies in a folder `{wanted}`"), hint);
+        let hint = did_you_mean(expected, known.iter().map(String::as_str));
+        self.warn(Kind::UnknownName, at, format!("no file lies in a folder `{expected}`"), hint);
     }
 }
 
@@ -490,7 +494,7 @@ fn usage(function: &Function) -> String {
     format!("it is `{dot}{}({})`", function.name, params.join(", "))
 }
 
-fn said(of: Type) -> &'static str {
+fn type_name(of: Type) -> &'static str {
     match of {
         Type::Any => "a value",
         Type::Null => "null",

@@ -16,26 +16,26 @@ pub(super) fn find(formulas: &[(&str, &Expression)]) -> Vec<Vec<usize>> {
     let mut states = vec![Visit::New; formulas.len()];
     for start in 0..formulas.len() {
         // Depth first, without recursion: each formula on the stack, and how many of its dependencies were visited.
-        let mut way: Vec<(usize, usize)> = Vec::new();
+        let mut stack: Vec<(usize, usize)> = Vec::new();
         if states[start] == Visit::New {
             states[start] = Visit::OnTheWay;
-            way.push((start, 0));
+            stack.push((start, 0));
         }
-        while let Some((at, looked_at)) = way.last_mut() {
+        while let Some((at, looked_at)) = stack.last_mut() {
             let (at, needed) = (*at, needs[*at].get(*looked_at).copied());
             *looked_at += 1;
             let Some(needed) = needed else {
                 states[at] = Visit::Done;
-                way.pop();
+                stack.pop();
                 continue;
             };
             match states[needed] {
                 Visit::New => {
                     states[needed] = Visit::OnTheWay;
-                    way.push((needed, 0));
+                    stack.push((needed, 0));
                 }
                 Visit::OnTheWay => {
-                    let circle = way.iter().map(|(at, _)| *at).skip_while(|at| *at != needed);
+                    let circle = stack.iter().map(|(at, _)| *at).skip_while(|at| *at != needed);
                     found.push(circle.chain([needed]).collect());
                 }
                 Visit::Done => {}

@@ -490,12 +490,12 @@ fn located(outcome: Outcome, at: &Span) -> Value {
 fn check(function: &Function, args: &[Value]) -> Result<(), String> {
     let params = function.params.unwrap_or_default();
     for (at, param) in params.iter().enumerate() {
-        let given = if param.is_repeated { args.get(at..) } else { args.get(at..=at) };
-        let given = given.unwrap_or_default();
-        if given.is_empty() && !param.is_optional {
+        let arguments = if param.is_repeated { args.get(at..) } else { args.get(at..=at) };
+        let arguments = arguments.unwrap_or_default();
+        if arguments.is_empty() && !param.is_optional {
             return Err(missing(function, at));
         }
-        for value in given {
+        for value in arguments {
             let kind = value.kind();
             let is_right = |of: &Type| {
                 *of == Type::Any || *of == kind || (*of == Type::Text && kind == Type::Link)

@@ -57,7 +57,7 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
     let mut reader = PatternReader {
         source,
         chars: source.char_indices().peekable(),
-        written: String::with_capacity(source.len() + 16),
+        regex_source: String::with_capacity(source.len() + 16),
         is_unicode: flags.contains('u'),
         is_multiline: flags.contains('m'),
         is_dot_all: flags.contains('s'),
@@ -65,8 +65,9 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
     };
     reader.read()?;
     let is_sticky = flags.contains('y');
-    let written = if is_sticky { format!(r"\A(?:{})", reader.written) } else { reader.written };
-    let regex = RegexBuilder::new(&written)
+    let regex_source =
+        if is_sticky { format!(r"\A(?:{})", reader.regex_source) } else { reader.regex_source };
+    let regex = RegexBuilder::new(&regex_source)
         .case_insensitive(flags.contains('i'))
         .size_limit(MAX_COMPILED)
         .dfa_size_limit(MAX_COMPILED)
@@ -91,7 +92,7 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
 struct PatternReader<'s> {
     source: &'s str,
     chars: Peekable<CharIndices<'s>>,
-    written: String,
+    regex_source: String,
     is_unicode: bool,
     is_multiline: bool,
     is_dot_all: bool,
@@ -120,24 +121,24 @@ impl<'s> PatternReader<'s> {
                 }
                 ')' => {
                     self.groups.pop().ok_or_else(|| self.fault(at, "`)` without a `(`"))?;
-                    self.written.push(')');
+                    self.regex_source.push(')');
                     true
                 }
                 '|' => {
-                    self.written.push('|');
+                    self.regex_source.push('|');
                     false
                 }
                 '^' => {
-                    self.written.push_str(if self.is_multiline { "(?mR:^)" } else { r"\A" });
+                    self.regex_source.push_str(if self.is_multiline { "(?mR:^)" } else { r"\A" });
                     false
                 }
                 '$' => {
-                    self.written.push_str(if self.is_multiline { "(?mR:$)" } else { r"\z" });
+                    self.regex_source.push_str(if self.is_multiline { "(?mR:$)" } else { r"\z" });
                     false
                 }
                 '.' => {
                     match self.is_dot_all {
-                        true => self.written.push_str("(?s:.)"),
+                        true => self.regex_source.push_str("(?s:.)"),
                         false => self.negated(LINE_ENDS),
                     }
                     true
@@ -164,7 +165,7 @@ impl<'s> PatternReader<'s> {
                                 return Err(self.fault(at, "the numbers in `{}` are out of order"));
                             }
                             if self.chars.next_if(|(_, c)| *c == '?').is_some() {
-                                self.written.push('?');
+                                self.regex_source.push('?');
                             }
                             false
                         }
@@ -200,15 +201,15 @@ impl<'s> PatternReader<'s> {
 
     fn char(&mut self, c: char) {
         if regex_syntax::is_meta_character(c) {
-            self.written.push('\\');
+            self.regex_source.push('\\');
         }
-        self.written.push(c);
+        self.regex_source.push(c);
     }
 
     fn negated(&mut self, class: &str) {
-        self.written.push_str("[^");
-        self.written.push_str(class);
-        self.written.push(']');
+        self.regex_source.push_str("[^");
+        self.regex_source.push_str(class);
+        self.regex_source.push(']');
     }
 
     fn open(&mut self, at: usize) -> Result<(), PatternFault> {
@@ -229,7 +230,7 @@ impl<'s> PatternReader<'s> {
         }
         if rest.starts_with("?:") {
             self.skip(2);
-            self.written.push_str("(?:");
+            self.regex_source.push_str("(?:");
             return Ok(());
         }
         if let Some(name) = rest.strip_prefix("?<") {
@@ -243,9 +244,9 @@ impl<'s> PatternReader<'s> {
                 });
             }
             self.skip(3 + name.len());
-            self.written.push_str("(?P<");
-            self.written.push_str(name);
-            self.written.push('>');
+            self.regex_source.push_str("(?P<");
+            self.regex_source.push_str(name);
+            self.regex_source.push('>');
             return Ok(());
         }
         if rest.starts_with('?') {
@@ -254,14 +255,14 @@ impl<'s> PatternReader<'s> {
                 ..self.fault(at, "this kind of group is not known")
             });
         }
-        self.written.push('(');
+        self.regex_source.push('(');
         Ok(())
     }
 
     /// Reads a quantifier that begins with `c`: its minimum and maximum. `None` if it is a literal brace.
     fn repeat(&mut self, at: usize, c: char) -> Option<(u64, Option<u64>)> {
         if c != '{' {
-            self.written.push(c);
+            self.regex_source.push(c);
             return Some((0, None));
         }
         let inside = self.source[at + 1..].split_once('}')?.0;
@@ -273,7 +274,7 @@ impl<'s> PatternReader<'s> {
         let most = if most.is_empty() { None } else { Some(number(most)?) };
         let found = (number(least)?, most);
         let length = inside.len() + 2;
-        self.written.push_str(&self.source[at..at + length]);
+        self.regex_source.push_str(&self.source[at..at + length]);
         self.skip(length - 1);
         Some(found)
     }
@@ -286,7 +287,7 @@ impl<'s> PatternReader<'s> {
         match c {
             'b' | 'B' => {
                 self.skip(1);
-                self.written.push_str(if c == 'b' { r"(?-u:\b)" } else { r"(?-u:\B)" });
+                self.regex_source.push_str(if c == 'b' { r"(?-u:\b)" } else { r"(?-u:\B)" });
                 return Ok(false);
             }
             '1'..='9' => return Err(self.back_reference(at)),
@@ -299,11 +300,11 @@ impl<'s> PatternReader<'s> {
             Atom::Char(c) => self.char(c),
             // With the flag `i` the engine would widen the letters of `\w`.
             Atom::Class(class) => {
-                self.written.push_str("(?-i:[");
-                self.written.push_str(class);
-                self.written.push_str("])");
+                self.regex_source.push_str("(?-i:[");
+                self.regex_source.push_str(class);
+                self.regex_source.push_str("])");
             }
-            Atom::Property(class) => self.written.push_str(&class),
+            Atom::Property(class) => self.regex_source.push_str(&class),
         }
         Ok(true)
     }
@@ -347,14 +348,13 @@ impl<'s> PatternReader<'s> {
                 let Some((property, _)) = property else {
                     return Err(self.fault(at, "`\\p` wants a property: `\\p{L}`"));
                 };
-                let written = format!("\\{c}{{{property}}}");
+                let regex_source = format!("\\{c}{{{property}}}");
                 self.skip(property.chars().count() + 2);
-                if regex_syntax::Parser::new().parse(&written).is_err() {
-                    return Err(
-                        self.fault(at, &format!("`{written}` is not a property of characters"))
-                    );
+                if regex_syntax::Parser::new().parse(&regex_source).is_err() {
+                    return Err(self
+                        .fault(at, &format!("`{regex_source}` is not a property of characters")));
                 }
-                Atom::Property(written)
+                Atom::Property(regex_source)
             }
             other => Atom::Char(other),
         })
@@ -396,17 +396,17 @@ impl<'s> PatternReader<'s> {
         let is_negated = self.chars.next_if(|(_, c)| *c == '^').is_some();
         if self.chars.next_if(|(_, c)| *c == ']').is_some() {
             // `[]` matches nothing, `[^]` anything.
-            self.written.push_str(if is_negated { "(?s:.)" } else { r"[^\s\S]" });
+            self.regex_source.push_str(if is_negated { "(?s:.)" } else { r"[^\s\S]" });
             return Ok(());
         }
-        self.written.push_str(if is_negated { "[^" } else { "[" });
+        self.regex_source.push_str(if is_negated { "[^" } else { "[" });
         loop {
             let Some(&(from, c)) = self.chars.peek() else {
                 return Err(self.fault(at, "this class is not closed"));
             };
             if c == ']' {
                 self.skip(1);
-                self.written.push(']');
+                self.regex_source.push(']');
                 return Ok(());
             }
             let first = self.member()?;
@@ -421,7 +421,7 @@ impl<'s> PatternReader<'s> {
                         }
                         Atom::Char(last) => {
                             self.in_class(first);
-                            self.written.push('-');
+                            self.regex_source.push('-');
                             self.in_class(last);
                         }
                         class => {
@@ -450,16 +450,16 @@ impl<'s> PatternReader<'s> {
 
     fn in_class(&mut self, c: char) {
         if regex_syntax::is_meta_character(c) {
-            self.written.push('\\');
+            self.regex_source.push('\\');
         }
-        self.written.push(c);
+        self.regex_source.push(c);
     }
 
     fn class_in_class(&mut self, class: &Atom) {
         match class {
             Atom::Char(c) => self.in_class(*c),
-            Atom::Class(class) => self.written.push_str(class),
-            Atom::Property(class) => self.written.push_str(class),
+            Atom::Class(class) => self.regex_source.push_str(class),
+            Atom::Property(class) => self.regex_source.push_str(class),
         }
     }
 }

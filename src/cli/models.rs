@@ -148,7 +148,7 @@ async fn report(session: &Session, settings: &Settings) -> Report {
         }
     }
     let is_configured = names.iter().any(|name| name == "ollama");
-    let found = if is_configured { None } else { ollama(session, settings, &connections).await };
+    let found = if is_configured { None } else { ollama(settings, &connections).await };
     Report { chain: settings.chain.iter().filter_map(link).collect(), providers, found }
 }
 
@@ -173,21 +173,12 @@ pub(super) fn keyring(session: &Session) -> Keyring {
     Keyring::new(&session.environment, vault.as_deref())
 }
 
-/// Looks for Ollama at its default address or at the one in its variable, on this machine only.
+/// Looks for Ollama at its default address, or at the one in its variable.
 pub(super) async fn ollama(
-    session: &Session,
     settings: &Settings,
     connections: &Connections,
 ) -> Option<OfferedModels> {
-    let mut known = setup::provider(settings, "ollama").ok()?;
-    if let Some(host) = session.environment.get("OLLAMA_HOST").and_then(|host| host.to_str()) {
-        let host = host.trim_end_matches('/');
-        let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
-        known.address = crate::llm::endpoint::Address::new(&format!("{url}/v1")).ok()?;
-        if !known.address.is_local() {
-            return None;
-        }
-    }
+    let known = setup::local_ollama(settings)?;
     let service = known.service(None);
     let limits = settings.limits();
     let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, connections);

@@ -66,8 +66,9 @@ fn choose(session: &Session, settings: &Settings) -> Result<String> {
     if let Some((provider, address, offered)) =
         client::runtime()?.block_on(found(session, settings))
     {
-        // Requests go to the address in the settings; a running daemon may have older ones.
-        let known = setup::provider(settings, provider).map_err(KeyError::from)?;
+        // The daemon may run without the variable that has this address.
+        let stored = Settings { ollama: None, ..settings.clone() };
+        let known = setup::provider(&stored, provider).map_err(KeyError::from)?;
         if known.address.as_str() != address {
             let file = session.settings.file.display();
             return Err(Failure::other(
@@ -112,12 +113,9 @@ fn choose(session: &Session, settings: &Settings) -> Result<String> {
 }
 
 /// The model servers on this machine and their addresses.
-async fn found(
-    session: &Session,
-    settings: &Settings,
-) -> Option<(&'static str, String, Vec<String>)> {
+async fn found(settings: &Settings) -> Option<(&'static str, String, Vec<String>)> {
     let connections = Connections::new(&settings.limits());
-    if let Some(found) = ollama(session, settings, &connections).await
+    if let Some(found) = ollama(settings, &connections).await
         && !found.offered.is_empty()
     {
         return Some((found.provider, found.base_url, found.offered));

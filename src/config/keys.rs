@@ -238,7 +238,11 @@ pub fn hold_back(wanted: &Config, running: &Config) -> Config {
     }
     let mut held = match serde_json::from_value::<Config>(sections) {
         // Agents hold at once, and as JSON they have only marks in place of their variables' values.
-        Ok(config) => Config { path: held.path, agents: held.agents, ..config },
+        Ok(mut config) => {
+            // What is no setting is not in the JSON.
+            config.models.ollama = held.models.ollama;
+            Config { path: held.path, agents: held.agents, ..config }
+        }
         Err(_) => held,
     };
     // A model whose provider needs a restart is not usable before it.

@@ -134,6 +134,8 @@ pub fn lay(
     config.log.level = flags.level.or(level).or(config.log.level);
     config.policy.mode = mode.unwrap_or(config.policy.mode);
     config.log.format = format.unwrap_or(config.log.format);
+    config.models.ollama =
+        environment.get("OLLAMA_HOST").and_then(|host| host.to_str()).map(str::to_owned);
 
     let from = |path: Option<PathBuf>, origin| path.map(|path| (path, origin));
     let vault = from(flags.vault.clone(), Origin::Flag)

@@ -357,11 +357,13 @@ mod tests {
     #[test]
     fn environment_and_flags_stay_above_the_file() {
         let flags = Flags { level: Some(crate::config::log::Level::Debug), ..Flags::default() };
-        let place = TestSettings::new(&[("STEWARD_PORT", "9")], flags);
+        let place =
+            TestSettings::new(&[("STEWARD_PORT", "9"), ("OLLAMA_HOST", "127.0.0.1:4")], flags);
         let news = place.write("[server]\nport = 5\n[log]\nlevel = \"error\"\n");
         assert_eq!(news, News::Nothing);
         let now = place.live.current();
         assert_eq!(now.config.server.port, 9);
+        assert_eq!(now.config.models.ollama.as_deref(), Some("127.0.0.1:4"));
         assert_eq!(now.config.log.level, Some(crate::config::log::Level::Debug));
         assert_eq!(now.sources["server.port"], layers::Source::Environment("STEWARD_PORT"));
         assert_eq!(now.sources["log.level"], layers::Source::Flag("--log-level"));

@@ -14,7 +14,7 @@ use crate::config::keyring::Keyring;
 use crate::config::vendor_keys::{self, KeyError};
 use crate::conversation::ConversationId;
 use crate::guests::{Guest, Guests};
-use crate::llm::endpoint::{Address, Connections};
+use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::tape::Tape;
 use crate::llm::{Chain, Endpoint, Facts, Key, Origin, Settings, Usage, Wire, facts, setup};
@@ -301,13 +301,11 @@ impl Models for ChosenModels {
         let state = self.state();
         let (problem, settings) = (state.problem.clone(), state.settings.clone());
         drop(state);
-        let host = self.0.environment.get("OLLAMA_HOST").and_then(|host| host.to_str());
-        let host = host.map(str::to_owned);
         Box::pin(async move {
             if let Some(problem) = problem {
                 return problem;
             }
-            match ollama(&settings, host.as_deref()).await {
+            match ollama(&settings).await {
                 Some(model) => format!(
                     "No model is configured, but Ollama runs on this machine: `steward config set \
                      models.chain 'ollama/{model}'` uses it."
@@ -383,16 +381,8 @@ fn known(settings: &Settings) -> Known {
 
 /// A model of an Ollama on this machine, at its default address or the one that its own environment
 /// variable names.
-async fn ollama(settings: &Settings, host: Option<&str>) -> Option<String> {
-    let mut known = setup::provider(settings, "ollama").ok()?;
-    if let Some(host) = host {
-        let host = host.trim_end_matches('/');
-        let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
-        known.address = Address::new(&format!("{url}/v1")).ok()?;
-    }
-    if !known.address.is_local() {
-        return None;
-    }
+async fn ollama(settings: &Settings) -> Option<String> {
+    let known = setup::local_ollama(settings)?;
     let limits = settings.limits();
     let connections = Connections::new(&limits);
     let service = known.service(None);

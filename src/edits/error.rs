@@ -18,10 +18,10 @@ pub enum EditsError {
     #[error("{}", .0.reason)]
     Refused(Refusal),
     /// Links in these files have to follow, but the files are read-only.
-    #[error("{}", not_writable(.seen, *.total))]
+    #[error("{}", not_writable(.refused, *.total))]
     NotWritable {
         /// The files that the caller may see, each with the reason.
-        seen: Vec<(VaultPath, String)>,
+        refused: Vec<(VaultPath, String)>,
         total: usize,
     },
     /// The journal did not apply the changes.
@@ -48,8 +48,8 @@ impl EditsError {
         match self {
             Self::Cancelled => None,
             Self::Refused(refusal) => refusal.hint.clone(),
-            Self::NotWritable { seen, total } => {
-                let them = if (seen.len(), *total) == (1, 1) { "it" } else { "them" };
+            Self::NotWritable { refused, total } => {
+                let them = if (refused.len(), *total) == (1, 1) { "it" } else { "them" };
                 Some(format!(
                     "nothing was changed; make {them} writable first, or `move` with \
                      `leave_read_only`: their links are left then and lead elsewhere"
@@ -64,8 +64,8 @@ impl EditsError {
         match self {
             Self::Cancelled => None,
             Self::Refused(refusal) => refusal.data(),
-            Self::NotWritable { seen, total } => {
-                let paths = seen.iter().take(MAX_NAMED.1).map(|(path, _)| path.as_str());
+            Self::NotWritable { refused, total } => {
+                let paths = refused.iter().take(MAX_NAMED.1).map(|(path, _)| path.as_str());
                 let paths: Vec<&str> = paths.collect();
                 Some(json!({ "not_writable": paths, "total_not_writable": total }))
             }
@@ -75,11 +75,12 @@ impl EditsError {
     }
 }
 
-fn not_writable(seen: &[(VaultPath, String)], total: usize) -> String {
-    if let ([(path, reason)], 1) = (seen, total) {
+fn not_writable(refused: &[(VaultPath, String)], total: usize) -> String {
+    if let ([(path, reason)], 1) = (refused, total) {
         return format!("the links in `{path}` would have to follow, and {reason}");
     }
-    let named = seen.iter().take(MAX_NAMED.0).map(|(path, reason)| format!("`{path}`: {reason}"));
+    let named =
+        refused.iter().take(MAX_NAMED.0).map(|(path, reason)| format!("`{path}`: {reason}"));
     let mut parts: Vec<String> = named.collect();
     if total > parts.len() {
         parts.push(format!("{} more", total - parts.len()));

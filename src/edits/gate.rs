@@ -247,8 +247,8 @@ fn state(vault: &Vault, path: &VaultPath) -> blake3::Hash {
         hash.update(format!("{path}\0{:?}\0", found.ok()).as_bytes());
     };
     add(path);
-    let seen = vault.catalogue();
-    let whole: &Catalogue = &seen;
+    let visible = vault.catalogue();
+    let whole: &Catalogue = &visible;
     let within = whole.within(path).filter(|entry| entry.kind == Kind::File);
     let mut files: Vec<VaultPath> = within.map(|entry| entry.path().to_path()).collect();
     files.sort_unstable();
@@ -275,8 +275,8 @@ fn effect(action: Action, path: &VaultPath) -> Effect {
 /// the caller.
 fn size(vault: &Vault, path: &VaultPath) -> (bool, usize) {
     let found = vault.stat(path).map(|meta| meta.kind);
-    let seen = vault.catalogue();
-    let whole: &Catalogue = &seen;
+    let visible = vault.catalogue();
+    let whole: &Catalogue = &visible;
     let kind = match found {
         Ok(kind) => Some(kind),
         Err(error) if error.is_absence() => None,

@@ -99,7 +99,7 @@ pub(super) fn follow(
         _ => None,
     });
     let texts: HashMap<&VaultPath, &Vec<u8>> = texts.collect();
-    let written = |wanted: &VaultPath| texts.get(wanted).map(|content| (*content).clone());
+    let written = |target: &VaultPath| texts.get(target).map(|content| (*content).clone());
     let mut plan =
         rewrite::follow(&index.links, &names, vault.obsidian().link_format, vault.view(), &written);
     rights::check(vault, &mut plan, read_only)?;
@@ -177,6 +177,6 @@ pub(super) fn follow_back(
     Followed { names, plan, put_back }
 }
 
-pub(super) fn writes(changes: &[Change], wanted: &VaultPath) -> bool {
-    changes.iter().any(|change| matches!(change, Change::Write { path, .. } if path == wanted))
+pub(super) fn writes(changes: &[Change], target: &VaultPath) -> bool {
+    changes.iter().any(|change| matches!(change, Change::Write { path, .. } if path == target))
 }

@@ -78,7 +78,7 @@ pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Resu
         let total = blocked.len();
         // A caller who may not see a file must not learn its name.
         blocked.retain(|(path, _)| vault.view().shows(path));
-        return Err(EditsError::NotWritable { seen: blocked, total });
+        return Err(EditsError::NotWritable { refused: blocked, total });
     }
     let left = |(path, reason)| Stuck { path, place: None, link: String::new(), reason };
     plan.stuck.extend(blocked.into_iter().map(left));

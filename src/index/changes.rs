@@ -46,7 +46,7 @@ pub(super) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
 }
 
 /// The files that a listener needs.
-pub(super) type Wanted = fn(PathRef<'_>) -> bool;
+pub(super) type PathFilter = fn(PathRef<'_>) -> bool;
 
 /// The vault's changes, for any number of listeners.
 pub(super) struct Feed {
@@ -66,23 +66,23 @@ impl Feed {
         Self { vault, queues }
     }
 
-    /// A listener for the `wanted` files. With more than `most` pending changes, every file counts as changed.
+    /// A listener for the files that `accepts` selects. With more than `most` pending changes, every file counts as changed.
     /// `wake` is called after each added change, on the thread that noticed it.
     pub fn listen(
         &self,
-        wanted: Wanted,
+        accepts: PathFilter,
         most: usize,
         wake: impl Fn() + Send + Sync + 'static,
     ) -> Listener {
         let pending = Mutex::new(Pending::everything());
-        let queue = Arc::new(Queue { wanted, most, pending, wake: Box::new(wake) });
+        let queue = Arc::new(Queue { accepts, most, pending, wake: Box::new(wake) });
         self.queues.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&queue));
         Listener { vault: self.vault.clone(), queue }
     }
 }
 
 struct Queue {
-    wanted: Wanted,
+    accepts: PathFilter,
     most: usize,
     pending: Mutex<Pending>,
     wake: Box<dyn Fn() + Send + Sync>,
@@ -111,7 +111,7 @@ impl Queue {
         }
         match entry {
             Kind::Folder => pending.folders.push(path.clone()),
-            _ if (self.wanted)(path.borrowed()) => pending.name(path.clone()),
+            _ if (self.accepts)(path.borrowed()) => pending.name(path.clone()),
             _ => return false,
         }
         if pending.files.len() > self.most || pending.folders.len() > MAX_FOLDERS {
@@ -259,7 +259,7 @@ impl Listener {
 
     /// Whether the listener needs this file.
     pub fn wants(&self, entry: &Entry<'_>) -> bool {
-        entry.kind == Kind::File && !entry.unnameable && (self.queue.wanted)(entry.path())
+        entry.kind == Kind::File && !entry.unnameable && (self.queue.accepts)(entry.path())
     }
 }
 

@@ -38,15 +38,15 @@ pub(super) trait RecordTable: Default + Send + Sync {
     /// Whether this file has a record.
     fn wants(path: PathRef<'_>) -> bool;
     /// Reads a file with this stamp in the catalogue; `None` if it is gone.
-    fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read>;
+    fn read(vault: &Vault, path: &VaultPath, file_stamp: Stamp) -> Option<Self::Read>;
     /// The same, unless it is cancelled meanwhile or cannot be done now.
     fn read_until(
         vault: &Vault,
         path: &VaultPath,
-        seen: Stamp,
+        file_stamp: Stamp,
         _: &Cancel,
     ) -> Result<Option<Self::Read>, Cancelled> {
-        Ok(Self::read(vault, path, seen))
+        Ok(Self::read(vault, path, file_stamp))
     }
     /// The stamp of the file when it was read, and whether its next change may have the same.
     fn stamp(record: &Self::Record) -> (Stamp, bool);
@@ -165,8 +165,8 @@ impl<K: RecordTable> Synced<K> {
         };
         for (path, known) in stale {
             // A file that cannot be accessed for a moment is not gone.
-            let seen = self.vault.recheck(&path).map_or(known, |meta| stamp(&meta));
-            let fresh = K::read(&self.vault, &path, seen);
+            let file_stamp = self.vault.recheck(&path).map_or(known, |meta| stamp(&meta));
+            let fresh = K::read(&self.vault, &path, file_stamp);
             self.put(path, fresh);
         }
     }
@@ -207,8 +207,8 @@ impl<K: RecordTable> Synced<K> {
             let size = BATCH[usize::from(K::IS_SLOWEST)].min(rest.len());
             let batch: Vec<Changed> = rest.drain(..size).collect();
             let read = |file: &Changed| {
-                let seen = file.stamp.filter(|_| !cancel.is_cancelled()).ok_or(Cancelled)?;
-                K::read_until(&self.vault, &file.path, seen, cancel)
+                let file_stamp = file.stamp.filter(|_| !cancel.is_cancelled()).ok_or(Cancelled)?;
+                K::read_until(&self.vault, &file.path, file_stamp, cancel)
             };
             let fresh: Vec<_> = batch.par_iter().map(|file| (&file.path, read(file))).collect();
             let mut is_whole = true;

@@ -36,9 +36,9 @@ pub struct Moment {
     pub(super) last: i64,
     /// Milliseconds since the Unix epoch.
     time: i64,
-    /// The operation that the moment follows immediately.
+    /// The change set that it follows: what that left of a file is known, whatever others did before its end,
     follows: Option<i64>,
-    /// The operation that the moment precedes immediately.
+    /// and the one that it precedes: what that found is known, whatever others did since its beginning.
     precedes: Option<i64>,
     /// The last change set that had begun at that time.
     pub change_set: Option<ChangeSetId>,
@@ -113,7 +113,6 @@ struct Evidence {
     was: Was,
     /// When this was seen, in milliseconds since the Unix epoch; `None` for the present.
     seen: Option<i64>,
-    operation: Option<i64>,
     set: Option<i64>,
     /// Since when the file has not changed, by its own time, in milliseconds.
     unchanged_since: Option<i64>,
@@ -121,13 +120,7 @@ struct Evidence {
 
 impl Evidence {
     fn of(row: &StepRow, was: Was) -> Self {
-        Self {
-            was,
-            seen: row.ended,
-            operation: Some(row.operation),
-            set: Some(row.set),
-            unchanged_since: None,
-        }
+        Self { was, seen: row.ended, set: Some(row.set), unchanged_since: None }
     }
 }
 
@@ -146,10 +139,10 @@ impl Journal {
                 let steps = rows.steps(set.0.cast_signed())?;
                 let edge = if is_before { steps.first() } else { steps.last() };
                 let Some(edge) = edge else { return Ok(None) };
-                let (ended, operation) = (edge.ended.unwrap_or_default(), Some(edge.operation));
+                let (ended, set) = (edge.ended.unwrap_or_default(), Some(edge.set));
                 match is_before {
-                    true => (edge.id - 1, ended, None, operation),
-                    false => (edge.id, ended, operation, None),
+                    true => (edge.id - 1, ended, None, set),
+                    false => (edge.id, ended, set, None),
                 }
             }
         };
@@ -178,17 +171,17 @@ impl Journal {
         let time = |ms: Option<i64>| ms.and_then(DateTime::from_timestamp_millis);
         // By its own time the file was as it is found later.
         let is_settled = later.unchanged_since.is_some_and(|since| since <= moment.time);
+        if moment.precedes.is_some() && later.set == moment.precedes {
+            return Ok(answer(later.was, None, None));
+        }
         let Some(earlier) = earlier else {
             let is_known = is_settled || !matches!(later.was, Was::File(_));
             let to = time(later.seen.or(later.unchanged_since));
             let gap = (!is_known).then_some(Gap { from: None, to });
             return Ok(answer(later.was, gap, None));
         };
-        if moment.follows.is_some() && earlier.operation == moment.follows {
+        if moment.follows.is_some() && earlier.set == moment.follows {
             return Ok(answer(earlier.was, None, earlier.set));
-        }
-        if moment.precedes.is_some() && later.operation == moment.precedes {
-            return Ok(answer(later.was, None, None));
         }
         if self.agree(&earlier.was, &later.was)? {
             return Ok(answer(earlier.was, None, earlier.set));
@@ -247,7 +240,7 @@ impl Journal {
                     (was, Some(milliseconds(meta.modified)))
                 }
             };
-            Evidence { was, seen: None, operation: None, set: None, unchanged_since: modified }
+            Evidence { was, seen: None, set: None, unchanged_since: modified }
         };
         Ok((found.unwrap_or_else(of_disk), there))
     }

@@ -181,7 +181,7 @@ pub(super) fn deleted(parts: &Parts) -> Result<Vec<Deleted>, JournalError> {
         }
         found.push((item(&step, identity, place.as_ref(), deleted), Some(step), place));
     }
-    // Files that Obsidian or a person put there. The steward's `kept` folder has none of these.
+    // Files that Obsidian or a person deleted; they are never in the steward's `kept` folder.
     for one in in_trashes {
         let Trashed::Local { path, .. } = &one.place else { continue };
         let item = TrashItem {

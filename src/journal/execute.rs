@@ -106,11 +106,11 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
     let (mut no_op, mut is_late) = (false, false);
     let outcome = match act {
         Act::Folder { path } => {
-            let made = writer.create_folders(path)?;
-            done.extend(made.iter().cloned().map(Done::Folder));
+            let created = writer.create_folders(path)?;
+            done.extend(created.iter().cloned().map(Done::Folder));
             // Somebody else made it first, so it is not ours to remove.
-            no_op = made.is_empty();
-            Outcome::Folders(made)
+            no_op = created.is_empty();
+            Outcome::Folders(created)
         }
         Act::RemoveFolder { path } => {
             let removed = match writer.remove_empty_folder(path) {

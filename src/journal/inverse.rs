@@ -188,13 +188,13 @@ pub(super) fn undelete(
     let RecordedAct::Delete { identity } = step.act else {
         return Err(UndoError::NotInTrash { path: step.path.clone() });
     };
-    let wanted = to.unwrap_or(&step.path);
-    let path = match to.is_none() && identity.had_case_variant && plan.overlay.is_free(wanted) {
-        true => wanted.clone(),
-        false => plan.free_name(wanted),
+    let target = to.unwrap_or(&step.path);
+    let path = match to.is_none() && identity.had_case_variant && plan.overlay.is_free(target) {
+        true => target.clone(),
+        false => plan.free_name(target),
     };
-    if path.name() != wanted.name() {
-        plan.notes.push(format!("`{wanted}` is taken, so it comes back as `{path}`"));
+    if path.name() != target.name() {
+        plan.notes.push(format!("`{target}` is taken, so it comes back as `{path}`"));
     }
     let files = plan.parts.rows.changes.files(step.row.id)?;
     let id = Some(step.row.id);

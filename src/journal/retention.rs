@@ -142,16 +142,17 @@ impl StoredTexts<'_> {
     }
 
     fn limits(&self, trigger: Trigger) -> Result<Limits, StoreError> {
-        let wanted = self.0.settings.load().limits();
-        let holding = self.0.parts.rows.retention.effective(wanted)?;
+        let configured = self.0.settings.load().limits();
+        let holding = self.0.parts.rows.retention.effective(configured)?;
         if trigger == Trigger::Daily {
             return Ok(holding);
         }
         let default = Settings::default().limits();
-        let chosen = |wanted, holding, default| if wanted == default { holding } else { wanted };
+        let chosen =
+            |configured, holding, default| if configured == default { holding } else { configured };
         Ok(Limits {
-            versions: chosen(wanted.versions, holding.versions, default.versions),
-            days: chosen(wanted.days, holding.days, default.days),
+            versions: chosen(configured.versions, holding.versions, default.versions),
+            days: chosen(configured.days, holding.days, default.days),
         })
     }
 

@@ -46,6 +46,9 @@ pub struct Settings {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Capabilities by model id; they override the built-in ones.
     pub facts: BTreeMap<String, Facts>,
+    /// `OLLAMA_HOST`, the address of Ollama where the settings name none.
+    #[serde(skip)]
+    pub ollama: Option<String>,
 }
 
 /// A provider's address and API format. Unset keys use the built-in values for that name.
@@ -92,6 +95,7 @@ impl Default for Settings {
             keyring: false,
             providers: BTreeMap::new(),
             facts: BTreeMap::new(),
+            ollama: None,
         }
     }
 }

@@ -11,6 +11,8 @@ use super::key::Key;
 use super::message::Wire;
 use super::settings::{KeyNeed, Settings, split_reference};
 
+const OLLAMA: &str = "ollama";
+
 /// A provider that works without a section in the settings.
 struct BuiltIn {
     name: &'static str,
@@ -43,7 +45,7 @@ const BUILT_IN: &[BuiltIn] = &[
         need: KeyNeed::Required,
     },
     BuiltIn {
-        name: "ollama",
+        name: OLLAMA,
         wire: Wire::Chat,
         base_url: "http://127.0.0.1:11434/v1",
         variables: &[],
@@ -111,6 +113,20 @@ impl SetupError {
     }
 }
 
+/// The address in Ollama's own variable; `None` for another machine, to which a variable alone sends nothing.
+fn by_variable(settings: &Settings) -> Option<Address> {
+    let host = settings.ollama.as_deref()?.trim_end_matches('/');
+    let scheme = if host.contains("://") { "" } else { "http://" };
+    Address::new(&format!("{scheme}{host}/v1")).ok().filter(Address::is_local)
+}
+
+/// Ollama on this machine, as it is expected there; `None` if it is expected on another.
+pub fn local_ollama(settings: &Settings) -> Option<ProviderConfig> {
+    let is_elsewhere = settings.ollama.is_some() && by_variable(settings).is_none();
+    let known = provider(settings, OLLAMA).ok()?;
+    (known.address.is_local() && !is_elsewhere).then_some(known)
+}
+
 pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|provider| provider.name)
 }
@@ -141,7 +157,9 @@ pub fn provider(settings: &Settings, name: &str) -> Result<ProviderConfig, Setup
     let own = own.unwrap_or_default();
     let incomplete = |key| SetupError::Incomplete { name: name.to_owned(), key };
     let wire = own.wire.or(built_in.map(|b| b.wire)).ok_or_else(|| incomplete("wire"))?;
-    let base_url = own.base_url.as_deref().or(built_in.map(|b| b.base_url));
+    let by_variable = (name == OLLAMA).then(|| by_variable(settings)).flatten();
+    let base_url = own.base_url.as_deref().or(by_variable.as_ref().map(Address::as_str));
+    let base_url = base_url.or(built_in.map(|b| b.base_url));
     let base_url = base_url.ok_or_else(|| incomplete("base_url"))?;
     let address = Address::new(base_url)
         .map_err(|reason| SetupError::Address { name: name.to_owned(), reason })?;
@@ -240,6 +258,24 @@ mod tests {
         let named = ProviderSettings { key_variable: Some("MINE".into()), ..moved };
         let known = provider(&settings("anthropic", named), "anthropic").unwrap();
         assert_eq!(known.variables, ["MINE"]);
+    }
+
+    #[test]
+    fn the_variable_of_ollama_is_its_address_on_this_machine_alone() {
+        let at = |host: &str| Settings { ollama: Some(host.to_owned()), ..Settings::default() };
+        let address = |settings: &Settings| provider(settings, OLLAMA).unwrap().address;
+        for host in ["127.0.0.1:4000", "http://127.0.0.1:4000/"] {
+            let here = at(host);
+            assert_eq!(address(&here).as_str(), "http://127.0.0.1:4000/v1");
+            assert_eq!(local_ollama(&here).unwrap().address, address(&here));
+        }
+        let there = at("192.0.2.1:4000");
+        assert_eq!(address(&there), address(&Settings::default()));
+        assert_eq!(local_ollama(&there), None);
+        let base_url = Some("http://127.0.0.1:5000/v1".to_owned());
+        let own = settings(OLLAMA, ProviderSettings { base_url, ..ProviderSettings::default() });
+        let both = Settings { ollama: Some("127.0.0.1:4000".to_owned()), ..own };
+        assert_eq!(address(&both).as_str(), "http://127.0.0.1:5000/v1");
     }
 
     #[test]

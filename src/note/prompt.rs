@@ -22,7 +22,7 @@ pub struct Prompt {
 
 /// What a prompt is filled with.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
+pub struct PromptInput<'a> {
     /// The path of the note that is meant.
     pub note: Option<&'a str>,
     /// Whether a text is selected in it.
@@ -79,22 +79,22 @@ impl Prompt {
     }
 
     /// The text to send. Arguments without a placeholder are appended.
-    pub fn fill(&self, given: &Given<'_>) -> Result<String, Missing> {
-        let arguments = given.arguments.trim();
+    pub fn fill(&self, input: &PromptInput<'_>) -> Result<String, Missing> {
+        let arguments = input.arguments.trim();
         let places = self.uses("arguments");
-        if self.uses("selection") && !given.has_selection {
+        if self.uses("selection") && !input.has_selection {
             return Err(Missing::Selection);
         }
-        if self.uses("note") && given.note.is_none() {
+        if self.uses("note") && input.note.is_none() {
             return Err(Missing::Note);
         }
         if places && arguments.is_empty() {
             return Err(Missing::Arguments);
         }
-        let note = given.note.unwrap_or_default();
+        let note = input.note.unwrap_or_default();
         let link = format!("[[{}]]", note.strip_suffix(".md").unwrap_or(note));
         let values = [("note", &*link), ("selection", SELECTION), ("arguments", arguments)];
-        let text = template::fill_with(&self.text, &given.variables, &values).text;
+        let text = template::fill_with(&self.text, &input.variables, &values).text;
         Ok(match arguments {
             more if !places && !more.is_empty() => format!("{text}\n\n{more}"),
             _ => text,
@@ -107,11 +107,11 @@ mod tests {
     use super::*;
     use chrono::DateTime;
 
-    fn given(arguments: &str) -> Given<'_> {
+    fn input(arguments: &str) -> PromptInput<'_> {
         let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").expect("a time");
         let (date_format, time_format) = ("YYYY-MM-DD", "HH:mm");
         let variables = Variables { title: "", time, date_format, time_format };
-        Given { note: Some("A/Compost.md"), has_selection: true, arguments, variables }
+        PromptInput { note: Some("A/Compost.md"), has_selection: true, arguments, variables }
     }
 
     #[test]
@@ -136,19 +136,19 @@ mod tests {
         assert_eq!(prompt.description.as_deref(), Some("In another language"));
         assert_eq!(prompt.hint.as_deref(), Some("LANGUAGE"));
         assert_eq!(
-            prompt.fill(&given(" {{note}} ")).expect("filled"),
+            prompt.fill(&input(" {{note}} ")).expect("filled"),
             "Translate the selected text of [[A/Compost]] into {{note}}; today is 2026-11-21. {{other}}"
         );
         let plain = Prompt::parse("Sum it up.");
-        assert_eq!(plain.fill(&given("In French")).expect("filled"), "Sum it up.\n\nIn French");
-        assert_eq!(plain.fill(&given("")).expect("filled"), "Sum it up.");
+        assert_eq!(plain.fill(&input("In French")).expect("filled"), "Sum it up.\n\nIn French");
+        assert_eq!(plain.fill(&input("")).expect("filled"), "Sum it up.");
     }
 
     #[test]
     fn what_is_missing_is_named() {
         let fill = |text: &str| {
-            let given = Given { note: None, has_selection: false, ..given("") };
-            Prompt::parse(text).fill(&given)
+            let input = PromptInput { note: None, has_selection: false, ..input("") };
+            Prompt::parse(text).fill(&input)
         };
         assert_eq!(fill("{{selection}} {{note}}"), Err(Missing::Selection));
         assert_eq!(fill("{{note}}"), Err(Missing::Note));

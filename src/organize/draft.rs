@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::content::{self, ContentError};
-use super::names::{Given, Obstacle, Wish};
+use super::names::{Assignment, Obstacle, Wish};
 use super::plan::{Item, Problem, ProblemKind, Risk};
 use super::rule::OnConflict;
 use crate::bases::value::FileId;
@@ -68,7 +68,7 @@ impl Draft {
         self.add(Problem::blocking(kind, message));
     }
 
-    /// The path that is asked for, where it takes part in giving out paths.
+    /// The requested path, if the item takes part in the assignment of paths.
     pub fn asks(&self) -> Option<Wish> {
         if self.item.is_blocked() || self.item.trash {
             return None;
@@ -85,16 +85,16 @@ impl Draft {
         }
     }
 
-    pub fn take(&mut self, given: Given) {
+    pub fn take(&mut self, assignment: Assignment) {
         let wish = self.wish.as_ref().map(|wish| wish.as_str().to_owned());
-        match given {
-            Given::To(path) if self.item.create => {
+        match assignment {
+            Assignment::To(path) if self.item.create => {
                 path.as_str().clone_into(&mut self.item.path);
                 self.path = path;
             }
-            Given::To(path) => self.item.to = Some(path.as_str().to_owned()),
-            Given::Same => self.item.to = None,
-            Given::Stays(obstacle) => {
+            Assignment::To(path) => self.item.to = Some(path.as_str().to_owned()),
+            Assignment::Same => self.item.to = None,
+            Assignment::Stays(obstacle) => {
                 let is_taken = matches!(obstacle, Obstacle::Taken { .. });
                 let kind = if is_taken { ProblemKind::Taken } else { ProblemKind::InvalidPath };
                 let waits = !is_taken || self.item.create || self.on_conflict != OnConflict::Skip;

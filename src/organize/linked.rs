@@ -103,7 +103,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
     let format = world.vault.obsidian().link_format;
     let plan = rewrite::follow(links, &names, format, world.vault.view(), &written);
     drop(written);
-    let seen = links.seen_through(world.vault.view());
+    let visible_links = links.seen_through(world.vault.view());
     let causes = Causes::new(drafts);
     let mut found: Vec<(usize, Problem)> = Vec::new();
     let mut following = Following::default();
@@ -114,7 +114,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         else {
             continue;
         };
-        let leads = seen.outgoing(&rewrite.path).unwrap_or_default();
+        let leads = visible_links.outgoing(&rewrite.path).unwrap_or_default();
         let targets = leads.iter().map(|lead| (lead.link.path(), lead.resolution.target.as_ref()));
         let message = match world.vault.view().shows(&rewrite.path) {
             true => format!("links in `{}` would have to follow: {error}", rewrite.path),
@@ -129,7 +129,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         (&unknown.path, &unknown.link, "the links of this file are not all known".to_owned())
     });
     for (path, link, reason) in stuck.chain(unknown) {
-        let target = seen.resolve(path, link).target;
+        let target = visible_links.resolve(path, link).target;
         let message = match (world.vault.view().shows(path), link.is_empty()) {
             (false, _) => "a link will lead elsewhere".to_owned(),
             (true, true) => format!("links in `{path}` may lead elsewhere: {reason}"),
@@ -140,7 +140,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         }
     }
     let mut captured: HashMap<VaultPath, Vec<rewrite::Captured>> = HashMap::new();
-    for one in rewrite::captured(seen, &names) {
+    for one in rewrite::captured(visible_links, &names) {
         captured.entry(one.target.clone()).or_default().push(one);
     }
     for (target, links) in captured {

@@ -22,7 +22,7 @@ pub struct Wish {
 
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum Assignment {
     To(VaultPath),
     /// The file already has the path, or its numbered form.
     Same,
@@ -64,7 +64,7 @@ pub fn give_out(
     view: &View,
     suffix: &str,
     wishes: &[Wish],
-) -> Result<Vec<Given>, (usize, Obstacle)> {
+) -> Result<Vec<Assignment>, (usize, Obstacle)> {
     let mut names = Names {
         catalogue,
         suffix,
@@ -84,16 +84,16 @@ pub fn give_out(
     };
     let targets: Vec<Result<VaultPath, Obstacle>> =
         wishes.iter().map(|wish| names.spelt(wish).and_then(seen)).collect();
-    let mut given: Vec<Option<Given>> = vec![None; wishes.len()];
+    let mut assigned: Vec<Option<Assignment>> = vec![None; wishes.len()];
     let mut queue: VecDeque<usize> = VecDeque::new();
     let mut staying: Vec<usize> = Vec::new();
     for (at, (wish, target)) in wishes.iter().zip(&targets).enumerate() {
-        given[at] = match target {
-            Err(obstacle) => Some(Given::Stays(obstacle.clone())),
-            Ok(target) if wish.from.as_ref() == Some(target) => Some(Given::Same),
+        assigned[at] = match target {
+            Err(obstacle) => Some(Assignment::Stays(obstacle.clone())),
+            Ok(target) if wish.from.as_ref() == Some(target) => Some(Assignment::Same),
             Ok(_) => None,
         };
-        match &given[at] {
+        match &assigned[at] {
             Some(_) => staying.push(at),
             None => queue.push_back(at),
         }
@@ -103,49 +103,50 @@ pub fn give_out(
     }
     // `x_1` that wants to be `x` keeps its name while another file has `x`.
     for (at, wish) in wishes.iter().enumerate() {
-        if given[at].is_none()
+        if assigned[at].is_none()
             && wish.on_conflict == OnConflict::Number
             && let (Some(from), Ok(target)) = (&wish.from, &targets[at])
             && names.is_numbered(from, target)
             && names.occupant(target).is_some()
         {
-            given[at] = Some(Given::Same);
+            assigned[at] = Some(Assignment::Same);
             names.stays(wish);
         }
     }
     while let Some(at) = queue.pop_front() {
         let (wish, Ok(target)) = (&wishes[at], &targets[at]) else { continue };
-        if given[at].is_some() {
+        if assigned[at].is_some() {
             continue;
         }
         let found = match names.obstacle(target) {
-            None => Given::To(target.clone()),
+            None => Assignment::To(target.clone()),
             Some(obstacle) => match wish.on_conflict {
                 OnConflict::Number => match names.numbered(target) {
-                    Some(path) if wish.from.as_ref() == Some(&path) => Given::Same,
-                    Some(path) => Given::To(path),
-                    None => Given::Stays(obstacle),
+                    Some(path) if wish.from.as_ref() == Some(&path) => Assignment::Same,
+                    Some(path) => Assignment::To(path),
+                    None => Assignment::Stays(obstacle),
                 },
                 OnConflict::Fail => return Err((at, obstacle)),
-                OnConflict::Skip | OnConflict::Ask => Given::Stays(obstacle),
+                OnConflict::Skip | OnConflict::Ask => Assignment::Stays(obstacle),
             },
         };
         match &found {
-            Given::To(path) => {
+            Assignment::To(path) => {
                 names.arriving.insert(path.fold_key(), at);
             }
             // The file to which its path was assigned needs another one.
-            Given::Same | Given::Stays(_) => {
+            Assignment::Same | Assignment::Stays(_) => {
                 if let Some(other) = names.stays(wish) {
-                    given[other] = None;
+                    assigned[other] = None;
                     queue.push_front(other);
                 }
             }
         }
-        given[at] = Some(found);
+        assigned[at] = Some(found);
     }
-    let given = given.into_iter().map(|given| given.unwrap_or(Given::Same)).collect();
-    Ok(given)
+    let assigned =
+        assigned.into_iter().map(|assigned| assigned.unwrap_or(Assignment::Same)).collect();
+    Ok(assigned)
 }
 
 struct Names<'a> {
@@ -187,16 +188,16 @@ impl<'a> Names<'a> {
         path.ok_or_else(|| Obstacle::TooLong { to: wish.to.to_string() })
     }
 
-    fn folder(&mut self, wanted: &VaultPath) -> Result<VaultPath, Obstacle> {
+    fn folder(&mut self, requested: &VaultPath) -> Result<VaultPath, Obstacle> {
         let mut here = VaultPath::root();
-        for name in wanted.components() {
-            let Some(asked) = here.join(name) else {
-                return Err(Obstacle::TooLong { to: wanted.to_string() });
+        for name in requested.components() {
+            let Some(candidate) = here.join(name) else {
+                return Err(Obstacle::TooLong { to: requested.to_string() });
             };
-            let key = asked.fold_key();
+            let key = candidate.fold_key();
             let there = self.catalogue.folded(&key);
             let mut folders = there.iter().filter(|entry| entry.kind == Kind::Folder);
-            let exact = there.iter().find(|entry| entry.path().as_str() == asked.as_str());
+            let exact = there.iter().find(|entry| entry.path().as_str() == candidate.as_str());
             let exact = exact.filter(|entry| entry.kind == Kind::Folder);
             here = match (exact.or_else(|| folders.next()), there.first()) {
                 (Some(folder), _) => folder.path().to_path(),
@@ -207,8 +208,8 @@ impl<'a> Names<'a> {
                     Some(spelt) => spelt.clone(),
                     None => {
                         check_new_name(name)?;
-                        self.new_folders.insert(key, asked.clone());
-                        asked
+                        self.new_folders.insert(key, candidate.clone());
+                        candidate
                     }
                 },
             };

@@ -30,7 +30,7 @@ const MIN_ALIKE: usize = 4;
 
 /// Metadata of a file besides its name.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct FileMetadata {
     pub path: VaultPath,
     /// The text of its first heading.
     pub heading: Option<String>,
@@ -88,7 +88,7 @@ pub fn read(
     moment: &Moment<'_>,
     times: &Times<'_>,
     conflict_of: &HashMap<VaultPath, VaultPath>,
-) -> Vec<Said> {
+) -> Vec<FileMetadata> {
     let mut files = Vec::new();
     for file in moment.files() {
         if moment.is_cancelled() {
@@ -96,7 +96,7 @@ pub fn read(
         }
         let Some(path) = VaultPath::from_disk(&moment.path(file)) else { continue };
         let dates = about::dates(moment, times, file);
-        files.push(Said {
+        files.push(FileMetadata {
             heading: moment.text(file).as_deref().and_then(about::heading),
             title: about::title(moment, file),
             dates: dates.into_iter().map(|(property, day, _)| (property, day)).collect(),
@@ -110,10 +110,10 @@ pub fn read(
 
 /// Checks the names in and below `within`; findings by path. `files` are all files of the vault, since a name may also
 /// exist elsewhere.
-pub fn check(files: &[Said], within: &VaultPath) -> Vec<Finding> {
+pub fn check(files: &[FileMetadata], within: &VaultPath) -> Vec<Finding> {
     let mut vocabulary = Vocabulary::default();
-    let mut folders: BTreeMap<&str, Vec<&Said>> = BTreeMap::new();
-    let mut names: HashMap<String, Vec<&Said>> = HashMap::new();
+    let mut folders: BTreeMap<&str, Vec<&FileMetadata>> = BTreeMap::new();
+    let mut names: HashMap<String, Vec<&FileMetadata>> = HashMap::new();
     for file in files {
         let path = file.path.borrowed();
         if path.is_note() {
@@ -157,13 +157,13 @@ pub fn check(files: &[Said], within: &VaultPath) -> Vec<Finding> {
     found
 }
 
-fn finding(file: &Said, kind: FindingKind, message: String) -> Finding {
+fn finding(file: &FileMetadata, kind: FindingKind, message: String) -> Finding {
     Finding { path: file.path.clone(), kind, message, suggestion: None, others: Vec::new() }
 }
 
 /// Checks the names of one folder.
-fn of_folder(files: &[&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
-    let mut twins: HashMap<String, Vec<&Said>> = HashMap::new();
+fn of_folder(files: &[&FileMetadata], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
+    let mut twins: HashMap<String, Vec<&FileMetadata>> = HashMap::new();
     for file in files {
         of_name(file, found);
         twins.entry(fold_key(file.path.name())).or_default().push(file);
@@ -177,7 +177,7 @@ fn of_folder(files: &[&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>)
         let others = others.iter().map(|other| other.path.clone()).collect();
         found.push(Finding { others, ..finding(first, FindingKind::Twin, message) });
     }
-    let (notes, others): (Vec<&&Said>, Vec<&&Said>) =
+    let (notes, others): (Vec<&&FileMetadata>, Vec<&&FileMetadata>) =
         files.iter().partition(|file| file.path.is_note());
     for group in [&notes, &others] {
         against_convention(group, vocabulary, found);
@@ -186,7 +186,7 @@ fn of_folder(files: &[&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>)
     against_dates(&notes, found);
 }
 
-fn of_name(file: &Said, found: &mut Vec<Finding>) {
+fn of_name(file: &FileMetadata, found: &mut Vec<Finding>) {
     let name = file.path.name();
     if let Err(fault) = check_new_name(name) {
         let kind = match fault.reason {
@@ -235,7 +235,7 @@ fn of_name(file: &Said, found: &mut Vec<Finding>) {
     }
 }
 
-fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
+fn against_convention(files: &[&&FileMetadata], vocabulary: &Vocabulary, found: &mut Vec<Finding>) {
     let names: Vec<&str> = files.iter().map(|file| file.path.stem()).collect();
     let kept =
         conventions::find(&names, vocabulary).into_iter().find(|one| one.is_kept(names.len()));
@@ -243,7 +243,7 @@ fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec
     else {
         return;
     };
-    let is_odd = |file: &Said| {
+    let is_odd = |file: &FileMetadata| {
         let name = file.path.stem();
         let is_told_otherwise = is_untitled(name) || file.conflict_of.is_some();
         // The pattern cannot improve a name that it leaves unchanged.
@@ -251,7 +251,8 @@ fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec
             && !pattern.fits(name, vocabulary)
             && !makes_the_same(name, &pattern, vocabulary)
     };
-    let odd: Vec<&Said> = files.iter().map(|file| **file).filter(|file| is_odd(file)).collect();
+    let odd: Vec<&FileMetadata> =
+        files.iter().map(|file| **file).filter(|file| is_odd(file)).collect();
     let mut beginnings: HashMap<&str, usize> = HashMap::new();
     for file in &odd {
         *beginnings.entry(beginning(file.path.stem())).or_default() += 1;
@@ -269,9 +270,9 @@ fn against_convention(files: &[&&Said], vocabulary: &Vocabulary, found: &mut Vec
             proposed: None,
             dates: file.dates.iter().map(|(name, day)| (name.clone(), *day, None)).collect(),
         };
-        let made =
+        let suggested =
             suggestions(&about, std::slice::from_ref(&pattern), vocabulary).into_iter().next();
-        let suggestion = made.map(|made| with_extension(file, &made.name));
+        let suggestion = suggested.map(|suggested| with_extension(file, &suggested.name));
         let message = format!("{matching} of {} names here are {pattern}", names.len());
         found.push(Finding { suggestion, ..finding(file, FindingKind::Convention, message) });
     }
@@ -283,7 +284,7 @@ fn beginning(name: &str) -> &str {
     &name[..end]
 }
 
-fn with_extension(file: &Said, stem: &str) -> String {
+fn with_extension(file: &FileMetadata, stem: &str) -> String {
     match file.path.extension() {
         Some(extension) => format!("{stem}.{extension}"),
         None => stem.to_owned(),
@@ -295,13 +296,13 @@ fn letters(text: &str) -> String {
     fold_key(text).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-fn against_headings(notes: &[&&Said], found: &mut Vec<Finding>) {
-    let titled: Vec<(&Said, &String)> = notes
+fn against_headings(notes: &[&&FileMetadata], found: &mut Vec<Finding>) {
+    let titled: Vec<(&FileMetadata, &String)> = notes
         .iter()
         .filter_map(|note| note.heading.as_ref().map(|heading| (**note, heading)))
         .collect();
     let agrees =
-        |(note, heading): &&(&Said, &String)| letters(heading) == letters(note.path.stem());
+        |(note, heading): &&(&FileMetadata, &String)| letters(heading) == letters(note.path.stem());
     let agreeing = titled.iter().filter(agrees).count();
     if !is_nearly_all(agreeing, titled.len()) {
         return;
@@ -319,22 +320,23 @@ fn is_nearly_all(some: usize, all: usize) -> bool {
     all >= 8 && some * 5 >= all * 4
 }
 
-fn against_dates(notes: &[&&Said], found: &mut Vec<Finding>) {
-    let mut properties: BTreeMap<&str, Vec<(&Said, NaiveDate, NaiveDate)>> = BTreeMap::new();
+fn against_dates(notes: &[&&FileMetadata], found: &mut Vec<Finding>) {
+    let mut properties: BTreeMap<&str, Vec<(&FileMetadata, NaiveDate, NaiveDate)>> =
+        BTreeMap::new();
     for note in notes {
         let Some(day) = day_and_time(note.path.stem()).0 else { continue };
-        for (property, said) in &note.dates {
-            properties.entry(property).or_default().push((note, day, *said));
+        for (property, stated) in &note.dates {
+            properties.entry(property).or_default().push((note, day, *stated));
         }
     }
     for (property, dated) in properties {
-        let agreeing = dated.iter().filter(|(_, day, said)| day == said).count();
+        let agreeing = dated.iter().filter(|(_, day, stated)| day == stated).count();
         if !is_nearly_all(agreeing, dated.len()) {
             continue;
         }
-        for (note, _, said) in dated.iter().filter(|(_, day, said)| day != said) {
+        for (note, _, stated) in dated.iter().filter(|(_, day, stated)| day != stated) {
             let message = format!(
-                "its property `{property}` says {said}; in {agreeing} of {} notes here it says the day of the name",
+                "its property `{property}` says {stated}; in {agreeing} of {} notes here it says the day of the name",
                 dated.len()
             );
             found.push(finding(note, FindingKind::Date, message));

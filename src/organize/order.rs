@@ -29,16 +29,16 @@ pub fn ordered(
         }
         states[first] = Visit::Waiting;
         stack.push((first, 0));
-        while let Some((at, asked)) = stack.last_mut() {
+        while let Some((at, checked)) = stack.last_mut() {
             let at = *at;
-            let Some(&other) = waits_for(at).get(*asked) else {
+            let Some(&other) = waits_for(at).get(*checked) else {
                 let from = aside.get(&at).unwrap_or(&moves[at].0).clone();
                 steps.push((from, moves[at].1.clone()));
                 states[at] = Visit::Done;
                 stack.pop();
                 continue;
             };
-            *asked += 1;
+            *checked += 1;
             match states[other] {
                 Visit::New => {
                     states[other] = Visit::Waiting;

@@ -1,4 +1,4 @@
-//! Makes a plan from rules or from given items.
+//! Makes a plan from rules or from the items of a request.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,9 +23,9 @@ const MOST_ROUNDS: usize = 8;
 
 /// A request for a plan.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted<'a> {
+pub struct PlanRequest<'a> {
     pub rules: &'a [Rule],
-    /// Given items, each with its path and changes; ids, revisions, risks and problems are computed.
+    /// The items in the request, each with its path and changes; ids, revisions, risks and problems are computed.
     pub items: Vec<Item>,
     /// Only files here and below.
     pub within: Option<VaultPath>,
@@ -36,15 +36,15 @@ pub struct Wanted<'a> {
 }
 
 /// Makes a plan without changing anything.
-pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
+pub fn plan(world: &World<'_>, request: PlanRequest<'_>) -> Result<Plan, PlanError> {
     let mut drafts: BTreeMap<String, Draft> = BTreeMap::new();
-    let joined = wanted.joins.unwrap_or_default();
+    let joined = request.joins.unwrap_or_default();
     for item in joined.items {
         by_hand(world, &mut drafts, item, true);
     }
     let planned: HashSet<String> = drafts.keys().cloned().collect();
     let mut given: BTreeMap<String, Item> = BTreeMap::new();
-    for item in wanted.items.into_iter().filter(|item| !planned.contains(&item.path)) {
+    for item in request.items.into_iter().filter(|item| !planned.contains(&item.path)) {
         match given.get_mut(&item.path) {
             Some(known) => known.add(item),
             None => drop(given.insert(item.path.clone(), item)),
@@ -54,8 +54,8 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
         by_hand(world, &mut drafts, item, false);
     }
     let shadow = Shadow::new(world.scope, world.vault.property_types());
-    let mut asking = Asking::new(world, &shadow, wanted.rules);
-    let (within, only) = (wanted.within.as_ref(), wanted.only);
+    let mut asking = Asking::new(world, &shadow, request.rules);
+    let (within, only) = (request.within.as_ref(), request.only);
     let looked_at = ask(world, &mut asking, &shadow, within, only, &mut drafts)?;
     let mut drafts: Vec<Draft> = drafts.into_values().collect();
     limit(world, &drafts)?;
@@ -77,7 +77,7 @@ pub fn plan(world: &World<'_>, wanted: Wanted<'_>) -> Result<Plan, PlanError> {
     let links = place(world, &mut drafts)?;
     settle::check(world, &mut asking, &shadow, &mut drafts)?;
     let mut items = finish(drafts);
-    emptied::tell(world, wanted.rules, &mut items);
+    emptied::tell(world, request.rules, &mut items);
     Ok(Plan {
         items,
         rules: [joined.rules, rules].concat(),
@@ -133,7 +133,7 @@ fn ask(
     })
 }
 
-/// Adds a given item or one of a joined plan.
+/// Adds an item of the request or of a joined plan.
 fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item, is_joined: bool) {
     let on_conflict = world.settings.on_conflict;
     let mut draft = match VaultPath::from_disk(&given.path) {
@@ -260,7 +260,7 @@ fn circling(drafts: &[Draft]) -> Vec<usize> {
 }
 
 fn give_out(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
-    // Given items and those of a joined plan precede those of rules; then by path.
+    // Items in the request and those of a joined plan precede those of rules; then by path.
     let mut asking: Vec<(usize, names::Wish)> =
         drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, draft.asks()?))).collect();
     asking.sort_by_key(|(at, _)| drafts[*at].by);

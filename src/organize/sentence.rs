@@ -350,6 +350,10 @@ impl Sentence<'_> {
                 "words" => "its number of words".to_owned(),
                 _ => format!("`{}`", self.of.print(part)),
             },
+            Node::Call { name, args, .. } if &**name == "date" => match &args[..] {
+                [Expr { node: Node::Text(date), .. }] => date.to_string(),
+                _ => format!("`{}`", self.of.print(part)),
+            },
             Node::Call { name, args, .. } if args.is_empty() && &**name == "today" => {
                 "today".to_owned()
             }

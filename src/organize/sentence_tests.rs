@@ -2,7 +2,7 @@ use super::super::rules_file::read;
 use super::*;
 
 #[track_caller]
-fn said(rule: &str) -> String {
+fn described(rule: &str) -> String {
     let text = format!("rules:\n- name: r\n  {}\n", rule.replace('\n', "\n  "));
     let file = read(&text, &|_| Err("no bases".to_owned()));
     let file = file.unwrap_or_else(|faults| panic!("{}", faults[0].render("rules")));
@@ -37,6 +37,7 @@ fn conditions() {
             "file.ext == 'md' && file.name.startsWith('IMG')",
             "When, for a note, its extension is \"md\" and its name begins with \"IMG\"",
         ),
+        ("date < date('2024-01-01')", "When, for a note, `date` is before 2024-01-01"),
         ("file.links.length > 3", "When, for a file, `file.links.length` is more than 3"),
         (
             "topics.containsAny('a', 'b')",
@@ -47,14 +48,17 @@ fn conditions() {
         ("if(a, b, c)", "When, for a file, `if(a, b, c)` holds"),
         ("!file.hasProperty('x')", "When a file does not have the property `x`"),
     ] {
-        let said = said(&format!("when: {}\ndo: [move: A]", serde_json::json!(when)));
-        assert_eq!(said, format!("{expected}: move it to A. Runs only when you apply a plan."));
+        let described = described(&format!("when: {}\ndo: [move: A]", serde_json::json!(when)));
+        assert_eq!(
+            described,
+            format!("{expected}: move it to A. Runs only when you apply a plan.")
+        );
     }
 }
 
 #[test]
 fn filters_and_folders() {
-    let text = said(
+    let text = described(
         "in: [Inbox, Old]\nwhen: {and: [a, {or: [b, file.hasTag('c')]}, {not: [d, e]}]}\ndo: [move: A]",
     );
     assert_eq!(
@@ -63,10 +67,10 @@ fn filters_and_folders() {
          (`d` is set or `e` is set): move it to A. Runs only when you apply a plan."
     );
     assert!(
-        said("in: Inbox\ndo: [archive: true]")
+        described("in: Inbox\ndo: [archive: true]")
             .starts_with("For every file in Inbox: move it to the archive.")
     );
-    let classic = said(
+    let classic = described(
         "dialect: classic\nwhen: file.ext IN ['png', 'jpg'] AND NOT file.isHidden\ndo: [move: 'Pics/{date}']",
     );
     assert!(
@@ -79,7 +83,7 @@ fn filters_and_folders() {
 
 #[test]
 fn actions_and_when_they_run() {
-    let text = said(
+    let text = described(
         "in: Inbox\nwhen: file.hasTag(\"meeting\") && !done\ndo:\n\
          - set: {status: filed, filed: '{{today()}}', people: ['{{author}}', Ada]}\n- tag: archive/meeting\n- untag: [a, b]\n\
          - remove: old\n- move: 'Meetings/{{file.ctime.format(\"YYYY/MM\")}}'\n\
@@ -97,15 +101,15 @@ fn actions_and_when_they_run() {
          stays. Takes each file a single time. Later rules are asked about the file, too."
     );
     assert!(
-        said("do: [trash: true]\nrun: change")
+        described("do: [trash: true]\nrun: change")
             .ends_with("move it to the trash. Runs by itself once a changed file has been left alone for a while, once you have enabled it.")
     );
     assert!(
-        said("do:\n- set: {a: 1}\n  if_present: keep\n- set: {b: [x]}\n  if_present: merge")
+        described("do:\n- set: {a: 1}\n  if_present: keep\n- set: {b: [x]}\n  if_present: merge")
             .contains("set `a` to 1 unless it has one, add [\"x\"] to `b`.")
     );
-    assert!(said("do: [move: /]").contains("move it to the top of the vault"));
-    assert!(said("when: a").contains(": do nothing."));
+    assert!(described("do: [move: /]").contains("move it to the top of the vault"));
+    assert!(described("when: a").contains(": do nothing."));
 }
 
 /// Each rule of the manual, with the sentence or the error that follows it.
@@ -118,13 +122,13 @@ fn the_manual_says_what_its_rules_do() {
         let rest = rest.trim_start();
         match read(&format!("{text}\n"), &|_| Err("no bases".to_owned())) {
             Ok(file) => {
-                let said = rest.strip_prefix("> ").and_then(|rest| rest.lines().next());
-                assert_eq!(said, Some(&*sentence(&file.rules[0])), "{text}");
+                let described = rest.strip_prefix("> ").and_then(|rest| rest.lines().next());
+                assert_eq!(described, Some(&*sentence(&file.rules[0])), "{text}");
             }
             Err(faults) => {
-                let said =
+                let described =
                     rest.strip_prefix("```text\n").and_then(|rest| rest.split("\n```").next());
-                assert_eq!(said, Some(&*faults[0].render("rules.yaml")), "{text}");
+                assert_eq!(described, Some(&*faults[0].render("rules.yaml")), "{text}");
             }
         }
         replayed += 1;

@@ -45,7 +45,7 @@ pub fn check(
         if let Some(file) = draft.file.filter(|_| asks) {
             let mut steps = vec![step(draft, &draft.path, &draft.target())];
             let mut here = Draft { wish: Some(draft.target()), ..draft.clone() };
-            let mut seen = vec![draft.path.clone(), draft.target()];
+            let mut visited = vec![draft.path.clone(), draft.target()];
             for _ in 0..MOST_STEPS {
                 let Some(after) = asking.again(file, &here, &draft.took)?.draft else { break };
                 let adds = after.item.prepend.len() + after.item.append.len()
@@ -70,8 +70,8 @@ pub fn check(
                     (_, true) => format!("{}: adds its text again", last.item.rules.join(", ")),
                     _ => step(&last, &was, &is),
                 });
-                let is_circle = seen.contains(&is);
-                seen.push(is);
+                let is_circle = visited.contains(&is);
+                visited.push(is);
                 here = after;
                 if is_circle || adds || here.item.trash {
                     break;

@@ -29,7 +29,7 @@ struct Overlay {
     text: Option<Text>,
 }
 
-/// A name that was asked for, and the column of the vault below.
+/// A requested property name, and its column in the vault below.
 struct ShadowColumn {
     name: Text,
     key: String,
@@ -185,7 +185,7 @@ impl<'a> Shadow<'a> {
         Typed::of(json, assigned).value(file, &instant)
     }
 
-    fn over(&self, file: FileId) -> Option<Arc<Overlay>> {
+    fn file_overlay(&self, file: FileId) -> Option<Arc<Overlay>> {
         if self.only.get().is_some_and(|only| only != file) {
             return None;
         }
@@ -218,8 +218,9 @@ impl Source for Shadow<'_> {
     }
 
     fn path(&self, file: FileId) -> Text {
-        let over = self.over(file).and_then(|over| over.path.clone());
-        over.unwrap_or_else(|| self.below.path(file))
+        let file_overlay =
+            self.file_overlay(file).and_then(|file_overlay| file_overlay.path.clone());
+        file_overlay.unwrap_or_else(|| self.below.path(file))
     }
 
     fn size(&self, file: FileId) -> u64 {
@@ -251,10 +252,10 @@ impl Source for Shadow<'_> {
     fn property(&self, file: FileId, column: Column) -> Value {
         let asked = self.asked.borrow();
         let Some(asked) = asked.get(column.0 as usize) else { return Value::Null };
-        let Some(over) = self.over(file) else {
+        let Some(file_overlay) = self.file_overlay(file) else {
             return asked.below.map_or(Value::Null, |column| self.below.property(file, column));
         };
-        let Some(properties) = &over.properties else {
+        let Some(properties) = &file_overlay.properties else {
             return asked.below.map_or(Value::Null, |column| self.below.property(file, column));
         };
         let exact = properties.iter().find(|(name, _)| **name == *asked.name);
@@ -263,7 +264,7 @@ impl Source for Shadow<'_> {
     }
 
     fn properties(&self, file: FileId) -> Arc<Object> {
-        match self.over(file).and_then(|over| over.properties.clone()) {
+        match self.file_overlay(file).and_then(|file_overlay| file_overlay.properties.clone()) {
             Some(properties) => Arc::new(Object(properties)),
             None => self.below.properties(file),
         }
@@ -274,8 +275,9 @@ impl Source for Shadow<'_> {
     }
 
     fn tags(&self, file: FileId) -> Vec<Text> {
-        let over = self.over(file).and_then(|over| over.tags.clone());
-        over.unwrap_or_else(|| self.below.tags(file))
+        let file_overlay =
+            self.file_overlay(file).and_then(|file_overlay| file_overlay.tags.clone());
+        file_overlay.unwrap_or_else(|| self.below.tags(file))
     }
 
     fn tag_names(&self) -> BTreeSet<Text> {
@@ -283,7 +285,8 @@ impl Source for Shadow<'_> {
     }
 
     fn has_tag(&self, file: FileId, wanted: &str) -> bool {
-        let Some(tags) = self.over(file).and_then(|over| over.tags.clone()) else {
+        let Some(tags) = self.file_overlay(file).and_then(|file_overlay| file_overlay.tags.clone())
+        else {
             return self.below.has_tag(file, wanted);
         };
         let wanted = tag::key(wanted.strip_prefix('#').unwrap_or(wanted));
@@ -320,14 +323,17 @@ impl Source for Shadow<'_> {
     }
 
     fn text(&self, file: FileId) -> Option<Text> {
-        let over = self.over(file).and_then(|over| over.text.clone());
-        over.or_else(|| self.below.text(file))
+        let file_overlay =
+            self.file_overlay(file).and_then(|file_overlay| file_overlay.text.clone());
+        file_overlay.or_else(|| self.below.text(file))
     }
 
     fn similarity(&self, file: FileId, text: &str) -> Result<f64, String> {
         let as_it_is = self.below.similarity(file, text)?;
-        let is_changed = |over: &Arc<Overlay>| over.path.is_some() || over.text.is_some();
-        if !self.over(file).as_ref().is_some_and(is_changed) {
+        let is_changed = |file_overlay: &Arc<Overlay>| {
+            file_overlay.path.is_some() || file_overlay.text.is_some()
+        };
+        if !self.file_overlay(file).as_ref().is_some_and(is_changed) {
             return Ok(as_it_is);
         }
         let path = VaultPath::from_disk(&self.path(file)).filter(VaultPath::is_note);

@@ -75,11 +75,11 @@ fn sources(about: &About<'_>, pattern: &Pattern) -> Vec<(Option<String>, String)
     let title = about.title.clone().map(|title| (Some(title), "property `title`".to_owned()));
     let heading = about.heading.clone().map(|heading| (Some(heading), "first heading".to_owned()));
     let name = (None, "its present name".to_owned());
-    let said: Vec<(Option<String>, String)> = title.into_iter().chain(heading).collect();
+    let titles: Vec<(Option<String>, String)> = title.into_iter().chain(heading).collect();
     if !pattern.has_words() {
         return vec![name];
     }
-    if is_empty_name(about.name) { said } else { std::iter::once(name).chain(said).collect() }
+    if is_empty_name(about.name) { titles } else { std::iter::once(name).chain(titles).collect() }
 }
 
 fn by(
@@ -164,9 +164,10 @@ pub fn style_named(text: &str) -> Option<Pattern> {
     if !text.chars().all(|c| c.is_alphabetic() || " -_+{}".contains(c)) {
         return None;
     }
-    let asked = key(text);
+    let text_key = key(text);
     let is_it = |style: &Style| {
-        !asked.is_empty() && (key(style.name()) == asked || key(style.placeholder()) == asked)
+        !text_key.is_empty()
+            && (key(style.name()) == text_key || key(style.placeholder()) == text_key)
     };
     Style::ALL.into_iter().find(is_it).map(|style| Pattern { slots: vec![Slot::Words], style })
 }

@@ -43,10 +43,10 @@ pub fn taken_once(rule: &Rule) -> RuleResult {
 /// Describes each action of a rule in a few words.
 pub fn effects(before: &Draft, after: &Draft) -> Vec<String> {
     let (was, is) = (&before.item, &after.item);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     if after.wish != before.wish {
         let path = after.wish.as_ref().unwrap_or(&after.path);
-        told.push(format!("→ {path}"));
+        lines.push(format!("→ {path}"));
     }
     let set: Vec<&str> = is
         .set
@@ -64,22 +64,22 @@ pub fn effects(before: &Draft, after: &Draft) -> Vec<String> {
         ("untags", new(&is.untag, &was.untag)),
     ] {
         if !names.is_empty() {
-            told.push(format!("{word} {}", names.join(", ")));
+            lines.push(format!("{word} {}", names.join(", ")));
         }
     }
     if is.prepend != was.prepend || is.append != was.append {
-        told.push("adds text".to_owned());
+        lines.push("adds text".to_owned());
     }
     if is.trash && !was.trash {
-        told.push("goes to the trash".to_owned());
+        lines.push("goes to the trash".to_owned());
     }
-    told
+    lines
 }
 
 /// The evaluated parts of a condition, with outcomes and values.
 pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Vec<String> {
     let parts = trace::explain(filter, file, evaluator);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         // Groups add nothing to their parts.
         let is_joint = parts.get(at + 1).is_some_and(|next| next.depth > part.depth);
@@ -94,12 +94,12 @@ pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Ve
             part.reads.iter().map(|(name, value)| read(name, value, evaluator)).collect();
         let reads =
             if reads.is_empty() { String::new() } else { format!(": {}", reads.join("; ")) };
-        told.push(format!("{}  {outcome}{reads}", part.text));
-        if told.len() == MOST_PARTS {
+        lines.push(format!("{}  {outcome}{reads}", part.text));
+        if lines.len() == MOST_PARTS {
             break;
         }
     }
-    told
+    lines
 }
 
 fn read(name: &Text, value: &Value, evaluator: &Evaluator<'_>) -> String {

@@ -138,14 +138,13 @@ impl<'w> Asking<'w> {
         files
     }
 
-    /// Asks all rules about a file, which the shadow shows as it is, and afterwards as it was seen by the last rule.
+    /// Evaluates all rules for a file. The shadow shows its current state before, and its state at the last rule after.
     pub fn about(&mut self, file: FileId, asks: Asks) -> Result<Answer, PlanError> {
         self.ask(file, asks, None, &[])
     }
 
-    /// Asks again about a file that is planned already and that the shadow shows so, and afterwards as it would be
-    /// then. Rules that take a note once are
-    /// not asked if they are among those that `took` it, by number.
+    /// Evaluates the rules again for a file that is already planned. The shadow shows its planned state before, and the
+    /// state after this evaluation. Rules that take a note once are skipped if their numbers are in `took`.
     pub fn again(
         &mut self,
         file: FileId,
@@ -457,7 +456,7 @@ impl<'w> Asking<'w> {
         Ok(named)
     }
 
-    /// Sets the wanted path.
+    /// Sets the requested path.
     fn put(&self, at: usize, draft: &mut Draft, folder: &str, name: &str) {
         let whole = format!("{folder}/{name}");
         match VaultPath::from_disk(whole.trim_start_matches('/')) {

@@ -54,11 +54,11 @@ pub(super) fn check_and_repair(
             Err(reason) => reason,
         },
     };
-    let kept = move_aside(&path)?;
+    let backup = move_aside(&path)?;
     let restored = restore(folder, &path)?;
     let mut warning = format!("the journal's database cannot be used: {reason}");
-    if let Some(kept) = kept {
-        warning.push_str(&format!("; it is kept as `{}`", kept.display()));
+    if let Some(backup) = backup {
+        warning.push_str(&format!("; it is kept as `{}`", backup.display()));
     }
     warning.push_str(&match restored {
         Some(copy) => format!(
@@ -134,15 +134,15 @@ fn aside(path: &Path) -> PathBuf {
 /// Moves a database and its log aside. Returns the new path of the database, if there was anything.
 fn move_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
     let to = aside(path);
-    let mut kept = None;
+    let mut backup = None;
     for suffix in ["-wal", "-shm", ""] {
         let from = with_suffix(path, suffix);
         if from.is_file() {
             rename(&from, &with_suffix(&to, suffix))?;
-            kept = Some(to.clone());
+            backup = Some(to.clone());
         }
     }
-    Ok(kept)
+    Ok(backup)
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::jobs::{self, Applied, Job, JobRequest, look, preview};
-use super::plans::{self, KeptPlan, sentence};
+use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::text_file::count;
 use super::{Learnt, enabled, given_rules};
@@ -143,7 +143,7 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
     }
     let edited = ask_again(context, &mut job)?;
     if input.dry_run {
-        let (items, skipped) = look(context, job.left(), input.skip_stale)?;
+        let (items, skipped) = look(context, job.remaining(), input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
         return Ok(answer(
@@ -157,15 +157,17 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
     Ok(answer(input, Some(&job), applied, MentionedItems { edited, ..MentionedItems::default() }))
 }
 
-/// Asks the rules of a job's plan again about notes that were edited and whose items are not done, as [`asked_again`]
-/// does. Where the plan is not stored any more, such items no longer fit.
+/// Evaluates the rules of a job's plan again for edited notes whose items are not done, as [`asked_again`] does. If the
+/// plan is no longer stored, such items are stale.
 fn ask_again(context: &Context, job: &mut Job) -> Result<Vec<String>, ToolError> {
-    let kept = plans::find(context, job.row.plan.cast_unsigned()).ok();
-    let Some(kept) = kept.filter(|kept| kept.identity == job.row.identity) else {
+    let stored_plan = plans::find(context, job.row.plan.cast_unsigned()).ok();
+    let Some(stored_plan) =
+        stored_plan.filter(|stored_plan| stored_plan.identity == job.row.identity)
+    else {
         return Ok(Vec::new());
     };
-    let (left, edited) = asked_again(context, &kept, job.left())?;
-    for now in left.into_iter().filter(|now| edited.contains(&now.path)) {
+    let (remaining, edited) = asked_again(context, &stored_plan, job.remaining())?;
+    for now in remaining.into_iter().filter(|now| edited.contains(&now.path)) {
         if let Some(item) = job.items.iter_mut().find(|item| item.id == now.id) {
             item.revision = now.revision;
         }
@@ -174,25 +176,32 @@ fn ask_again(context: &Context, job: &mut Job) -> Result<Vec<String>, ToolError>
 }
 
 fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolError> {
-    let kept = plans::find(context, input.plan)?;
-    if input.identity != kept.identity {
+    let stored_plan = plans::find(context, input.plan)?;
+    if input.identity != stored_plan.identity {
         return Err(ToolError::new(
             ErrorCode::StalePlan,
-            format!("plan {} is not the one that was looked at: its identity is another", kept.id),
+            format!(
+                "plan {} is not the one that was looked at: its identity is another",
+                stored_plan.id
+            ),
             "look at it with show_plan, and give the identity that it has",
         ));
     }
-    let (items, came_along) = chosen(&kept, &input.items)?;
-    jobs::check_not_begun(context, kept.id, &kept.identity, &items)?;
-    let (items, edited) = asked_again(context, &kept, items)?;
+    let (items, came_along) = chosen(&stored_plan, &input.items)?;
+    jobs::check_not_begun(context, stored_plan.id, &stored_plan.identity, &items)?;
+    let (items, edited) = asked_again(context, &stored_plan, items)?;
     if input.dry_run {
         let (items, skipped) = look(context, items, input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
         return Ok(answer(&input, None, applied, MentionedItems { along: came_along, edited }));
     }
-    let wanted =
-        JobRequest { plan: kept.id, identity: &kept.identity, items, skip_stale: input.skip_stale };
+    let wanted = JobRequest {
+        plan: stored_plan.id,
+        identity: &stored_plan.identity,
+        items,
+        skip_stale: input.skip_stale,
+    };
     let (job, applied) = jobs::begin(context, wanted)?;
     Ok(answer(&input, Some(&job), applied, MentionedItems { along: came_along, edited }))
 }
@@ -205,12 +214,11 @@ struct MentionedItems {
     edited: Vec<String>,
 }
 
-/// Asks the rules again about notes that have another text than when they were planned. Where all that is to happen to
-/// one is the same, it happens to the text as it is now; else the item stays as it is, and no longer fits. Gives the
-/// paths of the first kind.
+/// Evaluates the rules again for notes whose text changed since they were planned. If the effects on a note are the
+/// same, they apply to its current text; otherwise its item is unchanged and stale. Returns the paths of the former.
 fn asked_again(
     context: &Context,
-    kept: &KeptPlan,
+    stored_plan: &StoredPlan,
     mut items: Vec<Item>,
 ) -> Result<(Vec<Item>, Vec<String>), ToolError> {
     let is_edited = |item: &Item| {
@@ -225,12 +233,13 @@ fn asked_again(
         .filter(|item| by_rules(item) && is_edited(item))
         .map(|item| item.path.clone())
         .collect();
-    if edited.is_empty() || kept.rules.is_empty() {
+    if edited.is_empty() || stored_plan.rules.is_empty() {
         return Ok((items, Vec::new()));
     }
-    let rules = given_rules::all(context, &kept.rules)?;
-    let by_hand = kept.plan.items.iter().filter(|item| !by_rules(item)).cloned().collect();
-    let wanted = planner::Wanted { rules: &rules, items: by_hand, ..planner::Wanted::default() };
+    let rules = given_rules::all(context, &stored_plan.rules)?;
+    let by_hand = stored_plan.plan.items.iter().filter(|item| !by_rules(item)).cloned().collect();
+    let wanted =
+        planner::PlanRequest { rules: &rules, items: by_hand, ..planner::PlanRequest::default() };
     let anew = plans::over_vault(context, &rules, |world| planner::plan(world, wanted))?;
     let bare = |item: &Item| Item {
         id: 0,
@@ -252,14 +261,14 @@ fn asked_again(
 }
 
 /// The items to apply, and the numbers of those that they depend on.
-fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
-    let all: Vec<&Item> = kept.plan.items.iter().collect();
+fn chosen(stored_plan: &StoredPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
+    let all: Vec<&Item> = stored_plan.plan.items.iter().collect();
     let invalid = |message: String, hint: &str| ToolError::invalid(message, hint);
     let find = |id: &u32| all.iter().find(|item| item.id == *id).copied();
     for id in only {
         let Some(item) = find(id) else {
             return Err(invalid(
-                format!("plan {} has no item {id}", kept.id),
+                format!("plan {} has no item {id}", stored_plan.id),
                 "show_plan has the numbers",
             ));
         };
@@ -271,7 +280,7 @@ fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolEr
         }
     }
     let wanted: BTreeSet<u32> = match only {
-        [] => kept.plan.applicable().map(|item| item.id).collect(),
+        [] => stored_plan.plan.applicable().map(|item| item.id).collect(),
         only => with_dependencies(&all, only).into_iter().collect(),
     };
     let came_along = match only {
@@ -279,10 +288,10 @@ fn chosen(kept: &KeptPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolEr
         only => wanted.iter().filter(|id| !only.contains(id)).copied().collect(),
     };
     let items: Vec<Item> =
-        kept.plan.applicable().filter(|item| wanted.contains(&item.id)).cloned().collect();
+        stored_plan.plan.applicable().filter(|item| wanted.contains(&item.id)).cloned().collect();
     if items.is_empty() {
         return Err(invalid(
-            format!("plan {} has nothing to apply", kept.id),
+            format!("plan {} has nothing to apply", stored_plan.id),
             "show_plan tells why; a plan without items means that all is in order",
         ));
     }

@@ -75,8 +75,8 @@ impl Context {
     }
 
     /// Resolves a path, or the name of a note in any folder.
-    pub fn find(&self, asked: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
-        self.index.names.resolve(self.asking(), asked, want)
+    pub fn find(&self, requested: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
+        self.index.names.resolve(self.asking(), requested, want)
     }
 
     /// Resolves the file or folder to move or delete. The path of a deleted file never names another file,
@@ -85,12 +85,12 @@ impl Context {
     ///
     /// # Errors
     /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with similar names; the trash cannot be read.
-    pub(super) fn find_to_take(&self, asked: &str) -> Result<ResolvedEntry, ToolError> {
-        let path = match self.vault.resolve(asked, Want::Entry) {
+    pub(super) fn find_to_take(&self, requested: &str) -> Result<ResolvedEntry, ToolError> {
+        let path = match self.vault.resolve(requested, Want::Entry) {
             Err(VaultError::NotFound { path, .. }) => path,
             other => return Ok(other?),
         };
-        let found = self.find(asked, Want::Entry)?;
+        let found = self.find(requested, Want::Entry)?;
         let (key, note) = (path.fold_key(), format!("{path}.md"));
         let note = VaultPath::from_disk(&note).map(|note| note.fold_key());
         let was_there = |was: &VaultPath| {
@@ -140,12 +140,12 @@ impl Context {
 }
 
 /// Whether a bare name equals the name or an alias of the file, ignoring case.
-fn is_called_so(vault: &Vault, asked: &VaultPath, found: &VaultPath) -> bool {
+fn is_called_so(vault: &Vault, requested: &VaultPath, found: &VaultPath) -> bool {
     // A path with folders would have been resolved as one.
-    if asked.as_str().contains('/') {
+    if requested.as_str().contains('/') {
         return false;
     }
-    let key = fold_key(asked.name());
+    let key = fold_key(requested.name());
     if [found.name(), found.borrowed().stem()].iter().any(|name| fold_key(name) == key) {
         return true;
     }
@@ -158,13 +158,13 @@ fn is_called_so(vault: &Vault, asked: &VaultPath, found: &VaultPath) -> bool {
     frontmatter.is_some_and(|it| it.aliases().iter().any(|name| fold_key(name) == key))
 }
 
-fn only_sounds_alike(asked: &VaultPath, found: &VaultPath) -> ToolError {
+fn only_sounds_alike(requested: &VaultPath, found: &VaultPath) -> ToolError {
     ToolError {
         data: Some(json!({ "did_you_mean": [found.as_str()] })),
         ..ToolError::new(
             ErrorCode::AmbiguousPath,
             format!(
-                "`{asked}` does not exist, and `{found}` only sounds like it; nothing was done"
+                "`{requested}` does not exist, and `{found}` only sounds like it; nothing was done"
             ),
             format!("did you mean `{found}`? Then give that path"),
         )

@@ -11,16 +11,22 @@ pub trait ConversationView: Send + Sync + fmt::Debug {
     fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError>;
 
     /// Conversations that contain all words of `text`, newest first, with the places.
-    fn search(&self, text: &str, limit: usize)
-    -> Result<Vec<(Conversation, Vec<Said>)>, ToolError>;
+    fn search(
+        &self,
+        text: &str,
+        limit: usize,
+    ) -> Result<Vec<(Conversation, Vec<ConversationItem>)>, ToolError>;
 
     /// A conversation with the messages of its live branch; `None` if there is none of this number.
-    fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError>;
+    fn told(
+        &self,
+        id: ConversationId,
+    ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError>;
 }
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct ConversationItem {
     pub item: ItemNumber,
     pub kind: ItemKind,
     /// The time in milliseconds since the Unix epoch.

@@ -119,21 +119,21 @@ impl Tool for DailyNote {
     }
 }
 
-/// The day that `asked` names, at the present time of day. Of a day that was said without its year the one
+/// The day that `requested` names, at the present time of day. A day without a year is the one
 /// that has a note, else the nearest, as long as nobody could mean the other.
 pub(super) fn day_asked(
     context: &Context,
-    asked: &str,
+    requested: &str,
 ) -> Result<DateTime<FixedOffset>, ToolError> {
     let now = context.clock.now();
     let unknown = || {
         ToolError::invalid(
-            format!("`{asked}` is not a date that is understood"),
+            format!("`{requested}` is not a date that is understood"),
             "say a date such as `2026-11-21`, `November 14th` or `last friday`, or `today`, `tomorrow`, \
              `yesterday`",
         )
     };
-    let date = match day::parse(asked, now.date_naive()).ok_or_else(unknown)? {
+    let date = match day::parse(requested, now.date_naive()).ok_or_else(unknown)? {
         SpokenDay::Sure(date) => date,
         SpokenDay::Yearless { past, coming } => {
             let settings = context.vault.daily_notes()?;
@@ -149,7 +149,7 @@ pub(super) fn day_asked(
                 _ if away(nearest) <= SURELY_MEANT => nearest,
                 _ => {
                     return Err(ToolError::invalid(
-                        format!("`{asked}` could be {past} or {coming}"),
+                        format!("`{requested}` could be {past} or {coming}"),
                         "say the year too",
                     ));
                 }
@@ -183,13 +183,13 @@ fn once(context: &Context, input: &DailyNote, day: &mut Day) -> Result<Output, T
 }
 
 /// The path of the note, whether it exists or not. The error for a caller who may not see the folder does not name it.
-pub(super) fn place(context: &Context, asked: &str) -> Result<WriteTarget, ToolError> {
+pub(super) fn place(context: &Context, requested: &str) -> Result<WriteTarget, ToolError> {
     let view = context.vault.view();
-    let place = context.vault.resolve_new(asked);
+    let place = context.vault.resolve_new(requested);
     let path = match &place {
         Ok(WriteTarget::Existing(found)) => Some(found.path.clone()),
         Ok(WriteTarget::Free(path)) => Some(path.clone()),
-        Err(_) => context.vault.parse(asked).ok(),
+        Err(_) => context.vault.parse(requested).ok(),
     };
     if !view.is_all() && path.is_none_or(|path| !view.holds(&path)) {
         return Err(ToolError::new(
@@ -289,13 +289,13 @@ impl Day {
 
     /// The initial content of a new note at `path`.
     fn template(&mut self, context: &Context, path: &VaultPath) -> Result<Vec<u8>, ToolError> {
-        let Some(asked) = self.settings.template.clone() else { return Ok(Vec::new()) };
-        let found = match context.vault.resolve(&asked, Want::File) {
+        let Some(requested) = self.settings.template.clone() else { return Ok(Vec::new()) };
+        let found = match context.vault.resolve(&requested, Want::File) {
             Ok(found) => found.path,
             Err(error) => {
                 // Its name is that of a note which the caller may not be allowed to see.
                 self.remarks.push(match context.vault.view().is_all() {
-                    true => format!("made without the template `{asked}`: {error}"),
+                    true => format!("made without the template `{requested}`: {error}"),
                     false => "made without the template, which is not found".to_owned(),
                 });
                 return Ok(Vec::new());

@@ -144,8 +144,8 @@ impl Tool for DescribeVault {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         paging::within(0..=MAX_DEPTH, "depth", self.depth)?;
         paging::within(MIN_BYTES..=MAX_BYTES, "bytes", self.bytes)?;
-        let asked = self.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
-        let place = context.find(&asked, Want::Folder)?.path;
+        let requested = self.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
+        let place = context.find(&requested, Want::Folder)?.path;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
         let vault = &context.vault;
@@ -189,18 +189,18 @@ fn answer(
         (folder.depth, std::cmp::Reverse(folder.all.notes + folder.all.others), *at)
     });
     let mut room = bytes.saturating_sub(head.len() + lines.first().map_or(0, String::len) + 80);
-    let mut told: HashSet<usize> = HashSet::from([0]);
+    let mut included: HashSet<usize> = HashSet::from([0]);
     for at in order {
         let cost = lines[at].len() + 1;
         if cost > room {
             break;
         }
         room -= cost;
-        told.insert(at);
+        included.insert(at);
     }
-    let omitted_folders = profile.folders.len() - told.len();
+    let omitted_folders = profile.folders.len() - included.len();
     let mut text = head;
-    for (at, line) in lines.iter().enumerate().filter(|(at, _)| told.contains(at)) {
+    for (at, line) in lines.iter().enumerate().filter(|(at, _)| included.contains(at)) {
         if at == 1 {
             text.push_str("\nfolders:");
         }
@@ -212,7 +212,7 @@ fn answer(
         text.push_str(&format!("\n[{more} more; name one as `path`, or raise `bytes` or `depth`]"));
     }
     cut(&mut text, bytes);
-    let folders = profile.folders.iter().enumerate().filter(|(at, _)| told.contains(at));
+    let folders = profile.folders.iter().enumerate().filter(|(at, _)| included.contains(at));
     let data = Output {
         path: place.as_str().to_owned(),
         notes: profile.total.notes,

@@ -10,7 +10,7 @@ pub(super) enum Operation {
     Copy,
 }
 
-/// Resolves the target path `asked` for `source`, with folders in their spelling on disk. The path is
+/// Resolves the target path `requested` for `source`, with folders in their spelling on disk. The path is
 /// free. A move may name its source to change the case.
 ///
 /// # Errors
@@ -19,16 +19,16 @@ pub(super) fn resolve(
     context: &Context,
     deed: Operation,
     source: &ResolvedEntry,
-    asked: &str,
+    requested: &str,
 ) -> Result<VaultPath, ToolError> {
     let (path, kind) = (&source.path, source.meta.kind);
-    match context.vault.resolve(asked, Want::Entry) {
+    match context.vault.resolve(requested, Want::Entry) {
         Err(VaultError::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
         Ok(found) if found.path == *path && deed == Operation::Move => {
             // The source in another spelling: a change of case. "todo" for `Todo.md` means the name
             // without the extension.
-            let mut new = context.vault.new_path(asked)?;
+            let mut new = context.vault.new_path(requested)?;
             let named_whole = new.fold_key() == path.fold_key();
             if let (false, Some(extension)) = (named_whole, path.extension()) {
                 let with_extension = format!("{}.{extension}", new.as_str());
@@ -38,14 +38,14 @@ pub(super) fn resolve(
         }
         Ok(found) => {
             // A name without extension also resolves to the note of that name, which is not an obstacle.
-            let new = context.vault.new_path(asked)?;
+            let new = context.vault.new_path(requested)?;
             if found.path.fold_key() == new.fold_key() || kind == Kind::File {
                 return Err(taken(context, deed, path, &found));
             }
             return Ok(new);
         }
     }
-    let new = context.vault.new_path(asked)?;
+    let new = context.vault.new_path(requested)?;
     match type_for(path, &new).filter(|_| kind == Kind::File) {
         // Look up the whole name in any spelling.
         Some(extension) => resolve(context, deed, source, &format!("{}.{extension}", new.as_str())),

@@ -179,8 +179,8 @@ pub struct Enabling {
 /// # Errors
 /// The file or rule does not exist or cannot be read; no rule has a trigger; a rule would change its own result again;
 /// a rule of another file with the same name is enabled; the rules differ from those shown to the person.
-pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, ToolError> {
-    let (given, rules) = find(context, wanted)?;
+pub fn enable(context: &Context, request: &Enabling) -> Result<Vec<Enabled>, ToolError> {
+    let (given, rules) = find(context, request)?;
     let settings = &context.settings.organize;
     check(context, &given, &rules)?;
     let store = &context.journal.store().enabled_rules;
@@ -208,23 +208,23 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
             sentence: sentence(rule),
             folders: serde_json::to_string(&folders).unwrap_or_default(),
             actions: serde_json::to_string(&reach::actions(rule)).unwrap_or_default(),
-            with_trash: wanted.with_trash && trashes,
-            state: if wanted.ask { "ask" } else { "automatic" }.to_owned(),
+            with_trash: request.with_trash && trashes,
+            state: if request.ask { "ask" } else { "automatic" }.to_owned(),
             enabled: now,
-            enabled_by: wanted.by.clone(),
+            enabled_by: request.by.clone(),
             since: now,
             ..EnabledRule::default()
         };
         enabled.push(row);
     }
-    if !wanted.agreed.is_empty() {
+    if !request.agreed.is_empty() {
         let hashes: HashSet<&String> = rules.iter().map(|rule| &rule.hash).collect();
-        if hashes != wanted.agreed.iter().collect() {
+        if hashes != request.agreed.iter().collect() {
             let message = "the rules are others than those that were shown; nothing was enabled";
             return Err(ToolError::new(ErrorCode::StaleRevision, message, "look at them again"));
         }
     }
-    if !wanted.dry_run {
+    if !request.dry_run {
         for row in &mut enabled {
             row.id = store.enable(row)?;
         }
@@ -234,10 +234,10 @@ pub fn enable(context: &Context, wanted: &Enabling) -> Result<Vec<Enabled>, Tool
     Ok(enabled.into_iter().map(|row| standing(row, &file)).collect())
 }
 
-fn find(context: &Context, wanted: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
-    let (given, mut rules) = named(context, &wanted.file, &wanted.names)?;
+fn find(context: &Context, request: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
+    let (given, mut rules) = named(context, &request.file, &request.names)?;
     // From a whole file, the rules with a trigger.
-    if wanted.names.is_empty() && !rules.iter().all(|rule| rule.name == wanted.file) {
+    if request.names.is_empty() && !rules.iter().all(|rule| rule.name == request.file) {
         rules.retain(|rule| rule.trigger != Trigger::Manual);
     }
     let manual = rules.iter().find(|rule| rule.trigger == Trigger::Manual);
@@ -302,8 +302,8 @@ fn source(context: &Context, file: &str) -> Result<String, ToolError> {
 
 /// Rejects rules that would change their own result again.
 fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), ToolError> {
-    let wanted = planner::Wanted { rules, ..planner::Wanted::default() };
-    let plan = plans::over_vault(context, rules, |world| planner::plan(world, wanted));
+    let request = planner::PlanRequest { rules, ..planner::PlanRequest::default() };
+    let plan = plans::over_vault(context, rules, |world| planner::plan(world, request));
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
@@ -375,8 +375,8 @@ pub fn plan(
     only: Option<&HashSet<VaultPath>>,
 ) -> Result<Plan, ToolError> {
     let rules: Vec<Rule> = rules.iter().filter_map(|one| one.rule.clone()).collect();
-    let wanted = planner::Wanted { rules: &rules, only, ..planner::Wanted::default() };
-    plans::over_vault(context, &rules, |world| planner::plan(world, wanted))
+    let request = planner::PlanRequest { rules: &rules, only, ..planner::PlanRequest::default() };
+    plans::over_vault(context, &rules, |world| planner::plan(world, request))
 }
 
 /// Stores these items as a plan of these rules. A plan that `waits` for a person is published, unless it waited before.
@@ -405,21 +405,21 @@ pub fn keep(
     if let Some(same) = same.filter(|same| same.identity == plan.identity()) {
         return Ok((same.id, same.identity));
     }
-    let kept = match waits {
+    let stored_plan = match waits {
         None => plans::keep_untold(context, None, plan, given)?,
         Some(before) => plans::keep(context, before, plan, given)?,
     };
-    Ok((kept.id, kept.identity))
+    Ok((stored_plan.id, stored_plan.identity))
 }
 
 /// The paths of a plan that waits for a person; `None` where it does not any more: it was applied, dropped or
 /// forgotten.
 pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
-    let kept = plans::find(context, plan).ok()?;
+    let stored_plan = plans::find(context, plan).ok()?;
     let jobs = context.journal.store().jobs.list().ok()?;
     let is_begun = jobs.iter().any(|job| job.plan == plan.cast_signed());
-    let paths = kept.plan.items.iter().filter_map(|item| VaultPath::from_disk(&item.path));
-    (!is_begun && !kept.plan.items.is_empty()).then(|| paths.collect())
+    let paths = stored_plan.plan.items.iter().filter_map(|item| VaultPath::from_disk(&item.path));
+    (!is_begun && !stored_plan.plan.items.is_empty()).then(|| paths.collect())
 }
 
 /// The history of a note with rules, and their present evaluation.

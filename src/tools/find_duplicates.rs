@@ -31,7 +31,7 @@ const ROWS: usize = 4;
 const COMPARED: usize = 32;
 
 /// Groups whose shingles are cached.
-const KEPT: usize = 256;
+const MAX_CACHED: usize = 256;
 
 /// The fewest characters of a section that is looked at.
 const SECTION: usize = 120;
@@ -248,14 +248,14 @@ struct Search<'c> {
     same: HashMap<Revision, usize>,
     /// The groups by a part of their signature.
     bands: HashMap<(usize, u64), Vec<usize>>,
-    kept: HashMap<usize, Arc<Vec<u64>>>,
+    cached: HashMap<usize, Arc<Vec<u64>>>,
 }
 
 impl<'c> Search<'c> {
     fn new(context: &'c Context, kind: ComparedTexts, least: f64) -> Self {
         let (groups, same) = (Vec::new(), HashMap::new());
-        let (bands, kept) = (HashMap::new(), HashMap::new());
-        Self { context, kind, least, groups, same, bands, kept }
+        let (bands, cached) = (HashMap::new(), HashMap::new());
+        Self { context, kind, least, groups, same, bands, cached }
     }
 
     fn add(&mut self, path: &VaultPath, modified: i64, units: &[Unit]) {
@@ -316,17 +316,17 @@ impl<'c> Search<'c> {
 
     /// The shingles of a group's first text, read again if they are not cached.
     fn shingles(&mut self, group: usize) -> Arc<Vec<u64>> {
-        if let Some(kept) = self.kept.get(&group) {
-            return Arc::clone(kept);
+        if let Some(cached) = self.cached.get(&group) {
+            return Arc::clone(cached);
         }
         let Group { path, at, .. } = &self.groups[group];
         let units = units(self.context, path, self.kind).unwrap_or_default();
         let shingles = units.into_iter().nth(*at).map(|unit| unit.shingles).unwrap_or_default();
-        if self.kept.len() >= KEPT {
-            self.kept.clear();
+        if self.cached.len() >= MAX_CACHED {
+            self.cached.clear();
         }
         let shingles = Arc::new(shingles);
-        self.kept.insert(group, Arc::clone(&shingles));
+        self.cached.insert(group, Arc::clone(&shingles));
         shingles
     }
 }

@@ -1,6 +1,6 @@
 //! `get_conversation`
 
-use super::conversations::{ConversationView, Said};
+use super::conversations::{ConversationItem, ConversationView};
 use super::prelude::*;
 use super::text_file::{count, local, local_short};
 use crate::conversation::title::is_hidden;
@@ -10,7 +10,7 @@ use crate::note::path::VaultPath;
 
 /// Conversations in one list.
 const MAX_LISTED: usize = 100;
-/// Characters of one thing said, and of a whole answer.
+/// The longest text of one item, and of a whole answer, in characters.
 const MAX_SAID: usize = 4_000;
 const MAX_ANSWER: usize = 40_000;
 
@@ -217,7 +217,7 @@ fn data(one: &Conversation, found: Vec<ItemData>) -> ConversationData {
     }
 }
 
-fn item(one: &Said) -> ItemData {
+fn item(one: &ConversationItem) -> ItemData {
     ItemData {
         item: number_of(one),
         kind: one.kind.word(),
@@ -227,11 +227,11 @@ fn item(one: &Said) -> ItemData {
     }
 }
 
-fn number_of(one: &Said) -> u64 {
+fn number_of(one: &ConversationItem) -> u64 {
     u64::try_from(one.item.0).unwrap_or(0)
 }
 
-/// Without what cannot be seen, and not too long.
+/// The text without invisible characters, cut after [`MAX_SAID`].
 fn plain(text: &str) -> String {
     let visible = text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_hidden(*c));
     let mut kept: String = visible.take(MAX_SAID + 1).collect();
@@ -249,7 +249,7 @@ mod tests {
 
     /// One conversation with as many items as a test wants.
     #[derive(Debug)]
-    struct StoredItems(Vec<Said>);
+    struct StoredItems(Vec<ConversationItem>);
 
     fn conversation(id: i64) -> Conversation {
         Conversation {
@@ -269,8 +269,14 @@ mod tests {
         }
     }
 
-    fn said(item: i64, kind: ItemKind, text: &str) -> Said {
-        Said { item: ItemNumber(item), kind, time: 0, text: text.into(), tools: Vec::new() }
+    fn said(item: i64, kind: ItemKind, text: &str) -> ConversationItem {
+        ConversationItem {
+            item: ItemNumber(item),
+            kind,
+            time: 0,
+            text: text.into(),
+            tools: Vec::new(),
+        }
     }
 
     impl ConversationView for StoredItems {
@@ -282,12 +288,15 @@ mod tests {
             &self,
             text: &str,
             _: usize,
-        ) -> Result<Vec<(Conversation, Vec<Said>)>, ToolError> {
+        ) -> Result<Vec<(Conversation, Vec<ConversationItem>)>, ToolError> {
             let found = self.0.iter().filter(|one| one.text.contains(text)).cloned().collect();
             Ok(vec![(conversation(3), found)])
         }
 
-        fn told(&self, id: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError> {
+        fn told(
+            &self,
+            id: ConversationId,
+        ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError> {
             Ok((id.0 == 3).then(|| (conversation(3), self.0.clone())))
         }
     }
@@ -297,7 +306,10 @@ mod tests {
         let long = "word ".repeat(10_000);
         let mut kept = vec![
             said(1, ItemKind::User, "sort\u{202e} my notes"),
-            Said { tools: vec!["move a.md".into()], ..said(2, ItemKind::Assistant, "") },
+            ConversationItem {
+                tools: vec!["move a.md".into()],
+                ..said(2, ItemKind::Assistant, "")
+            },
             said(3, ItemKind::ToolResults, "moved"),
             said(4, ItemKind::Notice, "it is noon"),
         ];

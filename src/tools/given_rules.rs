@@ -20,7 +20,7 @@ pub(super) const TEXT: &str = "rules";
 
 /// The source of rules.
 #[derive(Debug, Clone, Copy)]
-pub enum Given<'g> {
+pub enum RulesInput<'g> {
     /// A text from outside the vault.
     Text {
         text: &'g str,
@@ -48,12 +48,12 @@ pub(super) struct GivenRules {
 
 impl GivenRules {
     /// Rules as somebody gives them.
-    pub fn of(context: &Context, given: Given<'_>) -> Result<Self, ToolError> {
-        Ok(match given {
-            Given::Text { text, source, is_note } => {
+    pub fn of(context: &Context, input: RulesInput<'_>) -> Result<Self, ToolError> {
+        Ok(match input {
+            RulesInput::Text { text, source, is_note } => {
                 Self { source: source.to_owned(), text: text.to_owned(), is_note, only: Vec::new() }
             }
-            Given::File(name) => {
+            RulesInput::File(name) => {
                 let file = text_file::read(context, name)?;
                 let text = file.text()?.body().to_owned();
                 let is_note = file.path.is_note();
@@ -63,12 +63,12 @@ impl GivenRules {
     }
 
     /// YAML or JSON as text, or the rule file or note that the text names.
-    pub fn find(context: &Context, given: &str) -> Result<Self, ToolError> {
-        let given = match is_text(given) {
-            true => Given::Text { text: given, source: TEXT, is_note: false },
-            false => Given::File(given),
+    pub fn find(context: &Context, input: &str) -> Result<Self, ToolError> {
+        let input = match is_text(input) {
+            true => RulesInput::Text { text: input, source: TEXT, is_note: false },
+            false => RulesInput::File(input),
         };
-        Self::of(context, given)
+        Self::of(context, input)
     }
 
     pub fn read(&self, context: &Context) -> Result<RuleFile, ToolError> {
@@ -79,7 +79,7 @@ impl GivenRules {
 
     /// The rules, or all their faults.
     pub fn parse(&self, context: &Context) -> Result<RuleFile, Vec<Diagnostic>> {
-        let find_base = |asked: &str| find_base(context, asked);
+        let find_base = |requested: &str| find_base(context, requested);
         match self.is_note {
             true => rules_file::read_note(&self.text, &find_base),
             false => rules_file::read(&self.text, &find_base),
@@ -88,23 +88,23 @@ impl GivenRules {
 }
 
 /// All rules of these sources, in order.
-pub(super) fn all(context: &Context, given: &[GivenRules]) -> Result<Vec<Rule>, ToolError> {
+pub(super) fn all(context: &Context, input: &[GivenRules]) -> Result<Vec<Rule>, ToolError> {
     let mut rules = Vec::new();
-    for one in given {
+    for one in input {
         rules.extend(one.read(context)?.rules);
     }
     Ok(rules)
 }
 
 /// Rules on a single line begin so; a path never does, and has no line break.
-fn is_text(given: &str) -> bool {
-    let given = given.trim();
-    given.contains('\n')
-        || ["{", "[", "rules:", "version:"].iter().any(|start| given.starts_with(start))
+fn is_text(input: &str) -> bool {
+    let input = input.trim();
+    input.contains('\n')
+        || ["{", "[", "rules:", "version:"].iter().any(|start| input.starts_with(start))
 }
 
-fn find_base(context: &Context, asked: &str) -> Result<(VaultPath, String), String> {
-    let file = text_file::read(context, asked).map_err(|error| error.message)?;
+fn find_base(context: &Context, requested: &str) -> Result<(VaultPath, String), String> {
+    let file = text_file::read(context, requested).map_err(|error| error.message)?;
     let text = file.text().map_err(|error| error.message)?.body().to_owned();
     Ok((file.path, text))
 }

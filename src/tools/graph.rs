@@ -24,11 +24,11 @@ pub(super) fn seen(context: &Context) -> Seen<'_> {
     context.index.links.seen_through(context.vault.view())
 }
 
-/// The file or folder that `asked` names; the whole vault if it names nothing.
-pub(super) fn place(context: &Context, asked: Option<&str>) -> Result<VaultPath, ToolError> {
-    match asked {
+/// The file or folder that `requested` names; the whole vault if it is empty.
+pub(super) fn place(context: &Context, requested: Option<&str>) -> Result<VaultPath, ToolError> {
+    match requested {
         None => Ok(VaultPath::root()),
-        Some(asked) => Ok(context.find(asked, Want::Any)?.path),
+        Some(requested) => Ok(context.find(requested, Want::Any)?.path),
     }
 }
 

@@ -165,13 +165,13 @@ impl Job {
     }
 
     /// The remaining items, adapted to the changes that this job itself made.
-    pub fn left(&self) -> Vec<Item> {
+    pub fn remaining(&self) -> Vec<Item> {
         let done: HashSet<u32> =
             self.pieces.iter().zip(&self.done).flat_map(|(piece, _)| piece).copied().collect();
-        let mut left: Vec<Item> =
+        let mut remaining: Vec<Item> =
             self.items.iter().filter(|item| !done.contains(&item.id)).cloned().collect();
-        follow_own_changes(&mut left, &self.done);
-        left
+        follow_own_changes(&mut remaining, &self.done);
+        remaining
     }
 
     /// The error for an operation that is not possible in the job's state.
@@ -313,12 +313,12 @@ pub(super) fn check_not_begun(
 /// [`ErrorCode::StalePlan`]; the gate's refusal or a needed approval, without a job; later failures as in [`go_on`].
 pub(super) fn begin(
     context: &Context,
-    wanted: JobRequest<'_>,
+    request: JobRequest<'_>,
 ) -> Result<(Job, Applied), ToolError> {
-    let (items, skipped) = look(context, wanted.items, wanted.skip_stale)?;
+    let (items, skipped) = look(context, request.items, request.skip_stale)?;
     let row = JobRow {
-        plan: wanted.plan.cast_signed(),
-        identity: wanted.identity.to_owned(),
+        plan: request.plan.cast_signed(),
+        identity: request.identity.to_owned(),
         state: JobState::Running.word().to_owned(),
         began: context.clock.now().timestamp_millis(),
         caller: context.origin.caller.clone(),
@@ -355,7 +355,7 @@ pub(super) fn go_on(
     if job.state() != JobState::Interrupted {
         return Err(job.wrong_state("only a job that was interrupted can be resumed"));
     }
-    let (items, skipped) = look(context, job.left(), skip_stale)?;
+    let (items, skipped) = look(context, job.remaining(), skip_stale)?;
     let before = job.row.clone();
     job.pieces.truncate(job.done.len());
     job.pieces.extend(cut(context, &items));
@@ -397,14 +397,13 @@ enum Stopped {
 fn run(context: &Context, job: &mut Job) -> Result<SideEffects, Stopped> {
     use Stopped::{BeforeAnything, Later};
     let running = context.running_jobs.begin(job.row.id);
-    let left = job.left();
-    let all: Vec<&Item> = left.iter().collect();
+    let remaining = job.remaining();
+    let all: Vec<&Item> = remaining.iter().collect();
     let pieces = job.pieces.len() - job.done.len();
     let identity = identity(&job.row.identity, &all);
     let outline = outline(&all);
     let reason = format!(
-        "it is too long to be applied all at once: {} in {pieces} pieces",
-        count(all.len(), "item")
+        "it is applied in {pieces} pieces, and a crash or a stop between them leaves the rest undone"
     );
     let whole = Whole {
         identity: Some(&identity),
@@ -467,9 +466,9 @@ fn piece(
     title: &str,
 ) -> Result<SideEffects, PieceError> {
     let next: HashSet<u32> = job.pieces[job.done.len()].iter().copied().collect();
-    let mut left = job.left();
-    left.retain(|item| next.contains(&item.id));
-    let mut changes = applying::changes(&context.vault, &left.iter().collect::<Vec<_>>())
+    let mut remaining = job.remaining();
+    remaining.retain(|item| next.contains(&item.id));
+    let mut changes = applying::changes(&context.vault, &remaining.iter().collect::<Vec<_>>())
         .map_err(|stale| PieceError::Other(stale_plan(&stale)))?;
     if changes.is_empty() {
         // The journal has no record of it.

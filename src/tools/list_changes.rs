@@ -64,7 +64,7 @@ impl Tool for ListChanges {
             .since
             .as_deref()
             .map(|text| when::parse(text, context.clock.now().with_timezone(&Local)));
-        let (limit, said) = paging::bounded(self.limit, MAX_SETS);
+        let (limit, limit_note) = paging::bounded(self.limit, MAX_SETS);
         let query = Query {
             path: self.path.as_deref().map(|path| asked(context, path)).transpose()?,
             since: since.transpose()?.map(|time| time.with_timezone(&Utc)),
@@ -113,7 +113,7 @@ impl Tool for ListChanges {
             }
             Some(_) => {}
         }
-        lines.extend(said);
+        lines.extend(limit_note);
         Ok(Answer::new(lines.join("\n"), Output { change_sets, more }))
     }
 }

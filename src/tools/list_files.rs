@@ -5,7 +5,7 @@ use super::prelude::*;
 use super::text_file::{count, local, shown, size};
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
-use crate::vault::{Entry, Kind, Order, Want, Wanted, nonblocking};
+use crate::vault::{Entry, EntryQuery, Kind, Order, Want, nonblocking};
 
 const MAX_RESULTS: usize = 1_000;
 
@@ -132,14 +132,14 @@ impl Tool for ListFiles {
         let limit = paging::within(1..=MAX_RESULTS, "max_results", self.max_results)?;
         let folder = context.find(&self.path, Want::Folder)?.path;
         let glob = glob_below(context, &folder, &self.pattern, false)?;
-        let wanted = Wanted { folder: &folder, glob: &glob, kind: self.kind.kind() };
+        let query = EntryQuery { folder: &folder, glob: &glob, kind: self.kind.kind() };
         let skipped = paging::skipped(self.first_result);
         let upto = skipped.saturating_add(limit);
-        let (mut entries, total) = listed(context, &wanted, self.sort_by.order(), upto);
+        let (mut entries, total) = listed(context, &query, self.sort_by.order(), upto);
         entries.drain(..skipped.min(entries.len()));
         let below = |glob: &Glob| {
-            let wanted = Wanted { glob, ..wanted };
-            context.vault.catalogue().list(&wanted, Order::Name, 0).total
+            let query = EntryQuery { glob, ..query };
+            context.vault.catalogue().list(&query, Order::Name, 0).total
         };
         let total_below = (total == 0 && !glob.has_slash())
             .then(|| below(&glob.anywhere()))
@@ -158,19 +158,19 @@ const ATTEMPTS: usize = 8;
 /// those that are gone.
 pub(super) fn listed(
     context: &Context,
-    wanted: &Wanted<'_>,
+    query: &EntryQuery<'_>,
     order: Order,
     limit: usize,
 ) -> (Vec<Listed>, usize) {
-    let told = context.vault.is_told_of_changes();
-    if !told && nonblocking::would_block() {
+    let is_watched = context.vault.is_told_of_changes();
+    if !is_watched && nonblocking::would_block() {
         return (Vec::new(), 0);
     }
     let mut attempt = 0;
     loop {
         let (found, total): (Vec<(bool, Listed)>, usize) = {
             let catalogue = context.vault.catalogue();
-            let listing = catalogue.list(wanted, order, limit);
+            let listing = catalogue.list(query, order, limit);
             let conflict_of = |entry: &Entry<'_>| {
                 let original = catalogue.conflict_of(entry.path());
                 original.map(|original| original.as_str().to_owned())
@@ -181,7 +181,7 @@ pub(super) fn listed(
             });
             (found.collect(), listing.total)
         };
-        if told {
+        if is_watched {
             return (found.into_iter().map(|(_, listed)| listed).collect(), total);
         }
         let shown = found.len();
@@ -238,8 +238,8 @@ pub(super) fn glob_below(
 ) -> Result<Glob, ToolError> {
     if let Ok(Some(literal)) = Glob::literal(pattern) {
         let deep = (anywhere && !literal.has_slash()).then(|| literal.anywhere());
-        let wanted = Wanted { folder, glob: deep.as_ref().unwrap_or(&literal), kind: None };
-        if context.vault.catalogue().list(&wanted, Order::Name, 0).total > 0 {
+        let query = EntryQuery { folder, glob: deep.as_ref().unwrap_or(&literal), kind: None };
+        if context.vault.catalogue().list(&query, Order::Name, 0).total > 0 {
             return Ok(literal);
         }
     }

@@ -78,7 +78,7 @@ impl Tool for ListTrash {
         let total = items.len();
         let skipped = paging::skipped(self.first_result).min(total);
         items.drain(..skipped);
-        let (limit, said) = paging::bounded(self.limit, MAX_ITEMS);
+        let (limit, limit_note) = paging::bounded(self.limit, MAX_ITEMS);
         items.truncate(limit);
         let mut lines: Vec<String> = items.iter().map(line).collect();
         match total {
@@ -93,7 +93,7 @@ impl Tool for ListTrash {
             _ if items.is_empty() => lines.push(paging::summary(skipped, 0, total, "")),
             _ => {}
         }
-        lines.extend(said);
+        lines.extend(limit_note);
         let items = items.iter().map(item).collect();
         Ok(Answer::new(lines.join("\n"), Output { items, total }))
     }

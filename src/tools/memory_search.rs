@@ -133,13 +133,13 @@ impl Tool for MemorySearch {
         if self.sources.is_empty() && view.is_err() {
             sources.retain(|source| *source != Source::Conversations);
         }
-        let asked = words_of(&self.query);
+        let query_words = words_of(&self.query);
         let (mut results, mut unread_notes) = (Vec::new(), 0);
         for source in &sources {
             let found = match source {
                 Source::Notes => notes(context, &self.query, &mut unread_notes)?,
-                Source::Conversations => conversations(context, &asked)?,
-                Source::Changes => changes(context, &asked)?,
+                Source::Conversations => conversations(context, &query_words)?,
+                Source::Changes => changes(context, &query_words)?,
             };
             let ranked = found.into_iter().enumerate().map(|(rank, thing)| FoundThing {
                 score: source.weight() / (RANK + rank as f64),
@@ -160,13 +160,13 @@ impl Tool for MemorySearch {
 
 /// The words of a query that tell something, as they were typed.
 fn words_of(query: &str) -> Vec<String> {
-    let mut asked = search_query::parse(query).words;
+    let mut query_words = search_query::parse(query).words;
     let tells = |word: &String| words::of(word).iter().any(|word| !words::is_stop_word(word));
-    if asked.iter().any(tells) {
-        asked.retain(tells);
+    if query_words.iter().any(tells) {
+        query_words.retain(tells);
     }
-    asked.truncate(WORDS);
-    asked
+    query_words.truncate(WORDS);
+    query_words
 }
 
 fn notes(context: &Context, query: &str, unread: &mut usize) -> Result<Vec<FoundThing>, ToolError> {
@@ -190,7 +190,7 @@ fn notes(context: &Context, query: &str, unread: &mut usize) -> Result<Vec<Found
 }
 
 /// Conversations with all of the words, then those with more and rarer ones; the present one is left out.
-fn conversations(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>, ToolError> {
+fn conversations(context: &Context, query_words: &[String]) -> Result<Vec<FoundThing>, ToolError> {
     let view = get_conversation::seen(context)?;
     let mut found: HashMap<ConversationId, (f64, FoundThing, i64)> = HashMap::new();
     let mut take = |query: &str, is_all: bool| -> Result<(), ToolError> {
@@ -224,10 +224,10 @@ fn conversations(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>,
         }
         Ok(())
     };
-    if asked.len() > 1 {
-        take(&asked.join(" "), true)?;
+    if query_words.len() > 1 {
+        take(&query_words.join(" "), true)?;
     }
-    for word in asked {
+    for word in query_words {
         take(word, false)?;
     }
     let mut found: Vec<_> = found.into_iter().collect();
@@ -239,8 +239,8 @@ fn conversations(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>,
 }
 
 /// Change sets whose title or paths have the words, those with more of them first, then the newest.
-fn changes(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>, ToolError> {
-    let asked: Vec<String> = asked.iter().flat_map(|word| words::of(word)).collect();
+fn changes(context: &Context, query_words: &[String]) -> Result<Vec<FoundThing>, ToolError> {
+    let query_words: Vec<String> = query_words.iter().flat_map(|word| words::of(word)).collect();
     let query = journal::Query {
         path: None,
         since: None,
@@ -249,17 +249,18 @@ fn changes(context: &Context, asked: &[String]) -> Result<Vec<FoundThing>, ToolE
         limit: CHANGE_SETS,
     };
     let sets = context.journal.history().change_sets(&query)?;
-    let met = |set: &ListedSet| {
+    let match_count = |set: &ListedSet| {
         let mut there = words::of(&set.title);
         for change in &set.changes {
             let paths = std::iter::once(&change.path).chain(&change.from);
             paths.for_each(|path| there.extend(words::of(path.as_str())));
         }
-        asked.iter().filter(|word| there.contains(word)).count()
+        query_words.iter().filter(|word| there.contains(word)).count()
     };
-    let mut found: Vec<(usize, &ListedSet)> = sets.iter().map(|set| (met(set), set)).collect();
-    found.retain(|(met, _)| *met > 0);
-    found.sort_by_key(|(met, set)| (Reverse(*met), Reverse(set.id.0)));
+    let mut found: Vec<(usize, &ListedSet)> =
+        sets.iter().map(|set| (match_count(set), set)).collect();
+    found.retain(|(match_count, _)| *match_count > 0);
+    found.sort_by_key(|(match_count, set)| (Reverse(*match_count), Reverse(set.id.0)));
     found.truncate(OF_EACH);
     let thing = |(_, set): (usize, &ListedSet)| {
         let paths: Vec<&str> = set.changes.iter().take(3).map(|it| it.path.as_str()).collect();

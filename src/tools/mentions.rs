@@ -50,7 +50,7 @@ pub(super) struct Mention {
     /// The bytes of the name in the text.
     pub range: Range<usize>,
     pub line: usize,
-    pub said: String,
+    pub phrase: String,
     /// The text around it, in one line.
     pub snippet: String,
     pub target: VaultPath,
@@ -124,8 +124,8 @@ impl Names {
     }
 
     /// Whether the text has the name with the same capitals.
-    fn is_written(&self, said: &str) -> bool {
-        self.written.contains(&*normal(said))
+    fn is_written(&self, phrase: &str) -> bool {
+        self.written.contains(&*normal(phrase))
     }
 }
 
@@ -167,7 +167,7 @@ fn in_text(text: &str, links: &Seen<'_>, names: &Names) -> Vec<Mention> {
         lines.1 += text[lines.0..range.start].matches('\n').count();
         lines.0 = range.start;
         found.push(Mention {
-            said: text[range.clone()].to_owned(),
+            phrase: text[range.clone()].to_owned(),
             snippet: snippet(text, &range),
             line: lines.1,
             range,
@@ -218,8 +218,8 @@ pub(super) fn gather(
 }
 
 /// The note that a tool's `path` names.
-pub(super) fn note(context: &Context, asked: &str) -> Result<VaultPath, ToolError> {
-    let path = context.find(asked, Want::File)?.path;
+pub(super) fn note(context: &Context, requested: &str) -> Result<VaultPath, ToolError> {
+    let path = context.find(requested, Want::File)?.path;
     match path.is_note() {
         true => Ok(path),
         false => {
@@ -250,7 +250,7 @@ fn in_notes(
     let mut counts: HashMap<String, usize> = HashMap::new();
     for (_, mentions) in &found {
         let keys: HashSet<String> =
-            mentions.iter().map(|mention| fold_key(&mention.said)).collect();
+            mentions.iter().map(|mention| fold_key(&mention.phrase)).collect();
         keys.into_iter().for_each(|key| *counts.entry(key).or_default() += 1);
     }
     let is_common = |key: &str| {
@@ -259,7 +259,7 @@ fn in_notes(
     };
     for (_, mentions) in &mut found {
         mentions.retain(|mention| {
-            !is_common(&fold_key(&mention.said)) || names.is_written(&mention.said)
+            !is_common(&fold_key(&mention.phrase)) || names.is_written(&mention.phrase)
         });
     }
     found.retain(|(_, mentions)| !mentions.is_empty());
@@ -292,8 +292,8 @@ fn candidates(text: &str, document: &Document, names: &Names) -> Vec<(Range<usiz
             continue;
         };
         let range = start..folded.places[end].0;
-        let said = &text[range.clone()];
-        let is_said = said.chars().count() >= SHORT || names.is_written(said);
+        let phrase = &text[range.clone()];
+        let is_said = phrase.chars().count() >= SHORT || names.is_written(phrase);
         if is_said && !is_address(text, &range) {
             found.push((range, target));
         }
@@ -375,10 +375,11 @@ fn link(text: &str, before: &Document, range: &Range<usize>, linkpath: &str) -> 
     if before.headings.iter().any(|it| it.text.start >= line_start && it.text.start < line_end) {
         return None;
     }
-    let said = &text[range.clone()];
-    let plain = (said == linkpath).then(|| format!("[[{said}]]"));
+    let phrase = &text[range.clone()];
+    let plain = (phrase == linkpath).then(|| format!("[[{phrase}]]"));
     let forms = plain.into_iter();
-    let forms = forms.chain([format!("[[{linkpath}|{said}]]"), format!("[[{linkpath}\\|{said}]]")]);
+    let forms =
+        forms.chain([format!("[[{linkpath}|{phrase}]]"), format!("[[{linkpath}\\|{phrase}]]")]);
     forms.into_iter().find(|form| {
         let new = format!("{}{form}{}", &text[..range.start], &text[range.end..]);
         let after = markdown::read(&new);
@@ -388,7 +389,7 @@ fn link(text: &str, before: &Document, range: &Range<usize>, linkpath: &str) -> 
                 && !link.in_comment
                 && link.frontmatter.is_none()
                 && new[link.path.clone()] == *linkpath
-                && link.display.as_ref().is_none_or(|shown| new[shown.clone()] == *said)
+                && link.display.as_ref().is_none_or(|shown| new[shown.clone()] == *phrase)
         });
         let counts = |it: &Document| {
             (it.headings.len(), it.blocks.len(), it.tags.len(), it.block_ranges.len())

@@ -93,7 +93,7 @@ mod write_file;
 pub use apply_plan::ApplyPlan;
 pub use clock::Clock;
 pub use context::{Context, Settings};
-pub use conversations::{ConversationView, Said};
+pub use conversations::{ConversationItem, ConversationView};
 pub use copy::Copy;
 pub use daily_note::DailyNote;
 pub use delete::Delete;

@@ -92,13 +92,13 @@ impl Tool for Move {
             destination::resolve(context, Operation::Move, &source, &self.destination)?;
         let moved = destination != source.path;
         let (mut change_set, mut links) = (None, Followed::default());
-        let (mut base_lines, mut turned) = (Vec::new(), Vec::new());
+        let (mut base_lines, mut redirected) = (Vec::new(), Vec::new());
         if moved {
             if destination.is_within(&source.path) {
                 return Err(VaultError::IntoItself { from: source.path }.into());
             }
             let read_only = if self.leave_read_only { ReadOnly::Leave } else { ReadOnly::Refuse };
-            turned = context.vault.redirected_links(&source.path, &destination);
+            redirected = context.vault.redirected_links(&source.path, &destination);
             let (from, to) = (source.path.clone(), destination.clone());
             let title = format!("move `{from}` to `{to}`");
             let changes = vec![Change::Move { from, to }];
@@ -124,7 +124,7 @@ impl Tool for Move {
         lines.extend(base_lines.iter().map(|line| {
             format!("not edited, names it: {}:{}: {}", line.path, line.line, line.text)
         }));
-        lines.extend(turned_text(&turned, self.dry_run));
+        lines.extend(redirected_text(&redirected, self.dry_run));
         let data = Output {
             source: source.path.as_str().to_owned(),
             destination: destination.as_str().to_owned(),
@@ -134,8 +134,8 @@ impl Tool for Move {
             change_set,
             links,
             base_lines,
-            total_turned_links: turned.len(),
-            turned_links: turned.into_iter().take(MAX_TURNED).map(TurnedLink::from).collect(),
+            total_turned_links: redirected.len(),
+            turned_links: redirected.into_iter().take(MAX_TURNED).map(TurnedLink::from).collect(),
         };
         Ok(Answer::new(lines.join("\n"), data))
     }
@@ -153,22 +153,22 @@ impl From<vault::RedirectedLink> for TurnedLink {
 }
 
 /// The symbolic links that lead elsewhere, a line each.
-fn turned_text(turned: &[vault::RedirectedLink], dry_run: bool) -> Vec<String> {
+fn redirected_text(redirected: &[vault::RedirectedLink], dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    if !turned.is_empty() {
+    if !redirected.is_empty() {
         let (links, would) =
-            (count(turned.len(), "symbolic link"), if dry_run { " would" } else { "" });
-        let lead = if turned.len() == 1 && !dry_run { "leads" } else { "lead" };
+            (count(redirected.len(), "symbolic link"), if dry_run { " would" } else { "" });
+        let lead = if redirected.len() == 1 && !dry_run { "leads" } else { "lead" };
         lines.push(format!("[not edited:{would} {lead} elsewhere or nowhere: {links}]"));
     }
-    lines.extend(turned.iter().take(MAX_TURNED).map(|link| {
+    lines.extend(redirected.iter().take(MAX_TURNED).map(|link| {
         let mended = link.should_say.as_ref();
         let mended =
             mended.map_or(String::new(), |text| format!("; it would have to say `{text}`"));
         format!("  {} says `{}`{mended}", link.now, link.says)
     }));
-    if turned.len() > MAX_TURNED {
-        lines.push(format!("  [{} more]", turned.len() - MAX_TURNED));
+    if redirected.len() > MAX_TURNED {
+        lines.push(format!("  [{} more]", redirected.len() - MAX_TURNED));
     }
     lines
 }

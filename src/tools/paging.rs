@@ -38,8 +38,8 @@ pub(super) fn summary(skipped: usize, shown: usize, total: usize, narrow: &str) 
 
 /// Clamps a limit, and returns a note if it was too large.
 pub(super) fn bounded(limit: usize, most: usize) -> (usize, Option<String>) {
-    let said = format!("[limit is {most} at most, not {limit}]");
-    (limit.clamp(1, most), (limit > most).then_some(said))
+    let limit_note = format!("[limit is {most} at most, not {limit}]");
+    (limit.clamp(1, most), (limit > most).then_some(limit_note))
 }
 
 /// Checks that a number is within its bounds.

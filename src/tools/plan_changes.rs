@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::given_rules::GivenRules;
-use super::plans::{self, KeptPlan, sentence};
+use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::rules;
 use super::show_plan::{Problem, faults, problems};
@@ -189,10 +189,10 @@ impl Tool for PlanChanges {
                 "give `rules`, or `items` such as [{\"path\": \"a.md\", \"to\": \"Archive/a.md\"}]",
             ));
         }
-        let wanted = planner::Wanted { rules: &rules, items, within, only: None, joins };
+        let wanted = planner::PlanRequest { rules: &rules, items, within, only: None, joins };
         let plan = plans::over_vault(context, &rules, |world| planner::plan(world, wanted))?;
-        let kept = plans::keep(context, before.map(|before| before.id), plan, given)?;
-        Ok(answer(&kept, warnings))
+        let stored_plan = plans::keep(context, before.map(|before| before.id), plan, given)?;
+        Ok(answer(&stored_plan, warnings))
     }
 }
 
@@ -216,7 +216,7 @@ fn item(context: &Context, wish: Wish) -> Result<Item, ToolError> {
 /// A plan without some items, and with other paths for others.
 fn changed(
     context: &Context,
-    before: &KeptPlan,
+    before: &StoredPlan,
     take_out: &[u32],
     targets: &[Target],
 ) -> Result<Plan, ToolError> {
@@ -239,8 +239,8 @@ fn changed(
     Ok(plan)
 }
 
-fn answer(kept: &KeptPlan, warnings: Vec<String>) -> Answer<Output> {
-    let KeptPlan { id, identity, plan, .. } = kept;
+fn answer(stored_plan: &StoredPlan, warnings: Vec<String>) -> Answer<Output> {
+    let StoredPlan { id, identity, plan, .. } = stored_plan;
     let all: Vec<&Item> = plan.items.iter().collect();
     let summary = sentence(&all);
     let (problems, total_problems) = problems(&plan.items);

@@ -25,7 +25,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// The most folders listed in an event or result.
 const MAX_FOLDERS: usize = 20;
 
-pub(super) struct KeptPlan {
+pub(super) struct StoredPlan {
     pub id: u64,
     pub identity: String,
     /// The time of its creation, in milliseconds since the Unix epoch.
@@ -107,15 +107,15 @@ pub(super) fn keep(
     id: Option<u64>,
     plan: Plan,
     rules: Vec<GivenRules>,
-) -> Result<KeptPlan, ToolError> {
-    let kept = keep_untold(context, id, plan, rules)?;
+) -> Result<StoredPlan, ToolError> {
+    let stored_plan = keep_untold(context, id, plan, rules)?;
     context.listeners.tell(&News::Plan {
-        plan: kept.id,
-        identity: kept.identity.clone(),
-        items: kept.plan.items.len(),
-        folders: folders(&kept.plan.items),
+        plan: stored_plan.id,
+        identity: stored_plan.identity.clone(),
+        items: stored_plan.plan.items.len(),
+        folders: folders(&stored_plan.plan.items),
     });
-    Ok(kept)
+    Ok(stored_plan)
 }
 
 /// Stores a plan without publishing it, since it is applied at once.
@@ -124,7 +124,7 @@ pub(super) fn keep_untold(
     id: Option<u64>,
     plan: Plan,
     rules: Vec<GivenRules>,
-) -> Result<KeptPlan, ToolError> {
+) -> Result<StoredPlan, ToolError> {
     let identity = plan.identity();
     let made = context.clock.now().timestamp_millis();
     let fault = |error: serde_json::Error| {
@@ -144,15 +144,15 @@ pub(super) fn keep_untold(
     let id = id.map(u64::cast_signed);
     let id = plans.store(id, &new, forget_before(context))?.cast_unsigned();
     let caller = context.origin.caller.clone();
-    Ok(KeptPlan { id, identity, made, caller, plan, rules })
+    Ok(StoredPlan { id, identity, made, caller, plan, rules })
 }
 
 /// The plan with this number, if it is stored and the caller may see all its notes.
-pub(super) fn find(context: &Context, id: u64) -> Result<KeptPlan, ToolError> {
+pub(super) fn find(context: &Context, id: u64) -> Result<StoredPlan, ToolError> {
     let plans = &context.journal.store().plans;
     let row = plans.get(id.cast_signed(), forget_before(context))?;
-    let kept = row.map(|row| read(context.vault.view(), row)).transpose()?;
-    kept.flatten().ok_or_else(|| {
+    let stored_plan = row.map(|row| read(context.vault.view(), row)).transpose()?;
+    stored_plan.flatten().ok_or_else(|| {
         let days = context.settings.organize.keep_plans_days;
         ToolError::not_found(
             format!("there is no plan {id}"),
@@ -162,7 +162,7 @@ pub(super) fn find(context: &Context, id: u64) -> Result<KeptPlan, ToolError> {
 }
 
 /// The plan of a row; `None` if the caller may not see all of it.
-fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
+fn read(view: &View, row: PlanRow) -> Result<Option<StoredPlan>, ToolError> {
     let fault = |error: serde_json::Error| {
         let message = format!("plan {} cannot be read: {error}", row.id);
         ToolError::new(ErrorCode::IoError, message, "make it again with plan_changes")
@@ -188,7 +188,7 @@ fn read(view: &View, row: PlanRow) -> Result<Option<KeptPlan>, ToolError> {
     }
     let id = row.id.cast_unsigned();
     let PlanRow { identity, made, caller, .. } = row;
-    Ok(Some(KeptPlan { id, identity, made, caller, plan, rules }))
+    Ok(Some(StoredPlan { id, identity, made, caller, plan, rules }))
 }
 
 /// Whether the caller may see all notes of these items.
@@ -225,16 +225,16 @@ pub(super) fn sentence(items: &[&Item]) -> String {
         ("create", number(&|item| item.create)),
         ("trash", number(&|item| item.trash)),
     ];
-    let mut said = Vec::new();
+    let mut clauses = Vec::new();
     for (verb, number) in parts.into_iter().filter(|(_, number)| *number > 0) {
-        match said.is_empty() {
-            true => said.push(format!("{verb} {}", count(number, "note"))),
-            false => said.push(format!("{verb} {number}")),
+        match clauses.is_empty() {
+            true => clauses.push(format!("{verb} {}", count(number, "note"))),
+            false => clauses.push(format!("{verb} {number}")),
         }
     }
     match items.iter().map(|item| item.empties.len()).sum() {
         0 => {}
-        folders => said.push(format!("remove {}", count(folders, "empty folder"))),
+        folders => clauses.push(format!("remove {}", count(folders, "empty folder"))),
     }
-    if said.is_empty() { "change nothing".to_owned() } else { said.join(", ") }
+    if clauses.is_empty() { "change nothing".to_owned() } else { clauses.join(", ") }
 }

@@ -122,8 +122,8 @@ impl Tool for ReadFile {
         let total_lines = text.line_count();
         let (first, last) = range(&self, total_lines, file.path.as_str())?;
         if let Some(character) = self.start_character {
-            let asked = Within { line: first, character, end_line: self.end_line };
-            return piece(&file, &text, &asked, context.room);
+            let requested = Within { line: first, character, end_line: self.end_line };
+            return piece(&file, &text, &requested, context.room);
         }
         let page = page(&text, first, last, context.room.saturating_sub(AROUND).min(MAX_BYTES));
         let end_line = (first + page.lines).saturating_sub(1);
@@ -317,10 +317,10 @@ struct Within {
 fn piece(
     file: &TextFile,
     text: &Text<'_>,
-    asked: &Within,
+    requested: &Within,
     room: usize,
 ) -> Result<Answer<Output>, ToolError> {
-    let Within { line: number, character, end_line } = *asked;
+    let Within { line: number, character, end_line } = *requested;
     let wrong = |message: String, hint: &str| Err(ToolError::invalid(message, hint.to_owned()));
     if end_line.is_some_and(|end| usize::try_from(end) != Ok(number)) {
         let hint = "leave `end_line` out: `start_character` reads on in one line";
@@ -407,8 +407,8 @@ fn page(text: &Text, first: usize, last: usize, most: usize) -> Page {
     let room = text.body().len().min(MAX_BYTES / 8);
     page.numbered.reserve(room + room / 8);
     page.plain.reserve(room + 1);
-    let asked = text.lines().enumerate().skip(first - 1).take((last + 1).saturating_sub(first));
-    for (at, line) in asked.take(MAX_LINES) {
+    let requested = text.lines().enumerate().skip(first - 1).take((last + 1).saturating_sub(first));
+    for (at, line) in requested.take(MAX_LINES) {
         let (shown, cut) = shortened(line.text);
         let number = at + 1;
         let before = page.numbered.len();

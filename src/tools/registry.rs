@@ -175,8 +175,8 @@ impl Definition {
             if !given.is_string() {
                 continue;
             }
-            let wanted = &self.input_schema["properties"][name.as_str()];
-            if wanted["type"] == "array" && wanted["items"]["type"] == "string" {
+            let property_schema = &self.input_schema["properties"][name.as_str()];
+            if property_schema["type"] == "array" && property_schema["items"]["type"] == "string" {
                 *given = json!([given.take()]);
             }
         }

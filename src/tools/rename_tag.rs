@@ -152,10 +152,10 @@ impl Tool for RenameTag {
     }
 }
 
-fn name(asked: &str) -> Result<&str, ToolError> {
-    rename::name_of(asked).ok_or_else(|| {
+fn name(requested: &str) -> Result<&str, ToolError> {
+    rename::name_of(requested).ok_or_else(|| {
         ToolError::invalid(
-            format!("`{asked}` is not a tag"),
+            format!("`{requested}` is not a tag"),
             "tags are made of letters, digits, `_`, `-` and `/` between two names, without blanks \
              and not of digits alone",
         )

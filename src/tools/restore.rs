@@ -77,8 +77,8 @@ impl Tool for Restore {
 }
 
 /// The thing that is meant: by its id, the path it had, or its name, the newest first.
-fn find(items: Vec<TrashItem>, asked: &str) -> Result<TrashItem, ToolError> {
-    let key = fold_key(asked.trim().trim_matches('/'));
+fn find(items: Vec<TrashItem>, requested: &str) -> Result<TrashItem, ToolError> {
+    let key = fold_key(requested.trim().trim_matches('/'));
     let named = |item: &TrashItem, key: &str| {
         let was = item.was.as_ref().map_or(item.id.as_str(), VaultPath::as_str);
         let (path, name) = (fold_key(was), fold_key(was.rsplit('/').next().unwrap_or(was)));
@@ -110,7 +110,7 @@ fn find(items: Vec<TrashItem>, asked: &str) -> Result<TrashItem, ToolError> {
                 true => "list_trash shows what can be restored".to_owned(),
                 false => format!("did you mean {}?", near.join(" or ")),
             };
-            let shown: String = asked.chars().flat_map(crate::note::path::show).collect();
+            let shown: String = requested.chars().flat_map(crate::note::path::show).collect();
             let message = format!("`{shown}` is not in the trash");
             Err(ToolError::not_found(message, hint))
         }
@@ -119,7 +119,7 @@ fn find(items: Vec<TrashItem>, asked: &str) -> Result<TrashItem, ToolError> {
             data: Some(serde_json::json!({ "candidates": places })),
             ..ToolError::new(
                 ErrorCode::AmbiguousPath,
-                format!("several deleted things are called `{}`", asked.trim()),
+                format!("several deleted things are called `{}`", requested.trim()),
                 format!("say which: {}", places.join(", ")),
             )
         }),

@@ -44,8 +44,8 @@ pub struct WantedMarks {
 /// # Errors
 /// There is no such file or rule, or none with `once`; none of the rules took `path`; the store cannot be read or
 /// written.
-pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, ToolError> {
-    let (given, rules) = named(context, &wanted.file, &wanted.names)?;
+pub fn marks(context: &Context, request: &WantedMarks) -> Result<Vec<Marked>, ToolError> {
+    let (given, rules) = named(context, &request.file, &request.names)?;
     let rules: Vec<Rule> = rules.into_iter().filter(|rule| rule.once).collect();
     if rules.is_empty() {
         let message = format!("no rule of `{}` that is asked for has `once`", given.source);
@@ -55,11 +55,11 @@ pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, Too
         ));
     }
     // A deleted file may still have a mark.
-    let key = |asked: &String| match context.find(asked, Want::File) {
+    let key = |requested: &String| match context.find(requested, Want::File) {
         Ok(found) => found.path.fold_key(),
-        Err(_) => fold_key(asked),
+        Err(_) => fold_key(requested),
     };
-    let only = wanted.path.as_ref().map(key);
+    let only = request.path.as_ref().map(key);
     let mut found = Vec::with_capacity(rules.len());
     let mut chosen = Vec::new();
     for rule in rules {
@@ -74,11 +74,11 @@ pub fn marks(context: &Context, wanted: &WantedMarks) -> Result<Vec<Marked>, Too
         found.push(Marked { rule: rule.name, source: given.source.clone(), files });
         chosen.extend(marks.into_iter().map(|(mark, _)| mark));
     }
-    if let (true, Some(path)) = (chosen.is_empty(), &wanted.path) {
+    if let (true, Some(path)) = (chosen.is_empty(), &request.path) {
         let hint = "without a file, all that they took are listed";
         return Err(ToolError::not_found(format!("none of these rules took `{path}`"), hint));
     }
-    if wanted.forget {
+    if request.forget {
         context.journal.store().rule_marks.remove(&chosen)?;
     }
     Ok(found)

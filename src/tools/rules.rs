@@ -14,7 +14,7 @@ use crate::organize::plan::Item;
 use crate::organize::rule::Rule;
 use crate::organize::rules_file::RuleFile;
 
-pub use super::given_rules::Given;
+pub use super::given_rules::RulesInput;
 
 pub struct CheckedRules {
     pub source: String,
@@ -30,7 +30,7 @@ pub struct CheckedRules {
 ///
 /// # Errors
 /// The file does not exist; the caller cancelled. Faults of the rules are results, not errors.
-pub fn check(context: &Context, given: Given<'_>) -> Result<CheckedRules, ToolError> {
+pub fn check(context: &Context, given: RulesInput<'_>) -> Result<CheckedRules, ToolError> {
     let given = GivenRules::of(context, given)?;
     let file = match given.parse(context) {
         Ok(file) => file,
@@ -87,10 +87,10 @@ pub struct DescribedRule {
 
 /// Describes the rules of a plan, as the vault is now.
 pub fn described(context: &Context, plan: u64) -> Result<DescribedRules, ToolError> {
-    let kept = plans::find(context, plan)?;
+    let stored_plan = plans::find(context, plan)?;
     let enabled = enabled::all(context)?;
     let mut described = DescribedRules { text: None, rules: Vec::new(), found: Vec::new() };
-    for given in &kept.rules {
+    for given in &stored_plan.rules {
         let file = given.read(context)?;
         let checked = held(context, &file)?;
         described.found.extend(checked.found.iter().map(|one| one.render(&given.source)));
@@ -98,10 +98,17 @@ pub fn described(context: &Context, plan: u64) -> Result<DescribedRules, ToolErr
             near::misses(world, &file.rules, NEAR)
         })?;
         for (rule, fits) in file.rules.into_iter().zip(checked.fits) {
-            let mut taken = kept.plan.items.iter().filter(|item| item.rules.contains(&rule.name));
+            let mut taken =
+                stored_plan.plan.items.iter().filter(|item| item.rules.contains(&rule.name));
             let why = |item: &Item| {
-                let asked = item.why.iter().find(|asked| asked.took && asked.rule == rule.name);
-                (item.path.clone(), asked.map(|asked| asked.parts.clone()).unwrap_or_default())
+                let rule_result = item
+                    .why
+                    .iter()
+                    .find(|rule_result| rule_result.took && rule_result.rule == rule.name);
+                (
+                    item.path.clone(),
+                    rule_result.map(|rule_result| rule_result.parts.clone()).unwrap_or_default(),
+                )
             };
             let examples: Vec<_> = taken.by_ref().take(EXAMPLES).map(why).collect();
             let takes = examples.len() + taken.count();
@@ -121,7 +128,7 @@ pub fn described(context: &Context, plan: u64) -> Result<DescribedRules, ToolErr
             });
         }
     }
-    if let [given] = &kept.rules[..]
+    if let [given] = &stored_plan.rules[..]
         && given.source == TEXT
     {
         described.text = Some(readable(&given.text));

@@ -161,7 +161,8 @@ fn refused(file: &TextFile, error: &PropertyError) -> ToolError {
 fn words(data: &Output, remove: &[String], body: &str) -> String {
     let list = |names: &[String]| names.join("`, `");
     let key = crate::note::fold::fold_key;
-    let was_asked = |name: &String| remove.iter().any(|asked| key(asked.trim()) == key(name));
+    let was_asked =
+        |name: &String| remove.iter().any(|requested| key(requested.trim()) == key(name));
     let (absent, same): (Vec<String>, Vec<String>) =
         data.unchanged.iter().cloned().partition(was_asked);
     if data.change_set.is_none() {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::plans::{self, KeptPlan, sentence};
+use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::text_file::local;
 use super::{given_rules, jobs, paging};
@@ -172,46 +172,46 @@ impl Tool for ShowPlan {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let kept = plans::find(context, self.plan)?;
+        let stored_plan = plans::find(context, self.plan)?;
         if let Some(asked) = &self.why {
-            return why(context, &kept, asked);
+            return why(context, &stored_plan, asked);
         }
-        let all: Vec<&Item> = kept.plan.items.iter().collect();
+        let all: Vec<&Item> = stored_plan.plan.items.iter().collect();
         let skipped = paging::skipped(self.first_item).min(all.len());
         let shown: Vec<&Item> = all.iter().skip(skipped).take(MAX_ITEMS).copied().collect();
         let text = match skipped {
-            0 => view(context, &kept.plan, &self)?,
+            0 => view(context, &stored_plan.plan, &self)?,
             _ => views::lines(&shown),
         };
-        let mut lines = vec![format!("plan {}: {}", kept.id, sentence(&all)), text];
+        let mut lines = vec![format!("plan {}: {}", stored_plan.id, sentence(&all)), text];
         if skipped + shown.len() < all.len() {
             let (rest, next) = (all.len() - skipped - shown.len(), skipped + shown.len() + 1);
             lines.push(format!("[{rest} more items; go on with first_item: {next}]"));
         }
-        lines.push(format!("identity {}", kept.identity));
+        lines.push(format!("identity {}", stored_plan.identity));
         let text = match self.format {
             // A file, and nothing beside it.
             Format::Json | Format::Html => lines.swap_remove(1),
             Format::Tree | Format::Table | Format::Diff => lines.join("\n"),
         };
-        let data = output(&kept, shown.into_iter().map(planned).collect(), Vec::new());
+        let data = output(&stored_plan, shown.into_iter().map(planned).collect(), Vec::new());
         Ok(Answer::new(text, data))
     }
 }
 
-fn output(kept: &KeptPlan, items: Vec<PlannedItem>, why: Vec<Value>) -> Output {
-    let all: Vec<&Item> = kept.plan.items.iter().collect();
+fn output(stored_plan: &StoredPlan, items: Vec<PlannedItem>, why: Vec<Value>) -> Output {
+    let all: Vec<&Item> = stored_plan.plan.items.iter().collect();
     Output {
-        plan: kept.id,
-        identity: kept.identity.clone(),
-        made: local(kept.made.saturating_mul(1_000_000)),
-        caller: kept.caller.clone(),
+        plan: stored_plan.id,
+        identity: stored_plan.identity.clone(),
+        made: local(stored_plan.made.saturating_mul(1_000_000)),
+        caller: stored_plan.caller.clone(),
         summary: sentence(&all),
         items,
         total: all.len(),
-        faults: faults(&kept.plan),
-        emptied: kept.plan.emptied().into_iter().map(str::to_owned).collect(),
-        relinked: kept.plan.links.files,
+        faults: faults(&stored_plan.plan),
+        emptied: stored_plan.plan.emptied().into_iter().map(str::to_owned).collect(),
+        relinked: stored_plan.plan.links.files,
         why,
     }
 }
@@ -256,8 +256,12 @@ fn view(context: &Context, plan: &Plan, input: &ShowPlan) -> Result<String, Tool
 }
 
 /// Why rules took a note, or did not.
-fn why(context: &Context, kept: &KeptPlan, asked: &str) -> Result<Answer<Output>, ToolError> {
-    let items = &kept.plan.items;
+fn why(
+    context: &Context,
+    stored_plan: &StoredPlan,
+    asked: &str,
+) -> Result<Answer<Output>, ToolError> {
+    let items = &stored_plan.plan.items;
     let by_number = asked.parse::<u32>().ok();
     let item = items.iter().find(|item| Some(item.id) == by_number || item.path == asked);
     let (item, path) = match item {
@@ -271,7 +275,7 @@ fn why(context: &Context, kept: &KeptPlan, asked: &str) -> Result<Answer<Output>
         Some(item) => item.why.clone(),
         // As the note is now.
         None => {
-            let rules = given_rules::all(context, &kept.rules)?;
+            let rules = given_rules::all(context, &stored_plan.rules)?;
             let path = context.vault.parse(&path)?;
             plans::over_vault(context, &rules, |world| planner::why(world, &rules, &path))?
                 .unwrap_or_default()
@@ -283,7 +287,7 @@ fn why(context: &Context, kept: &KeptPlan, asked: &str) -> Result<Answer<Output>
     }
     lines.extend(asked_lines(&asked));
     let why = asked.iter().map(|asked| json!(asked)).collect();
-    let data = output(kept, item.into_iter().map(planned).collect(), why);
+    let data = output(stored_plan, item.into_iter().map(planned).collect(), why);
     Ok(Answer::new(lines.join("\n"), data))
 }
 

@@ -119,17 +119,17 @@ pub fn suggest_proposed(
 
 fn suggest(
     context: &Context,
-    asked: &[String],
+    requested: &[String],
     convention: Option<&str>,
     proposed: &Proposed,
 ) -> Result<Answer<Output>, ToolError> {
     let convention = convention.filter(|text| !text.trim().is_empty());
-    let paths = files(context, asked)?;
+    let paths = files(context, requested)?;
     let zone = context.clock.zone();
     let times = Times::new(&*zone);
     let moment = context.moment()?.in_zone(&times);
     let mut naming = Naming::new(&moment);
-    let own = convention.map(|asked| naming.asked(asked)).transpose()?;
+    let own = convention.map(|requested| naming.requested(requested)).transpose()?;
     let mut found = Vec::with_capacity(paths.len());
     for path in &paths {
         context.check_cancelled()?;
@@ -152,10 +152,10 @@ fn suggest(
 }
 
 /// The files that are asked about, each once.
-fn files(context: &Context, asked: &[String]) -> Result<Vec<VaultPath>, ToolError> {
+fn files(context: &Context, requested: &[String]) -> Result<Vec<VaultPath>, ToolError> {
     let mut paths: Vec<VaultPath> = Vec::new();
-    for asked in asked {
-        let found = context.find(asked, Want::Any)?;
+    for requested in requested {
+        let found = context.find(requested, Want::Any)?;
         if context
             .vault
             .catalogue()
@@ -244,18 +244,18 @@ impl Naming {
     }
 
     /// The convention that a caller names.
-    fn asked(&mut self, asked: &str) -> Result<Vec<conventions::Convention>, ToolError> {
+    fn requested(&mut self, requested: &str) -> Result<Vec<conventions::Convention>, ToolError> {
         let told = |pattern: Pattern| vec![conventions::Convention::unused(pattern, "")];
-        if asked.contains('{') {
-            return Pattern::parse(asked)
+        if requested.contains('{') {
+            return Pattern::parse(requested)
                 .map(told)
-                .map_err(|error| unknown(asked, &error.to_string()));
+                .map_err(|error| unknown(requested, &error.to_string()));
         }
-        if let Some(pattern) = style_named(asked) {
+        if let Some(pattern) = style_named(requested) {
             return Ok(told(pattern));
         }
         // An id is a pattern without its braces.
-        let common = conventions::common().find(|common| common.pattern.id() == asked);
+        let common = conventions::common().find(|common| common.pattern.id() == requested);
         if let Some(common) = common {
             return Ok(vec![common]);
         }
@@ -264,13 +264,13 @@ impl Naming {
             let stems: Vec<&str> =
                 self.stems.get(&folder).into_iter().flatten().map(String::as_str).collect();
             let mut found = conventions::find(&stems, &self.vocabulary).into_iter();
-            if let Some(found) = found.find(|found| found.pattern.id() == asked) {
+            if let Some(found) = found.find(|found| found.pattern.id() == requested) {
                 return Ok(vec![found]);
             }
         }
         let mut all = self.of_all(true).into_iter().chain(self.of_all(false));
-        let found = all.find(|found| found.pattern.id() == asked);
-        found.map(|found| vec![found]).ok_or_else(|| unknown(asked, "no folder names files so"))
+        let found = all.find(|found| found.pattern.id() == requested);
+        found.map(|found| vec![found]).ok_or_else(|| unknown(requested, "no folder names files so"))
     }
 }
 
@@ -279,9 +279,9 @@ fn key(path: &VaultPath) -> (String, bool) {
     (folder, path.is_note())
 }
 
-fn unknown(asked: &str, why: &str) -> ToolError {
+fn unknown(requested: &str, why: &str) -> ToolError {
     ToolError::invalid(
-        format!("`{asked}` is not a convention: {why}"),
+        format!("`{requested}` is not a convention: {why}"),
         "give a pattern such as `{YYYY-MM-DD} {Title Words}`, a style such as `kebab-case`, or an `id` that \
          describe_vault tells; {number}, {3 digits}, {code}, {version}, {emoji}, {id of 12 digits} stand for what \
          they say",

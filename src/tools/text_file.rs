@@ -13,8 +13,8 @@ pub(super) struct TextFile {
     pub content: FileContent,
 }
 
-pub(super) fn read(context: &Context, asked: &str) -> Result<TextFile, ToolError> {
-    let (path, content) = context.index.names.read(context.asking(), asked)?;
+pub(super) fn read(context: &Context, requested: &str) -> Result<TextFile, ToolError> {
+    let (path, content) = context.index.names.read(context.asking(), requested)?;
     Ok(TextFile { path, content })
 }
 

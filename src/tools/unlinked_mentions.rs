@@ -89,7 +89,7 @@ impl Tool for UnlinkedMentions {
             mentions.into_iter().map(move |mention| MentionData {
                 path: path.clone(),
                 line: mention.line,
-                text: mention.said,
+                text: mention.phrase,
                 target: mention.target.as_str().to_owned(),
                 snippet: mention.snippet,
                 link: mention.link,

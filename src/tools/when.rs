@@ -7,11 +7,11 @@ use super::ToolError;
 
 /// The time that `text` means relative to `now`; a day begins at local midnight.
 pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolError> {
-    let asked = text.trim().to_lowercase();
-    age(&asked)
+    let normalized = text.trim().to_lowercase();
+    age(&normalized)
         .and_then(|age| now.checked_sub_signed(age))
-        .or_else(|| day(&asked, now).and_then(|day| local(day.and_time(NaiveTime::MIN))))
-        .or_else(|| clock(&asked, now))
+        .or_else(|| day(&normalized, now).and_then(|day| local(day.and_time(NaiveTime::MIN))))
+        .or_else(|| clock(&normalized, now))
         .or_else(|| exactly(text.trim()))
         .ok_or_else(|| {
             ToolError::invalid(
@@ -48,15 +48,15 @@ fn day(text: &str, now: DateTime<Local>) -> Option<NaiveDate> {
 
 /// `14:02`, the last time that the clock said so; or that time of a day.
 fn clock(text: &str, now: DateTime<Local>) -> Option<DateTime<Local>> {
-    let (said, time) = match text.rsplit_once(' ') {
-        Some((said, time)) => (Some(day(said, now)?), time),
+    let (day_text, time) = match text.rsplit_once(' ') {
+        Some((day_text, time)) => (Some(day(day_text, now)?), time),
         None => (None, text),
     };
     let time = NaiveTime::parse_from_str(time, "%H:%M")
         .or_else(|_| NaiveTime::parse_from_str(time, "%H:%M:%S"))
         .ok()?;
-    let today = local(said.unwrap_or_else(|| now.date_naive()).and_time(time))?;
-    match said.is_none() && today > now {
+    let today = local(day_text.unwrap_or_else(|| now.date_naive()).and_time(time))?;
+    match day_text.is_none() && today > now {
         true => local(now.date_naive().checked_sub_days(Days::new(1))?.and_time(time)),
         false => Some(today),
     }

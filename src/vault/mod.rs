@@ -50,7 +50,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-pub use catalogue::{Catalogue, Counts, Entry, Listing, Order, VisibleCatalogue, Wanted};
+pub use catalogue::{Catalogue, Counts, Entry, EntryQuery, Listing, Order, VisibleCatalogue};
 pub use content::{Before, FileContent};
 pub use dir::{FileId, Kind, Meta};
 pub use durable::SyncBatch;

@@ -242,7 +242,7 @@ impl<'a> Engine<'a> {
         let Self { workflow, doer, cancel, run, tell, .. } = *self;
         let total = workflow.steps.len();
         let done = progress.ended.iter().flatten().count();
-        let told = |unit: &Unit<'_>, ended: Option<StepState>| {
+        let notify = |unit: &Unit<'_>, ended: Option<StepState>| {
             tell(&Told {
                 run,
                 workflow: workflow.id.clone(),
@@ -261,13 +261,13 @@ impl<'a> Engine<'a> {
             if cancel.is_cancelled() {
                 return;
             }
-            told(unit, None);
+            notify(unit, None);
             let mut ended = doer.act(unit);
             let is_failure = ended.error.as_ref().is_some_and(|error| error.code != NOT_RECORDED);
             if unit.is_unsure && is_failure {
                 ended = unforeseen();
             }
-            told(unit, Some(ended.state));
+            notify(unit, Some(ended.state));
             let is_stop = ended.state == StepState::Failed && unit.step.on_error == OnError::Stop;
             *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
             if is_stop {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vault_steward::organize::applying;
 use vault_steward::organize::plan::{Item, Plan, ProblemKind, Risk};
-use vault_steward::organize::planner::{PlanError, Wanted};
+use vault_steward::organize::planner::{PlanError, PlanRequest};
 use vault_steward::organize::rule::OnConflict;
 use vault_steward::organize::settings::Settings;
 
@@ -118,13 +118,13 @@ fn a_numbered_name_stays_as_long_as_the_plain_one_is_anothers() {
 #[test]
 fn what_happens_where_a_path_is_taken() {
     let vault = vault(&[("Work/x.md", "stays"), ("a/x.md", "1"), ("b/n.md", "")]);
-    let wanted = || Wanted {
+    let wanted = || PlanRequest {
         items: vec![
             item(&json!({"path": "a/x.md", "to": "Work/x.md"})),
             // Free only if the other leaves.
             item(&json!({"path": "b/n.md", "to": "a/x.md"})),
         ],
-        ..Wanted::default()
+        ..PlanRequest::default()
     };
     let with = |on_conflict| Settings { on_conflict, ..Settings::default() };
     for on_conflict in [OnConflict::Skip, OnConflict::Ask] {
@@ -232,7 +232,7 @@ fn more_items_than_a_plan_holds_are_no_plan() {
     let items = ["a/1.md", "a/2.md", "b/1.md"];
     let items = items.iter().map(|path| item(&json!({"path": path, "trash": true}))).collect();
     let settings = Settings { max_items: 2, ..Settings::default() };
-    let plan = plan_with(&vault, &settings, Wanted { items, ..Wanted::default() });
+    let plan = plan_with(&vault, &settings, PlanRequest { items, ..PlanRequest::default() });
     let largest = vec![("a".to_owned(), 2), ("b".to_owned(), 1)];
     assert_eq!(plan, Err(PlanError::TooMany { count: 3, most: 2, largest }));
 }
@@ -288,13 +288,13 @@ fn the_identity_depends_only_on_the_changes() {
 fn items_are_joined_taken_out_and_given_other_paths() {
     let vault = vault(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c")]);
     let first = plan(&vault, &[json!({"path": "b.md", "to": "x.md"})]);
-    let wanted = Wanted {
+    let wanted = PlanRequest {
         items: vec![
             item(&json!({"path": "a.md", "to": "x.md"})),
             item(&json!({"path": "b.md", "to": "y.md"})),
         ],
         joins: Some(first.clone()),
-        ..Wanted::default()
+        ..PlanRequest::default()
     };
     let joined = plan_with(&vault, &Settings::default(), wanted).expect("a plan");
     // A planned file keeps its item and its name.
@@ -308,7 +308,7 @@ fn items_are_joined_taken_out_and_given_other_paths() {
                 item.to = Some((*to).to_owned());
             }
         }
-        let wanted = Wanted { joins: Some(joins), ..Wanted::default() };
+        let wanted = PlanRequest { joins: Some(joins), ..PlanRequest::default() };
         plan_with(&vault, &settings, wanted).expect("a plan")
     };
     assert_eq!(moves(&edited(&[2], &[])), [("a.md", "x_1.md")]);

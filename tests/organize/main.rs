@@ -26,7 +26,7 @@ use vault_steward::edits::{Editor, ReadOnly};
 use vault_steward::journal::Origin;
 use vault_steward::note::path::VaultPath;
 use vault_steward::organize::plan::{Item, Plan, ProblemKind};
-use vault_steward::organize::planner::{self, PlanError, Wanted, World};
+use vault_steward::organize::planner::{self, PlanError, PlanRequest, World};
 use vault_steward::organize::rule::Rule;
 use vault_steward::organize::settings::Settings;
 use vault_steward::organize::{applying, linked, rules_file};
@@ -72,7 +72,7 @@ fn over<T>(
 fn plan_with(
     vault: &TestVault,
     settings: &Settings,
-    wanted: Wanted<'_>,
+    wanted: PlanRequest<'_>,
 ) -> Result<Plan, PlanError> {
     over(vault, settings, &|_, _| false, |world| planner::plan(world, wanted))
 }
@@ -81,7 +81,7 @@ fn plan_with(
 #[track_caller]
 fn plan(vault: &TestVault, items: &[Value]) -> Plan {
     let items = items.iter().map(item).collect();
-    let wanted = Wanted { items, ..Wanted::default() };
+    let wanted = PlanRequest { items, ..PlanRequest::default() };
     plan_with(vault, &Settings::default(), wanted).expect("a plan")
 }
 
@@ -96,7 +96,7 @@ fn rules(yaml: &str) -> Vec<Rule> {
 #[track_caller]
 fn ruled(vault: &TestVault, yaml: &str) -> Plan {
     let rules = rules(yaml);
-    let wanted = Wanted { rules: &rules, ..Wanted::default() };
+    let wanted = PlanRequest { rules: &rules, ..PlanRequest::default() };
     plan_with(vault, &Settings::default(), wanted).expect("a plan")
 }
 

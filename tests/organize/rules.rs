@@ -3,7 +3,7 @@
 use serde_json::json;
 use vault_steward::note::path::VaultPath;
 use vault_steward::organize::plan::{Item, Plan, ProblemKind, RuleResult};
-use vault_steward::organize::planner::{self, PlanError, Wanted};
+use vault_steward::organize::planner::{self, PlanError, PlanRequest};
 use vault_steward::organize::settings::Settings;
 
 use super::harness::{TestVault, vault};
@@ -144,7 +144,7 @@ rules:
     let other = why("Inbox/other.md");
     assert!(other.iter().all(|asked| !asked.took), "{other:#?}");
     assert_eq!(other[2].parts, ["it looks in `Old` only"]);
-    let wanted = Wanted { rules: &rules, ..Wanted::default() };
+    let wanted = PlanRequest { rules: &rules, ..PlanRequest::default() };
     let plan = plan_with(&vault, &settings, wanted).expect("a plan");
     assert_eq!(plan.items[0].why, asked);
 }
@@ -254,7 +254,7 @@ fn once_is_once_for_each_note() {
         ("a\nHello\n".into(), "b\nHello\n".into())
     );
     let taken = |hash: &str, path: &VaultPath| hash == rules[0].hash && path.as_str() == "a.md";
-    let wanted = Wanted { rules: &rules, ..Wanted::default() };
+    let wanted = PlanRequest { rules: &rules, ..PlanRequest::default() };
     let again = over(&vault, &Settings::default(), &taken, |world| planner::plan(world, wanted));
     let again = again.expect("a plan");
     assert_eq!(again.items.iter().map(|item| &*item.path).collect::<Vec<_>>(), ["b.md"]);
@@ -318,7 +318,7 @@ fn rules_leave_conflict_copies_and_other_folders() {
     ]);
     let rules = rules("rules: [{name: All, do: [move: Done]}]");
     let within = VaultPath::from_disk("In");
-    let wanted = Wanted { rules: &rules, within, ..Wanted::default() };
+    let wanted = PlanRequest { rules: &rules, within, ..PlanRequest::default() };
     let plan = plan_with(&vault, &Settings::default(), wanted).expect("a plan");
     assert_eq!(plan.looked_at, 2);
     let applied: Vec<&str> = plan.applicable().map(|item| &*item.path).collect();
@@ -346,7 +346,7 @@ fn a_rule_says_what_happens_where_a_path_is_taken() {
     let plan = ruled(&vault, &yaml("ask"));
     assert!(plan.items[0].is_blocked() && plan.items[0].to.as_deref() == Some("All/n.md"));
     let rules = rules(&yaml("fail"));
-    let wanted = Wanted { rules: &rules, ..Wanted::default() };
+    let wanted = PlanRequest { rules: &rules, ..PlanRequest::default() };
     let failed = plan_with(&vault, &Settings::default(), wanted);
     assert!(matches!(failed, Err(PlanError::Taken { .. })), "{failed:?}");
 }
@@ -355,10 +355,10 @@ fn a_rule_says_what_happens_where_a_path_is_taken() {
 fn items_by_hand_come_before_those_of_rules() {
     let vault = vault(&[("a.md", "1"), ("b.md", "2"), ("c.md", "3")]);
     let rules = rules("rules: [{name: R, do: [{move: X}, {rename: n}]}]");
-    let wanted = || Wanted {
+    let wanted = || PlanRequest {
         rules: &rules,
         items: vec![item(&json!({"path": "c.md", "to": "X/n.md"}))],
-        ..Wanted::default()
+        ..PlanRequest::default()
     };
     let plan = plan_with(&vault, &Settings::default(), wanted()).expect("a plan");
     assert_eq!(moves(&plan), [("a.md", "X/n_1.md"), ("b.md", "X/n_2.md"), ("c.md", "X/n.md")]);
@@ -380,7 +380,7 @@ fn a_plan_that_is_edited_keeps_what_rules_said() {
     let edited = |without: &[u32]| {
         let mut joins = plan.clone();
         joins.items.retain(|item| !without.contains(&item.id));
-        let wanted = Wanted { joins: Some(joins), ..Wanted::default() };
+        let wanted = PlanRequest { joins: Some(joins), ..PlanRequest::default() };
         plan_with(&vault, &settings, wanted).expect("a plan")
     };
     let bare = |plan: Plan| plan.items.into_iter().map(|item| Item { why: Vec::new(), ..item });

@@ -130,17 +130,18 @@ fn a_note_whose_link_the_first_part_rewrote_as_well_goes_back() {
     let vault = vault(&files);
     vault.let_time_pass();
     let items = json!([
-        { "path": "In/a.md", "to": "Z/Deep/a.md", "set": { "s": 2 } },
+        { "path": "In/a.md", "to": "Z/Deep/a.md", "set": { "s": 2 }, "append": "more" },
         { "path": "In/b.md", "to": "Out/b.md" },
     ]);
     apply(&vault, items);
-    assert_eq!(vault.content("Z/Deep/a.md"), "---\ns: 2\n---\n[b](Out/b.md)\n");
+    assert_eq!(vault.content("Z/Deep/a.md"), "---\ns: 2\n---\n[b](Out/b.md)\nmore\n");
     undo(&vault, &[2]);
-    assert_eq!(vault.content("Z/Deep/a.md"), "---\ns: 2\n---\n[b](In/b.md)\n");
+    assert_eq!(vault.content("Z/Deep/a.md"), "---\ns: 2\n---\n[b](In/b.md)\nmore\n");
     let rest = undo(&vault, &[]);
     assert_eq!((&rest["blocked"], &rest["state"]), (&json!([]), &json!("undone")));
     assert_eq!(targets(&vault, "In/a.md"), ["In/b.md"]);
     assert!(vault.content("In/a.md").starts_with("---\ns: 1\n---\n"));
+    assert!(!vault.content("In/a.md").contains("more"), "{}", vault.content("In/a.md"));
 }
 
 /// Where each note's links lead, each note by its first line.

@@ -8,7 +8,7 @@ use vault_steward::conversation::{
 };
 use vault_steward::note::code::ErrorCode::{Denied, InvalidInput, NotFound};
 use vault_steward::note::path::VaultPath;
-use vault_steward::tools::{ConversationView, Said, ToolError};
+use vault_steward::tools::{ConversationItem, ConversationView, ToolError};
 use vault_steward::vault::View;
 
 use crate::vault::{TestVault, vault};
@@ -18,7 +18,7 @@ use crate::vault::{TestVault, vault};
 struct Talks(Vec<&'static str>);
 
 impl Talks {
-    fn one(&self, at: usize) -> (Conversation, Vec<Said>) {
+    fn one(&self, at: usize) -> (Conversation, Vec<ConversationItem>) {
         let id = at as i64 + 1;
         let conversation = Conversation {
             id: ConversationId(id),
@@ -36,7 +36,13 @@ impl Talks {
             chosen: Chosen::default(),
         };
         let text = self.0[at].to_owned();
-        let said = Said { item: ItemNumber(4), kind: ItemKind::User, time: 0, text, tools: vec![] };
+        let said = ConversationItem {
+            item: ItemNumber(4),
+            kind: ItemKind::User,
+            time: 0,
+            text,
+            tools: vec![],
+        };
         (conversation, vec![said])
     }
 }
@@ -46,12 +52,19 @@ impl ConversationView for Talks {
         Ok(Vec::new())
     }
 
-    fn search(&self, text: &str, most: usize) -> Result<Vec<(Conversation, Vec<Said>)>, ToolError> {
+    fn search(
+        &self,
+        text: &str,
+        most: usize,
+    ) -> Result<Vec<(Conversation, Vec<ConversationItem>)>, ToolError> {
         let has = |at: &usize| text.split(' ').all(|word| self.0[*at].contains(word));
         Ok((0..self.0.len()).rev().filter(has).take(most).map(|at| self.one(at)).collect())
     }
 
-    fn told(&self, _: ConversationId) -> Result<Option<(Conversation, Vec<Said>)>, ToolError> {
+    fn told(
+        &self,
+        _: ConversationId,
+    ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError> {
         Ok(None)
     }
 }

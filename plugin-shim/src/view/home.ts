@@ -286,6 +286,9 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   const draw = async (): Promise<void> => {
     void drawWaiting();
     void drawRelated();
+    // In Obsidian it is before the person's eyes.
+    const name = host.kind === "browser" ? connection.daemon?.agentCapabilities._meta.vault.name : undefined;
+    if (name) setText(vault.all.firstElementChild as Node, `Your vault: ${visible(name)}`);
     const [links, lonely, deleted, changes, spent, outline] = await Promise.all([brokenLinks(), orphans(), trash(), week(), cost(), read<Outline>("vault_outline", { budget: 200 })]);
     if (scope.ended) return;
     clear(vault.rows);

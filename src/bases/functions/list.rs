@@ -75,23 +75,23 @@ fn contains_any(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outc
 }
 
 fn filter(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for (index, element) in elements(list).iter().enumerate() {
         walk.context().charge(1)?;
         if walk.of_element(&args[0], element, index, None).is_true() {
-            kept.push(element.clone());
+            retained.push(element.clone());
         }
     }
-    walk.context().made_list(kept)
+    walk.context().made_list(retained)
 }
 
 fn map(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
-    let mut made = Vec::new();
+    let mut output = Vec::new();
     for (index, element) in elements(list).iter().enumerate() {
         walk.context().charge(1)?;
-        made.push(walk.of_element(&args[0], element, index, None));
+        output.push(walk.of_element(&args[0], element, index, None));
     }
-    walk.context().made_list(made)
+    walk.context().made_list(output)
 }
 
 fn reduce(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
@@ -104,14 +104,14 @@ fn reduce(walk: &mut dyn Walk<'_>, list: &Value, args: &[Expr]) -> Outcome {
 }
 
 fn flat(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
-    let mut made = Vec::new();
+    let mut output = Vec::new();
     for element in elements(list) {
         match element {
-            Value::List(inner) => made.extend_from_slice(inner),
-            element => made.push(element.clone()),
+            Value::List(inner) => output.extend_from_slice(inner),
+            element => output.push(element.clone()),
         }
     }
-    context.made_list(made)
+    context.made_list(output)
 }
 
 fn join(context: &mut Context<'_>, list: &Value, args: &[Value]) -> Outcome {
@@ -163,7 +163,7 @@ fn sort(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
 }
 
 fn unique(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
-    let mut kept: Vec<Value> = Vec::new();
+    let mut retained: Vec<Value> = Vec::new();
     // Equal texts are equal values; compare the rest one by one.
     let mut written: HashSet<String> = HashSet::new();
     for element in elements(list) {
@@ -174,14 +174,14 @@ fn unique(context: &mut Context<'_>, list: &Value, _: &[Value]) -> Outcome {
                 written.insert(format!("{} {text}", element.type_name()))
             }
             other => {
-                context.charge(1 + kept.len() as u64)?;
+                context.charge(1 + retained.len() as u64)?;
                 let compare = context.compare();
-                !kept.iter().any(|known| compare.equal(known, other))
+                !retained.iter().any(|known| compare.equal(known, other))
             }
         };
         if is_new {
-            kept.push(element.clone());
+            retained.push(element.clone());
         }
     }
-    context.made_list(kept)
+    context.made_list(retained)
 }

@@ -9,61 +9,61 @@ use super::super::value::{Pattern, Value};
 /// the match, `$<name>` a named group, `` $` `` and `$'` the text before and after it, `$$` a dollar sign.
 pub(super) fn replaced(pattern: &Pattern, text: &str, with: &str) -> Result<String, String> {
     let most = if pattern.is_global() { usize::MAX } else { 1 };
-    let mut made = String::new();
+    let mut output = String::new();
     let mut done = 0;
     for captures in pattern.regex.captures_iter(text).take(most) {
         let Some(all) = captures.get(0) else { continue };
-        made.push_str(&text[done..all.start()]);
-        expand(&captures, text, with, &mut made);
+        output.push_str(&text[done..all.start()]);
+        expand(&captures, text, with, &mut output);
         done = all.end();
-        if made.len() > LONGEST_TEXT {
+        if output.len() > LONGEST_TEXT {
             return Err(TooLong.to_string());
         }
     }
-    made.push_str(&text[done..]);
-    Ok(made)
+    output.push_str(&text[done..]);
+    Ok(output)
 }
 
-fn expand(captures: &Captures<'_>, text: &str, with: &str, made: &mut String) {
+fn expand(captures: &Captures<'_>, text: &str, with: &str, output: &mut String) {
     let all = captures.get(0).map_or(0..0, |all| all.range());
     let mut rest = with;
     while let Some(at) = rest.find('$') {
-        made.push_str(&rest[..at]);
+        output.push_str(&rest[..at]);
         let after = &rest[at + 1..];
         let taken = match after.bytes().next() {
             Some(b'$') => {
-                made.push('$');
+                output.push('$');
                 1
             }
             Some(b'&') => {
-                made.push_str(&text[all.clone()]);
+                output.push_str(&text[all.clone()]);
                 1
             }
             Some(b'`') => {
-                made.push_str(&text[..all.start]);
+                output.push_str(&text[..all.start]);
                 1
             }
             Some(b'\'') => {
-                made.push_str(&text[all.end..]);
+                output.push_str(&text[all.end..]);
                 1
             }
-            Some(b'<') => named(captures, after, made),
-            Some(b'0'..=b'9') => numbered(captures, after, made),
+            Some(b'<') => named(captures, after, output),
+            Some(b'0'..=b'9') => numbered(captures, after, output),
             _ => 0,
         };
         if taken == 0 {
-            made.push('$');
+            output.push('$');
         }
         rest = &after[taken..];
     }
-    made.push_str(rest);
+    output.push_str(rest);
 }
 
 /// Parses `<name>` and gives its length in bytes; `None` if the pattern has no such group.
-fn named(captures: &Captures<'_>, after: &str, made: &mut String) -> usize {
+fn named(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
     let Some(end) = after.find('>') else { return 0 };
     match captures.name(&after[1..end]) {
-        Some(group) => made.push_str(group.as_str()),
+        Some(group) => output.push_str(group.as_str()),
         // A group that did not match is empty.
         None if captures.len() > 1 => {}
         None => return 0,
@@ -72,13 +72,13 @@ fn named(captures: &Captures<'_>, after: &str, made: &mut String) -> usize {
 }
 
 /// `1` to `99`, two digits where there are so many groups.
-fn numbered(captures: &Captures<'_>, after: &str, made: &mut String) -> usize {
+fn numbered(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
     for digits in [2, 1] {
         let number =
             after.get(..digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         let number = number.and_then(|text| text.parse::<usize>().ok());
         if let Some(number) = number.filter(|number| (1..captures.len()).contains(number)) {
-            made.push_str(captures.get(number).map_or("", |group| group.as_str()));
+            output.push_str(captures.get(number).map_or("", |group| group.as_str()));
             return digits;
         }
     }

@@ -66,7 +66,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Puts a note in, whose links are resolved when they are asked for.
+    /// Puts a note in, whose links are resolved on request.
     pub fn add(&mut self, note: Note<'_>) -> FileId {
         let id = FileId(self.files.len() as u32);
         let link = |text: &&str| {

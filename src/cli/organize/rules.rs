@@ -21,7 +21,7 @@ use crate::organize::sentence::sentence;
 use crate::protocol::organize::{
     EnabledRuleInfo, RulesDisableParams, RulesEnableParams, RulesListParams, RulesMarksParams,
 };
-use crate::tools::rules::{CheckedRules, Given, check};
+use crate::tools::rules::{CheckedRules, RulesInput, check};
 
 /// The program name recorded for rules that are enabled without a daemon.
 const PROGRAM: &str = "steward";
@@ -127,9 +127,9 @@ fn check_files(session: &Session, files: &[PathBuf]) -> Result<ExitCode> {
                     let is_note =
                         file.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
                     let source = if name == "-" { "stdin" } else { &name };
-                    Given::Text { text, source, is_note }
+                    RulesInput::Text { text, source, is_note }
                 }
-                None => Given::File(&name),
+                None => RulesInput::File(&name),
             };
             checked.push(check(context, given)?);
         }

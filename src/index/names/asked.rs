@@ -34,15 +34,15 @@ impl NameQuery {
             None => (text, false),
         };
         let text = text.trim_end_matches(['.', ',', '!', '?', ' ']);
-        let said = said_signs(text);
-        let without_extension = |said: &str| {
-            let end = said.len().checked_sub(3)?;
-            let is_note = said.get(end..)?.eq_ignore_ascii_case(".md");
-            is_note.then(|| said[..end].trim_end().to_owned())
+        let typed = said_signs(text);
+        let without_extension = |typed: &str| {
+            let end = typed.len().checked_sub(3)?;
+            let is_note = typed.get(end..)?.eq_ignore_ascii_case(".md");
+            is_note.then(|| typed[..end].trim_end().to_owned())
         };
-        let said = without_extension(&said).unwrap_or(said);
+        let typed = without_extension(&typed).unwrap_or(typed);
         let components: Vec<Vec<String>> =
-            said.split('/').map(spoken::words).filter(|words| !words.is_empty()).collect();
+            typed.split('/').map(spoken::words).filter(|words| !words.is_empty()).collect();
         let name = components.last().cloned().unwrap_or_default();
         let mut words: Vec<String> = Vec::new();
         // The words of the name first, in order.
@@ -55,7 +55,7 @@ impl NameQuery {
             words.remove(0);
         }
         // "Garden/🌱" names something in the folder, not the folder.
-        let has_silent = components.len() < said.split('/').count();
+        let has_silent = components.len() < typed.split('/').count();
         let is_cut = name.len() == spoken::MAX_WORDS;
         let is_inexact = part || has_silent || is_cut || name.is_empty();
         words.truncate(MOST_WORDS);
@@ -68,8 +68,8 @@ impl NameQuery {
                 .map(<[String]>::to_vec)
                 .collect(),
             name: spoken::key(&name),
-            signs: spoken::signs(&said),
-            day: day::parse(&said, today),
+            signs: spoken::signs(&typed),
+            day: day::parse(&typed, today),
             is_inexact,
         }
     }
@@ -83,7 +83,7 @@ fn is_number(word: &str) -> bool {
 fn said_signs(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is =
-        |at: usize, word: &str| words.get(at).is_some_and(|said| said.eq_ignore_ascii_case(word));
+        |at: usize, word: &str| words.get(at).is_some_and(|typed| typed.eq_ignore_ascii_case(word));
     let mut found = String::with_capacity(text.len());
     let mut at = 0;
     while at < words.len() {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn signs_and_brackets_that_were_said() {
         let today = NaiveDate::from_ymd_opt(2026, 11, 22).expect("a day");
-        for (said, expected) in [
+        for (typed, expected) in [
             ("garden slash compost", "garden/compost"),
             ("garden / compost", "garden/compost"),
             ("compost dot md", "compost"),
@@ -138,8 +138,8 @@ mod tests {
             ("The Shed", "shed"),
             ("?", ""),
         ] {
-            let path = VaultPath::parse(said, None).expect("a path");
-            assert_eq!(NameQuery::new(&path, today).path.join("/"), expected, "{said}");
+            let path = VaultPath::parse(typed, None).expect("a path");
+            assert_eq!(NameQuery::new(&path, today).path.join("/"), expected, "{typed}");
         }
         for part in ["[[Compost#Bins]]", "garden/🌱", "🌱"] {
             let path = VaultPath::parse(part, None).expect("a path");

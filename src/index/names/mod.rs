@@ -39,7 +39,7 @@ use crate::vault::{
 use asked::NameQuery;
 use likeness::Pairs;
 use ranking::{FAR_OFF, Matcher, Ranking};
-use table::{Known, Table};
+use table::{NameEntry, Table};
 
 /// The most suggestions.
 const SHOWN: usize = 5;
@@ -156,8 +156,7 @@ impl Names {
         }
     }
 
-    /// The files that answer to the name `path`, at which there is nothing, and the folders too where one is
-    /// wanted; by path. Waits for the first reading of the notes.
+    /// The files with the name `path`, which does not exist as a path, and the folders if `want` includes them; by path. Waits for the first reading of the notes.
     pub fn answering(&self, asking: Asking<'_>, path: &VaultPath, want: Want) -> Vec<VaultPath> {
         let found = self.ask(asking, path, want, |search, table| search.exact(table));
         found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
@@ -318,7 +317,7 @@ impl Search<'_> {
         answer
     }
 
-    fn is_seen(&self, known: &Known) -> bool {
+    fn is_seen(&self, known: &NameEntry) -> bool {
         let may_be_meant = self.want != Want::Folder || known.kind == Kind::Folder;
         may_be_meant && self.asking.vault.view().shows(&known.path)
     }
@@ -395,7 +394,7 @@ impl Search<'_> {
 
     /// Names with similar letters in any place: half a word, two words written as one, letters in another order.
     fn far_off<'t>(&self, table: &'t Table, ranking: &Ranking<'_>) -> Best<'t> {
-        let files: Vec<&Known> = table.all().map(|(_, known)| known).collect();
+        let files: Vec<&NameEntry> = table.all().map(|(_, known)| known).collect();
         let best = files.par_chunks(AT_ONCE).map(|files| {
             let (mut best, mut key, mut pairs) = (Best::default(), String::new(), Pairs::of(""));
             for known in files.iter().filter(|known| self.is_seen(known)) {
@@ -434,7 +433,7 @@ impl Search<'_> {
     }
 
     /// The preference for a kind: notes first.
-    fn of_kind(&self, known: &Known) -> f64 {
+    fn of_kind(&self, known: &NameEntry) -> f64 {
         match (self.want, known.kind) {
             (Want::Folder, _) => 1.0,
             (Want::File, Kind::Folder) => 0.6,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::asked::{MOST_WORDS, NameQuery};
 use super::likeness::{Bag, Likeness, Pairs, letters};
-use super::table::{Known, Label, NameKey, Origin, Table, Word};
+use super::table::{Label, NameEntry, NameKey, Origin, Table, Word};
 use crate::note::spoken;
 use crate::vault::View;
 
@@ -50,19 +50,19 @@ pub(super) struct Matcher<'a> {
     alike: HashMap<u32, Box<[f64]>>,
     /// A requested word that is two words of the table: its position and the two words.
     compounds: Vec<(usize, u32, u32)>,
-    said: Vec<SaidWord>,
+    said: Vec<QueryWord>,
     /// Each requested word joined with the next, since a name may have them as one: `foot notes`.
-    pairs: Vec<SaidWord>,
+    pairs: Vec<QueryWord>,
 }
 
 impl<'a> Matcher<'a> {
     /// Finds the related words of the table.
     pub fn new(asked: &'a NameQuery, table: &'a Table) -> Self {
-        let said = asked.words.iter().map(|word| SaidWord::new(word.clone())).collect();
-        let pairs = asked.words.windows(2).map(|pair| SaidWord::new(pair.concat())).collect();
+        let said = asked.words.iter().map(|word| QueryWord::new(word.clone())).collect();
+        let pairs = asked.words.windows(2).map(|pair| QueryWord::new(pair.concat())).collect();
         let (alike, compounds) = (HashMap::new(), Vec::new());
         let mut matcher = Self { asked, table, alike, compounds, said, pairs };
-        let forms = matcher.said.iter().chain(&matcher.pairs).flat_map(SaidWord::forms);
+        let forms = matcher.said.iter().chain(&matcher.pairs).flat_map(QueryWord::forms);
         let known: Vec<u32> = forms.filter_map(|form| table.words.number(&form)).collect();
         known.into_iter().for_each(|word| matcher.hear(word));
         matcher.find_compounds();
@@ -245,7 +245,7 @@ impl<'a> Ranking<'a> {
 
     /// The similarity of each requested word to the words of a folder and its parents; `None` if there is no
     /// match.
-    pub fn folder(&self, folder: &Known, above: Option<&[f64]>) -> Option<Box<[f64]>> {
+    pub fn folder(&self, folder: &NameEntry, above: Option<&[f64]>) -> Option<Box<[f64]>> {
         let words = folder.labels.iter().flat_map(|label| label.words);
         let mut heard = words.filter_map(|word| self.matcher.alike.get(word)).peekable();
         if heard.peek().is_none() {
@@ -271,7 +271,7 @@ impl<'a> Ranking<'a> {
     /// share.
     pub fn foremost(&self, most: usize, inside: &[(u32, &[f64])]) -> Vec<u32> {
         let Matcher { table, alike, compounds, .. } = &self.matcher;
-        let mut held = vec![0.0_f64; table.len()];
+        let mut file_score = vec![0.0_f64; table.len()];
         let worth = |alike: &[f64]| {
             let weights = self.said_weights.iter().zip(alike);
             weights.map(|(weight, alike)| weight * alike).fold(0.0, f64::max)
@@ -281,16 +281,18 @@ impl<'a> Ranking<'a> {
             let weights = whole.map(|(said, ..)| self.said_weights[*said]);
             let worth = weights.fold(worth(alike), f64::max);
             let files = &table.words.get(*word).files;
-            files.iter().for_each(|file| held[*file as usize] += worth);
+            files.iter().for_each(|file| file_score[*file as usize] += worth);
         }
         for (file, alike) in inside {
-            held[*file as usize] += worth(alike) * FOLDER;
+            file_score[*file as usize] += worth(alike) * FOLDER;
         }
-        let any = (0_u32..).zip(&held).filter(|(file, held)| **held > 0.0 && self.is_seen(*file));
+        let any = (0_u32..)
+            .zip(&file_score)
+            .filter(|(file, file_score)| **file_score > 0.0 && self.is_seen(*file));
         let mut files: Vec<u32> = any.map(|(file, _)| file).collect();
         if files.len() > most {
             let by_worth = |a: &u32, b: &u32| {
-                held[*b as usize].total_cmp(&held[*a as usize]).then_with(|| a.cmp(b))
+                file_score[*b as usize].total_cmp(&file_score[*a as usize]).then_with(|| a.cmp(b))
             };
             files.select_nth_unstable_by(most, by_worth);
             files.truncate(most);
@@ -300,7 +302,7 @@ impl<'a> Ranking<'a> {
 
     /// The score of a file, from 0 to a little over 1; `folder` is its folders' share of the words, and `key` a
     /// buffer.
-    pub fn score(&self, known: &Known, folder: &[f64], key: &mut String) -> f64 {
+    pub fn score(&self, known: &NameEntry, folder: &[f64], key: &mut String) -> f64 {
         let scores = known.labels.iter().map(|label| {
             let (of_origin, by_letters) = match label.origin {
                 Origin::Name => (1.0, self.by_letters(label, LEAST_ALIKE, key)),
@@ -331,7 +333,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The score of a file by letters alone; 0 if it cannot reach `least`. `key` is a buffer.
-    pub fn score_by_letters(&self, known: &Known, least: f64, key: &mut String) -> f64 {
+    pub fn score_by_letters(&self, known: &NameEntry, least: f64, key: &mut String) -> f64 {
         let least = least.max(LEAST_ALIKE);
         let scores = known.labels.names().map(|label| {
             let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
@@ -342,7 +344,7 @@ impl<'a> Ranking<'a> {
 
     /// The similarity of a file's names by letters in any place, for requests that no name is similar to by its words.
     /// `key` and `pairs` are buffers.
-    pub fn score_far_off(&self, known: &Known, key: &mut String, pairs: &mut Pairs) -> f64 {
+    pub fn score_far_off(&self, known: &NameEntry, key: &mut String, pairs: &mut Pairs) -> f64 {
         let scores = known.labels.names().map(|label| {
             let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
             self.matcher.table.words.write_key(label, key);
@@ -396,7 +398,7 @@ impl<'a> Ranking<'a> {
 }
 
 /// A requested word prepared for comparison with every word.
-struct SaidWord {
+struct QueryWord {
     text: String,
     stem: String,
     singular: String,
@@ -405,7 +407,7 @@ struct SaidWord {
     is_number: bool,
 }
 
-impl SaidWord {
+impl QueryWord {
     fn new(text: String) -> Self {
         Self {
             stem: spoken::stem(&text).to_owned(),

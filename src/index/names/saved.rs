@@ -1,6 +1,6 @@
 //! The file format of the saved index.
 
-use super::table::{Known, Labels, Table};
+use super::table::{Labels, NameEntry, Table};
 use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
 use crate::index::synced::RecordTable as _;
@@ -31,7 +31,7 @@ impl SavedTable for Table {
             }
             if same.is_same(&path, stamp, path.is_note().then_some(identity)) {
                 let kind = Kind::File;
-                self.set(Known { path, kind, stamp, identity, unsure: false, labels });
+                self.set(NameEntry { path, kind, stamp, identity, unsure: false, labels });
             }
         }
         Some(())

@@ -70,7 +70,7 @@ impl Labels {
 }
 
 /// An entry of the table: a file, folder or link.
-pub(super) struct Known {
+pub(super) struct NameEntry {
     pub path: VaultPath,
     pub kind: Kind,
     pub stamp: Stamp,
@@ -91,7 +91,7 @@ pub(super) struct Read {
 pub(super) struct Word {
     pub text: Box<str>,
     pub letters: u64,
-    /// A filler word, said around names rather than in them.
+    /// A filler word: spoken around names, not part of them.
     pub is_filler: bool,
     /// The number of names and aliases with it.
     pub names: u32,
@@ -171,7 +171,7 @@ impl NameKey {
 #[derive(Default)]
 pub(super) struct Table {
     pub words: Words,
-    files: Vec<Option<Known>>,
+    files: Vec<Option<NameEntry>>,
     /// Free file numbers.
     free: Vec<u32>,
     by_path: HashTable<u32>,
@@ -192,12 +192,12 @@ impl Table {
         self.files.len() - self.free.len()
     }
 
-    pub fn known(&self, file: u32) -> Option<&Known> {
+    pub fn known(&self, file: u32) -> Option<&NameEntry> {
         self.files.get(file as usize)?.as_ref()
     }
 
     /// All entries with their numbers.
-    pub fn all(&self) -> impl Iterator<Item = (u32, &Known)> {
+    pub fn all(&self) -> impl Iterator<Item = (u32, &NameEntry)> {
         (0..).zip(&self.files).filter_map(|(number, known)| Some((number, known.as_ref()?)))
     }
 
@@ -211,7 +211,7 @@ impl Table {
     }
 
     /// The entries with a name or alias of this key.
-    pub fn with_key(&self, key: &str) -> Vec<&Known> {
+    pub fn with_key(&self, key: &str) -> Vec<&NameEntry> {
         let hash = self.hash(key);
         let alike = self.name_keys.iter_hash(NameKey::place(hash)).filter(|key| key.hash == hash);
         let files: BTreeSet<u32> = alike.map(|key| key.file).collect();
@@ -225,7 +225,7 @@ impl Table {
     }
 
     /// The files with an alias that begins with these words; the last word may be incomplete.
-    pub fn with_begun_alias(&self, words: &[String]) -> Vec<&Known> {
+    pub fn with_begun_alias(&self, words: &[String]) -> Vec<&NameEntry> {
         let Some((last, whole)) = words.split_last() else { return Vec::new() };
         let text = |number: &u32| &*self.words.get(*number).text;
         let begins = |label: Label<'_>| {
@@ -241,7 +241,7 @@ impl Table {
     }
 
     /// Folders and links, parents first.
-    pub fn others(&self) -> impl Iterator<Item = &Known> {
+    pub fn others(&self) -> impl Iterator<Item = &NameEntry> {
         self.others.iter().filter_map(|other| self.known(*other))
     }
 
@@ -254,7 +254,7 @@ impl Table {
             others.push(same.unwrap_or_else(|| {
                 let labels = Labels::new(names_of(path.borrowed()), &mut self.words);
                 let (stamp, identity, unsure) = ((0, 0), 0, false);
-                self.set(Known { path, kind, stamp, identity, unsure, labels })
+                self.set(NameEntry { path, kind, stamp, identity, unsure, labels })
             }));
         }
         let there: HashSet<u32> = others.iter().copied().collect();
@@ -266,7 +266,7 @@ impl Table {
         }
     }
 
-    pub fn set(&mut self, known: Known) -> u32 {
+    pub fn set(&mut self, known: NameEntry) -> u32 {
         match known.unsure {
             true => self.unsure.insert(known.path.clone()),
             false => self.unsure.remove(&known.path),
@@ -367,7 +367,7 @@ impl Table {
 }
 
 impl RecordTable for Table {
-    type Record = Known;
+    type Record = NameEntry;
     type Read = Read;
 
     fn wants(_: PathRef<'_>) -> bool {
@@ -398,15 +398,15 @@ impl RecordTable for Table {
         Some(read)
     }
 
-    fn stamp(known: &Known) -> (Stamp, bool) {
+    fn stamp(known: &NameEntry) -> (Stamp, bool) {
         (known.stamp, known.unsure)
     }
 
-    fn get(&self, path: &VaultPath) -> Option<&Known> {
+    fn get(&self, path: &VaultPath) -> Option<&NameEntry> {
         self.known(self.number(path.borrowed())?).filter(|known| known.kind == Kind::File)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &Known)> {
+    fn iter(&self) -> impl Iterator<Item = (&VaultPath, &NameEntry)> {
         let files = self.files.iter().flatten().filter(|known| known.kind == Kind::File);
         files.map(|known| (&known.path, known))
     }
@@ -414,7 +414,7 @@ impl RecordTable for Table {
     fn put(&mut self, path: VaultPath, read: Read) {
         let Read { stamp, identity, unsure, called } = read;
         let labels = Labels::new(called, &mut self.words);
-        self.set(Known { path, kind: Kind::File, stamp, identity, unsure, labels });
+        self.set(NameEntry { path, kind: Kind::File, stamp, identity, unsure, labels });
     }
 
     fn remove(&mut self, path: &VaultPath) {

@@ -46,12 +46,12 @@ pub struct Moment<'a> {
     fresh_links: OnceCell<bool>,
     resolved: RefCell<HashMap<Box<str>, Option<FileId>>>,
     /// Cache: the last requested tag, and the numbers of it and its nested tags.
-    asked_tag: RefCell<Option<(String, Arc<[bool]>)>>,
+    cached_tag: RefCell<Option<(String, Arc<[bool]>)>>,
     /// Cache: the last file whose backlinks were requested, and the backlinks.
-    asked_target: RefCell<Option<(FileId, HashSet<FileId>)>>,
+    cached_target: RefCell<Option<(FileId, HashSet<FileId>)>>,
     /// Cache: the last text that notes were compared with, and its meaning.
-    asked_meaning: RefCell<Option<(String, Option<Likeness>)>>,
-    asked_whether_withdrawn: Cell<u32>,
+    cached_meaning: RefCell<Option<(String, Option<Likeness>)>>,
+    cancel_checks: Cell<u32>,
     /// Whether the caller cancelled, so that answers are invalid.
     is_cancelled: Cell<bool>,
     /// The number of visible files with each property, by the number of its name.
@@ -75,10 +75,10 @@ impl<'a> Moment<'a> {
             times: None,
             fresh_links: OnceCell::new(),
             resolved: RefCell::default(),
-            asked_tag: RefCell::default(),
-            asked_target: RefCell::default(),
-            asked_meaning: RefCell::default(),
-            asked_whether_withdrawn: Cell::new(0),
+            cached_tag: RefCell::default(),
+            cached_target: RefCell::default(),
+            cached_meaning: RefCell::default(),
+            cancel_checks: Cell::new(0),
             is_cancelled: Cell::new(false),
             counts: OnceCell::new(),
         }
@@ -158,7 +158,7 @@ impl<'a> Moment<'a> {
 
     /// The numbers of the tag `name` and the tags nested below it.
     fn tags_like(&self, name: &str) -> Arc<[bool]> {
-        if let Some((asked, found)) = &*self.asked_tag.borrow()
+        if let Some((asked, found)) = &*self.cached_tag.borrow()
             && asked == name
         {
             return Arc::clone(found);
@@ -179,7 +179,7 @@ impl<'a> Moment<'a> {
         let found: Arc<[bool]> = names
             .map(|number| groups.contains(&self.rows.tag_names.group(number as u32)))
             .collect();
-        *self.asked_tag.borrow_mut() = Some((name.to_owned(), Arc::clone(&found)));
+        *self.cached_tag.borrow_mut() = Some((name.to_owned(), Arc::clone(&found)));
         found
     }
 
@@ -257,8 +257,8 @@ impl Source for Moment<'_> {
 
     fn is_cancelled(&self) -> bool {
         // This may read the clock.
-        let asked = self.asked_whether_withdrawn.get();
-        self.asked_whether_withdrawn.set(asked.wrapping_add(1));
+        let asked = self.cancel_checks.get();
+        self.cancel_checks.set(asked.wrapping_add(1));
         if asked.is_multiple_of(64) && self.cancel.is_cancelled() {
             self.is_cancelled.set(true);
         }
@@ -366,7 +366,7 @@ impl Source for Moment<'_> {
     }
 
     fn links_to(&self, file: FileId, to: FileId) -> bool {
-        let mut asked = self.asked_target.borrow_mut();
+        let mut asked = self.cached_target.borrow_mut();
         if asked.as_ref().is_none_or(|(target, _)| *target != to) {
             *asked = Some((to, self.backlinks(to).into_iter().collect()));
         }
@@ -411,7 +411,7 @@ impl Source for Moment<'_> {
     }
 
     fn similarity(&self, file: FileId, text: &str) -> Result<f64, String> {
-        let mut asked = self.asked_meaning.borrow_mut();
+        let mut asked = self.cached_meaning.borrow_mut();
         if asked.as_ref().is_none_or(|(asked, _)| asked != text) {
             *asked = Some((text.to_owned(), self.knowledge.likeness(text, self.cancel)));
         }

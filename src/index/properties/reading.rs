@@ -28,15 +28,15 @@ pub(super) struct Read {
 }
 
 /// Reads a file of the catalogue; `None` if it is gone. For files other than notes only the metadata is read.
-pub(super) fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
+pub(super) fn read(vault: &Vault, path: &VaultPath, file_stamp: Stamp) -> Option<Read> {
     // Read before the content, so that a change during the reading is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
     let mut read = match path.is_note() {
-        true => of_note(vault, path, seen)?,
+        true => of_note(vault, path, file_stamp)?,
         false => match vault.stat(path) {
             Ok(meta) => of(&meta),
             Err(error) if error.is_absence() => return None,
-            Err(_) => not_read(seen, NotRead::Unreadable),
+            Err(_) => not_read(file_stamp, NotRead::Unreadable),
         },
     };
     read.unsure =
@@ -49,22 +49,22 @@ fn of(meta: &Meta) -> Read {
     Read { stamp: stamp(meta), created, ..Read::default() }
 }
 
-fn not_read(seen: Stamp, fault: NotRead) -> Read {
-    let created = seen.1.div_euclid(1_000_000);
-    Read { stamp: seen, created, fault: Some(fault), ..Read::default() }
+fn not_read(file_stamp: Stamp, fault: NotRead) -> Read {
+    let created = file_stamp.1.div_euclid(1_000_000);
+    Read { stamp: file_stamp, created, fault: Some(fault), ..Read::default() }
 }
 
-fn of_note(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Read> {
+fn of_note(vault: &Vault, path: &VaultPath, file_stamp: Stamp) -> Option<Read> {
     let content = match vault.read(path) {
         Ok(content) => content,
         Err(VaultError::TooLarge { .. }) => {
             let known = vault
                 .stat(path)
-                .map_or_else(|_| not_read(seen, NotRead::TooLarge), |meta| of(&meta));
+                .map_or_else(|_| not_read(file_stamp, NotRead::TooLarge), |meta| of(&meta));
             return Some(Read { fault: Some(NotRead::TooLarge), ..known });
         }
         Err(_) if vault.stat(path).is_err_and(|error| error.is_absence()) => return None,
-        Err(_) => return Some(not_read(seen, NotRead::Unreadable)),
+        Err(_) => return Some(not_read(file_stamp, NotRead::Unreadable)),
     };
     let mut read = of(&content.meta);
     let Ok(text) = Text::decode(&content.bytes, path.name()) else {

@@ -53,7 +53,7 @@ fn by_the_engine(search: &Search<'_>, text: &[u8]) -> Outcome {
     Search::outcome(gather, searched)
 }
 
-fn told(outcome: Outcome) -> String {
+fn summary(outcome: Outcome) -> String {
     match outcome {
         Outcome::Searched(SearchedFile { matches, excerpts, timed_out }) => {
             format!("{matches} {timed_out} {excerpts:?}")
@@ -113,16 +113,16 @@ proptest! {
             for mode in [Mode::Content, Mode::Count, Mode::FilesWithMatches] {
                 let query = query(&pattern, mode, around);
                 let search = Search { pattern: &compiled, query: &query, limit: &limit };
-                let expected = told(by_the_engine(&search, &text));
+                let expected = summary(by_the_engine(&search, &text));
                 let mut scratch = search.scratch();
                 for _ in 0..2 {
                     let file = File::open(&place).expect("opened");
                     let size = (text.len() as i64 - grown).max(0) as u64;
-                    let read = told(search.opened(file, size, &mut scratch));
+                    let read = summary(search.opened(file, size, &mut scratch));
                     prop_assert_eq!(&read, &expected, "{} {:?}", &pattern, mode);
                 }
                 if !text.contains(&0) {
-                    let known = told(search.text(&text, &mut scratch));
+                    let known = summary(search.text(&text, &mut scratch));
                     prop_assert_eq!(&known, &expected, "{} {:?}", &pattern, mode);
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::matcher::{Pattern, PatternError};
 
 /// Maximum number of patterns.
-const KEPT: usize = 24;
+const MAX_CACHED: usize = 24;
 
 /// Maximum number of places of all cached patterns; the last pattern is cached in any case. A pattern in use takes up
 /// to 300 bytes of working memory for each place: a word has one for each letter, `\w` about seven hundred, and 24
@@ -29,28 +29,28 @@ impl Patterns {
         ignore_case: Option<bool>,
     ) -> Result<Arc<Pattern>, PatternError> {
         {
-            let mut kept = self.lock();
+            let mut cache = self.lock();
             let found = |((text, case), _): &(Key, _)| *case == ignore_case && text == pattern;
-            if let Some(at) = kept.iter().position(found) {
-                let latest = kept.remove(at);
+            if let Some(at) = cache.iter().position(found) {
+                let latest = cache.remove(at);
                 let compiled = Arc::clone(&latest.1);
-                kept.push(latest);
+                cache.push(latest);
                 return Ok(compiled);
             }
         }
         // The lock is not held while compiling; compiling a pattern twice does no harm.
         let compiled = Arc::new(Pattern::compile(pattern, ignore_case)?);
-        let mut kept = self.lock();
-        kept.push(((pattern.to_owned(), ignore_case), Arc::clone(&compiled)));
+        let mut cache = self.lock();
+        cache.push(((pattern.to_owned(), ignore_case), Arc::clone(&compiled)));
         let mut places = 0_usize;
         let fits = |(_, pattern): &&(Key, Arc<Pattern>)| {
             places = places.saturating_add(pattern.places());
             places <= PLACES
         };
-        let keep = kept.iter().rev().take(KEPT).take_while(fits).count().max(1);
-        let oldest = kept.len() - keep;
-        let gone: Vec<_> = kept.drain(..oldest).collect();
-        drop(kept);
+        let keep = cache.iter().rev().take(MAX_CACHED).take_while(fits).count().max(1);
+        let oldest = cache.len() - keep;
+        let gone: Vec<_> = cache.drain(..oldest).collect();
+        drop(cache);
         // Freed outside the lock, since it may take long.
         drop(gone);
         Ok(compiled)
@@ -61,7 +61,7 @@ impl Patterns {
     pub fn is_quick(&self, pattern: &str, ignore_case: Option<bool>) -> bool {
         let is_it = |((text, case), _): &(Key, _)| *case == ignore_case && text == pattern;
         let is_small = || pattern.len() <= SMALL && !pattern.contains(['\\', '[', '{']);
-        self.0.try_lock().is_ok_and(|kept| kept.iter().any(is_it) || is_small())
+        self.0.try_lock().is_ok_and(|cache| cache.iter().any(is_it) || is_small())
     }
 
     /// Drops the last pattern if it is too large to be cached.
@@ -87,23 +87,23 @@ mod tests {
     fn the_last_used_patterns_are_kept() {
         let patterns = Patterns::default();
         let first = patterns.get("first", None).expect("compiled");
-        for n in 0..KEPT - 1 {
+        for n in 0..MAX_CACHED - 1 {
             patterns.get(&format!("p{n}"), None).expect("compiled");
             assert!(Arc::ptr_eq(&first, &patterns.get("first", None).expect("kept")));
         }
         assert!(!Arc::ptr_eq(&first, &patterns.get("first", Some(true)).expect("another")));
-        assert_eq!(patterns.len(), KEPT);
+        assert_eq!(patterns.len(), MAX_CACHED);
         assert!(patterns.get("(", None).is_err());
         // Few large patterns fit.
-        for n in 0..KEPT {
+        for n in 0..MAX_CACHED {
             patterns.get(&format!(r"\w{{10}}x{n}"), None).expect("compiled");
         }
         assert!((2..=4).contains(&patterns.len()), "{} large ones", patterns.len());
         for n in 0..3 {
             let large = patterns.get(&format!(r"\w{{20}}x{n}"), None).expect("compiled");
             assert!(large.places() > PLACES / 2, "{}", large.places());
-            let kept = patterns.lock().last().map(|(_, kept)| Arc::ptr_eq(kept, &large));
-            assert_eq!(kept, Some(true), "the one in use is kept");
+            let cache = patterns.lock().last().map(|(_, cache)| Arc::ptr_eq(cache, &large));
+            assert_eq!(cache, Some(true), "the one in use is kept");
         }
         assert_eq!(patterns.len(), 1, "two so large are too much");
         patterns.drop_large();
@@ -111,9 +111,9 @@ mod tests {
         patterns.get(r"\w{100}", None).expect("compiled");
         patterns.drop_large();
         assert_eq!(patterns.len(), 0, "nothing is kept beside one so large, and it not for long");
-        for n in 0..KEPT {
+        for n in 0..MAX_CACHED {
             patterns.get(&format!("p{n}"), None).expect("compiled");
         }
-        assert_eq!(patterns.len(), KEPT, "what does not compile is not kept");
+        assert_eq!(patterns.len(), MAX_CACHED, "what does not compile is not kept");
     }
 }

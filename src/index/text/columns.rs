@@ -361,8 +361,8 @@ mod tests {
             columns.add(owner as u32, std::slice::from_ref(signature));
         }
         let zq = Plan::Row(pair_of("zq"));
-        let wanted: Vec<u32> = (64..128).chain(640..704).collect();
-        assert_eq!(chosen(&columns, &zq), wanted);
+        let expected: Vec<u32> = (64..128).chain(640..704).collect();
+        assert_eq!(chosen(&columns, &zq), expected);
         for (first, count, found) in
             [(127, 1, true), (128, 1, false), (0, 64, false), (0, 65, true)]
         {
@@ -370,8 +370,8 @@ mod tests {
         }
         let taken: Vec<u32> = (0..WIDTH as u32).collect();
         taken.iter().for_each(|column| columns.remove(*column, 1));
-        let wanted: Vec<u32> = (640..704).collect();
-        assert_eq!(chosen(&columns, &zq), wanted, "unowned columns are not found");
+        let expected: Vec<u32> = (640..704).collect();
+        assert_eq!(chosen(&columns, &zq), expected, "unowned columns are not found");
     }
 
     #[test]
@@ -430,22 +430,22 @@ mod tests {
                 model.insert(owner, (first, signatures));
                 if let Some(owners) = columns.wasteful() {
                     for owner in owners {
-                        let Some((first, held)) = model.get_mut(&owner) else {
+                        let Some((first, owner_signatures)) = model.get_mut(&owner) else {
                             panic!("a column has an owner")
                         };
-                        columns.remove(*first, held.len() as u32);
-                        *first = columns.add(owner, held);
+                        columns.remove(*first, owner_signatures.len() as u32);
+                        *first = columns.add(owner, owner_signatures);
                     }
                 }
             }
             for pair in ["ab", "ee", "zz"] {
                 let plan = Plan::Row(pair_of(pair));
-                let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));
+                let allowed = |owner_signatures: &[Signature]| owner_signatures.iter().any(|owner_signatures| plan.allows(owner_signatures));
                 let chosen = chosen(&columns, &plan);
-                for (owner, (first, held)) in &model {
+                for (owner, (first, owner_signatures)) in &model {
                     let within = chosen.contains(owner);
-                    prop_assert!(within || !allowed(held), "{} has {}", owner, pair);
-                    prop_assert_eq!(columns.ask(&plan)(*first, held.len() as u32), within);
+                    prop_assert!(within || !allowed(owner_signatures), "{} has {}", owner, pair);
+                    prop_assert_eq!(columns.ask(&plan)(*first, owner_signatures.len() as u32), within);
                 }
                 prop_assert!(pair != "zz" || chosen.is_empty());
             }
@@ -454,17 +454,17 @@ mod tests {
                 let at = signature.iter().position(|word| *word != 0).expect("three classes");
                 let row = at * 64 + signature[at].trailing_zeros() as usize;
                 let plan = Plan::Row(row as u16);
-                let allowed = |held: &[Signature]| held.iter().any(|held| plan.allows(held));
-                let wanted: Vec<u32> = model
+                let allowed = |owner_signatures: &[Signature]| owner_signatures.iter().any(|owner_signatures| plan.allows(owner_signatures));
+                let expected: Vec<u32> = model
                     .iter()
-                    .filter(|(_, (_, held))| allowed(held))
+                    .filter(|(_, (_, owner_signatures))| allowed(owner_signatures))
                     .map(|(owner, _)| *owner)
                     .collect();
-                prop_assert_eq!(chosen(&columns, &plan), wanted.clone());
+                prop_assert_eq!(chosen(&columns, &plan), expected.clone());
                 let mut ask = columns.ask(&plan);
-                for (owner, (first, held)) in &model {
-                    let count = held.len() as u32;
-                    prop_assert_eq!(ask(*first, count), wanted.contains(owner));
+                for (owner, (first, owner_signatures)) in &model {
+                    let count = owner_signatures.len() as u32;
+                    prop_assert_eq!(ask(*first, count), expected.contains(owner));
                 }
             }
         }

@@ -288,12 +288,12 @@ mod tests {
                         notes.set_stamp(id, *stamp);
                         notes.set_state(id, *state, 5, 6, 7);
                     }
-                    3 => if let Some((.., kept)) = model.get_mut(&id) {
-                        *kept = Some(Arc::from(text.as_bytes()));
+                    3 => if let Some((.., retained)) = model.get_mut(&id) {
+                        *retained = Some(Arc::from(text.as_bytes()));
                         notes.keep_text(id, Arc::from(text.as_bytes()));
                     }
-                    4 => if let Some((.., kept)) = model.get_mut(&id) {
-                        *kept = None;
+                    4 => if let Some((.., retained)) = model.get_mut(&id) {
+                        *retained = None;
                         notes.drop_text(id);
                     }
                     _ => {}

@@ -143,16 +143,16 @@ fn note<'a>(fields: &mut Fields<'a>) -> Option<(&'a str, SavedNote)> {
     Some((fields.text()?, SavedNote { stamp, identity, state, first, count }))
 }
 
-/// Writes the index to `folder`: all indexed notes, newest first, and the blocks that differ from their slots. `kept`
+/// Writes the index to `folder`: all indexed notes, newest first, and the blocks that differ from their slots. `retained`
 /// are the slots that the table on disk refers to, which are not overwritten. Returns the slot of each block.
 pub(super) fn save(
     folder: &Path,
     notes: &SavedNotes,
     blocks: &[(Rows, Option<Slot>)],
-    kept: &[u32],
+    retained: &[u32],
 ) -> io::Result<Vec<Slot>> {
     sealed::make_folder(folder)?;
-    let slots = slots::save(&signatures_file(folder), blocks, kept)?;
+    let slots = slots::save(&signatures_file(folder), blocks, retained)?;
     let mut head = HEADER.to_vec();
     let mut put = |number: u64| head.extend(number.to_le_bytes());
     put(slots.len() as u64);
@@ -192,33 +192,32 @@ mod tests {
     #[test]
     fn a_saved_index_is_loaded_and_damage_is_detected() {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().join("text");
-        assert_eq!(load(&place).notes.count, 0, "nothing is there yet");
+        let dir = folder.path().join("text");
+        assert_eq!(load(&dir).notes.count, 0, "nothing is there yet");
         let known = [(0, NoteState::Signed), (2, NoteState::Binary), (700, NoteState::Odd)]
             .map(|(first, state)| known_note(first, state));
         let mut notes = SavedNotes::with_capacity(3, 40);
         known.iter().for_each(|(path, note)| notes.put(PathRef::of(path), note));
-        let slots =
-            save(&place, &notes, &[(block(1), None), (block(2), None)], &[]).expect("saved");
-        let saved = load(&place);
+        let slots = save(&dir, &notes, &[(block(1), None), (block(2), None)], &[]).expect("saved");
+        let saved = load(&dir);
         let expected = known.iter().map(|(path, note)| (path.as_str(), note.clone()));
         assert!(saved.notes.iter().eq(expected));
         assert_eq!(words(&saved), [Some(1), Some(2)]);
         // An unchanged block is not written, and a missing one is.
         let lost = Slot { number: 77, ..slots[0] };
         let blocks = [(block(9), Some(slots[0])), (block(2), None), (block(3), Some(lost))];
-        save(&place, &notes, &blocks, &[]).expect("saved");
-        let saved = load(&place);
+        save(&dir, &notes, &blocks, &[]).expect("saved");
+        let saved = load(&dir);
         assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
         drop(saved);
         // A torn block is lost alone.
-        let file = File::options().write(true).open(signatures_file(&place)).expect("opened");
+        let file = File::options().write(true).open(signatures_file(&dir)).expect("opened");
         file.set_len(2 * BLOCK_BYTES as u64 + 5).expect("cut");
-        assert_eq!(words(&load(&place)), [Some(1), Some(2), None]);
+        assert_eq!(words(&load(&dir)), [Some(1), Some(2), None]);
         file.set_len(0).expect("cut");
-        assert_eq!(words(&load(&place)), [None; 3]);
+        assert_eq!(words(&load(&dir)), [None; 3]);
         // A table with any flipped bit is not used.
-        let table = std::fs::read(table_file(&place)).expect("read");
+        let table = std::fs::read(table_file(&dir)).expect("read");
         for at in (0..table.len()).step_by(11) {
             let mut damaged = table.clone();
             damaged[at] ^= 16;
@@ -231,10 +230,10 @@ mod tests {
     #[test]
     fn a_block_that_changes_repeatedly_uses_two_slots() {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().join("text");
+        let dir = folder.path().join("text");
         let first = [1, 2, 3].map(|word| (block(word), None));
-        save(&place, &no_notes(), &first, &[]).expect("saved");
-        let saved = load(&place);
+        save(&dir, &no_notes(), &first, &[]).expect("saved");
+        let saved = load(&dir);
         assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
         let mut blocks: Vec<(Rows, Option<Slot>)> =
             saved.blocks.into_iter().flatten().map(|(rows, slot)| (rows, Some(slot))).collect();
@@ -242,33 +241,33 @@ mod tests {
             let (rows, slot) = &mut blocks[1];
             *rows = block(round);
             slot.as_mut().expect("it was saved").same = false;
-            let kept: Vec<u32> =
+            let retained: Vec<u32> =
                 blocks.iter().flat_map(|(_, slot)| Some((*slot)?.number)).collect();
-            let slots = save(&place, &no_notes(), &blocks, &kept).expect("saved");
-            assert_eq!(words(&load(&place)), [Some(1), Some(round), Some(3)]);
+            let slots = save(&dir, &no_notes(), &blocks, &retained).expect("saved");
+            assert_eq!(words(&load(&dir)), [Some(1), Some(round), Some(3)]);
             for ((_, known), slot) in blocks.iter_mut().zip(slots) {
                 *known = Some(slot);
             }
         }
-        let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
+        let bytes = std::fs::metadata(signatures_file(&dir)).expect("there").len();
         assert!(bytes <= 4 * BLOCK_BYTES as u64, "two slots alternate: {bytes}");
     }
 
     #[test]
     fn the_old_table_is_valid_until_it_is_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().join("text");
-        let first = save(&place, &no_notes(), &[(block(1), None), (block(2), None)], &[]);
-        let old = std::fs::read(table_file(&place)).expect("read");
+        let dir = folder.path().join("text");
+        let first = save(&dir, &no_notes(), &[(block(1), None), (block(2), None)], &[]);
+        let old = std::fs::read(table_file(&dir)).expect("read");
         let changed = |slot: &Slot| Some(Slot { same: false, ..*slot });
         let slots: Vec<_> = first.expect("saved").iter().map(changed).collect();
         let blocks = [(block(5), slots[0]), (block(6), slots[1])];
-        save(&place, &no_notes(), &blocks, &[]).expect("saved");
-        assert_eq!(words(&load(&place)), [Some(5), Some(6)]);
-        std::fs::write(table_file(&place), old).expect("as after a crash");
-        assert_eq!(words(&load(&place)), [Some(1), Some(2)]);
+        save(&dir, &no_notes(), &blocks, &[]).expect("saved");
+        assert_eq!(words(&load(&dir)), [Some(5), Some(6)]);
+        std::fs::write(table_file(&dir), old).expect("as after a crash");
+        assert_eq!(words(&load(&dir)), [Some(1), Some(2)]);
         // The file is truncated after its slots.
-        let bytes = std::fs::metadata(signatures_file(&place)).expect("there").len();
+        let bytes = std::fs::metadata(signatures_file(&dir)).expect("there").len();
         assert_eq!(bytes, 2 * BLOCK_BYTES as u64);
     }
 }

@@ -83,17 +83,17 @@ fn checksum(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// Writes the blocks that differ from their slots, and syncs the file. `kept` are the slots that the table on disk
+/// Writes the blocks that differ from their slots, and syncs the file. `retained` are the slots that the table on disk
 /// refers to. Returns the slot of each block.
 pub(super) fn save(
     path: &Path,
     blocks: &[(Rows, Option<Slot>)],
-    kept: &[u32],
+    retained: &[u32],
 ) -> io::Result<Vec<Slot>> {
     let mut file = sealed::open(path)?;
     let complete = file.metadata()?.len();
     let named = blocks.iter().filter_map(|(_, slot)| Some((*slot)?.number));
-    let taken: HashSet<u32> = named.chain(kept.iter().copied()).collect();
+    let taken: HashSet<u32> = named.chain(retained.iter().copied()).collect();
     let mut free = (0..).filter(|slot| !taken.contains(slot));
     let mut bytes = Vec::with_capacity(BLOCK_BYTES);
     let mut slots = Vec::with_capacity(blocks.len());

@@ -17,15 +17,15 @@ pub struct Nearest {
     /// The line in the file, cut to 200 characters.
     pub found: String,
     /// The line in the text, cut in the same way.
-    pub wanted: String,
+    pub expected: String,
 }
 
 /// Its description in an error message.
 pub(super) fn note(nearest: &Option<Nearest>) -> String {
     match nearest {
         None => String::new(),
-        Some(Nearest { line, found, wanted }) => {
-            format!("; the nearest is line {line}, `{found}`, where `{wanted}` is asked for")
+        Some(Nearest { line, found, expected }) => {
+            format!("; the nearest is line {line}, `{found}`, where `{expected}` is asked for")
         }
     }
 }
@@ -36,9 +36,9 @@ pub(super) fn note(nearest: &Option<Nearest>) -> String {
 ///
 /// The cost is linear in the compared bytes.
 pub(super) fn nearest(body: &str, old: &str) -> Option<Nearest> {
-    let wanted: Vec<&str> = old.lines().collect();
-    let first = wanted.iter().position(|line| !line.trim().is_empty())?;
-    let key = Key::of(wanted[first]);
+    let expected: Vec<&str> = old.lines().collect();
+    let first = expected.iter().position(|line| !line.trim().is_empty())?;
+    let key = Key::of(expected[first]);
     let mut compared = 0;
     let lines: Vec<&str> = body
         .lines()
@@ -51,8 +51,8 @@ pub(super) fn nearest(body: &str, old: &str) -> Option<Nearest> {
     for (at, line) in lines.iter().enumerate() {
         let mut score = key.likeness(line);
         if score == 100 {
-            let follows = lines[at..].iter().zip(&wanted[first..]).take(50);
-            score += follows.take_while(|(found, wanted)| found == wanted).count();
+            let follows = lines[at..].iter().zip(&expected[first..]).take(50);
+            score += follows.take_while(|(found, expected)| found == expected).count();
         }
         if score >= WORTH && best.is_none_or(|(most, _)| score > most) {
             best = Some((score, at));
@@ -61,15 +61,15 @@ pub(super) fn nearest(body: &str, old: &str) -> Option<Nearest> {
     let (_, at) = best?;
     // If the first lines are equal, the one that differs is reported; if none differs, the file
     // ends without the newline of the text.
-    let mut pairs = lines[at..].iter().zip(&wanted[first..]);
-    let differs = pairs.position(|(found, wanted)| found != wanted);
+    let mut pairs = lines[at..].iter().zip(&expected[first..]);
+    let differs = pairs.position(|(found, expected)| found != expected);
     let same = differs.unwrap_or_default();
     let cut = |line: &str| line.chars().take(LINE_CHARS).collect::<String>();
     let newline = if differs.is_none() { " and a newline" } else { "" };
     Some(Nearest {
         line: at + same + 1,
         found: cut(lines[at + same]),
-        wanted: cut(wanted[first + same]) + newline,
+        expected: cut(expected[first + same]) + newline,
     })
 }
 

@@ -61,12 +61,33 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// As [`without`], where `now` differs from `done` in links alone: a link that both changed stays as it is in `now`.
-/// `None` where more than links was changed since, or a link directly beside what else the change made.
+/// `None` where more than links was changed since, or a link that the change made or that it had lead to another file.
 pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     if !differ_in_links_alone(done, now) {
         return None;
     }
-    following(done, now, before).filter(|merged| differ_in_links_alone(merged, before))
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    let links =
+        |text| parts(text).into_iter().filter(|part| part.0).map(|part| part.1).collect::<Vec<_>>();
+    let (was, is) = (links(text(done)?), links(text(now)?));
+    if links(text(before)?).len() != was.len() {
+        return following(done, now, before).filter(|merged| differ_in_links_alone(merged, before));
+    }
+    // Link by link, since nothing else tells which of them is which.
+    let (mut since, mut joined) = (was.into_iter().zip(is), String::new());
+    for (is_link, part) in parts(text(before)?) {
+        joined.push_str(match is_link.then(|| since.next()).flatten() {
+            Some((was, is)) if was != is && is != part && named(was) != named(part) => return None,
+            Some((was, is)) if was != is => is,
+            _ => part,
+        });
+    }
+    Some(joined.into_bytes())
+}
+
+/// The end of a link, from the name of its file on.
+fn named(link: &str) -> &str {
+    link.rsplit(['/', '(', '<', '[']).next().unwrap_or(link)
 }
 
 /// `merged`, made from `base`, with the changes of links between `base` and `followed`, which were

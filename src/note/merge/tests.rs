@@ -21,7 +21,7 @@ fn text(words: &str) -> String {
 #[test]
 fn a_link_goes_back_and_what_was_written_beside_it_stays() {
     let (before, done) = ("see [[Old]] and\nmore\n", "see [[b/New one]] and\nmore\n");
-    for (now, wanted) in [
+    for (now, expected) in [
         ("see [[b/New one]] and\nmore by me\n", Some("see [[Old]] and\nmore by me\n")),
         ("I see [[b/New one]] and\nmore\n", Some("I see [[Old]] and\nmore\n")),
         ("see [[b/New one]], my note, and\nmore\n", Some("see [[Old]], my note, and\nmore\n")),
@@ -33,7 +33,7 @@ fn a_link_goes_back_and_what_was_written_beside_it_stays() {
         ("see [[Third]] and\nmore\n", None),
         ("all new\n", None),
     ] {
-        assert_eq!(taken_out(done, before, now).as_deref(), wanted, "{now:?}");
+        assert_eq!(taken_out(done, before, now).as_deref(), expected, "{now:?}");
     }
     assert_eq!(without(b"\xff", b"a", b"b"), None);
 }
@@ -87,9 +87,9 @@ fn changes_that_do_not_meet_are_joined() {
         ("p _ h t _ q", "p _ q", "p n _ h t _ q", "p n _ q"),
     ] {
         let (base, one, other) = (text(base), text(one), text(other));
-        let wanted = (both != "!").then(|| text(both));
-        assert_eq!(joined(&base, &one, &other).ok(), wanted, "{base:?} {one:?} {other:?}");
-        assert_eq!(joined(&base, &other, &one).ok(), wanted, "{base:?} {other:?} {one:?}");
+        let expected = (both != "!").then(|| text(both));
+        assert_eq!(joined(&base, &one, &other).ok(), expected, "{base:?} {one:?} {other:?}");
+        assert_eq!(joined(&base, &other, &one).ok(), expected, "{base:?} {other:?} {one:?}");
     }
 }
 
@@ -139,9 +139,9 @@ fn links_of_a_merged_text_follow_but_for_those_that_went_back() {
     let now = "mine [[b/New]] and [[b/New#h]]\n\n[t](b/New.md) \"file\":\"b/New.md\"\n";
     let merged = "mine [[Old]] and [[b/New#h]]\n\n[t](b/New.md) \"file\":\"b/New.md\"\n";
     let followed = "mine [[a/Old]] and [[a/Old#h]]\n\n[t](a/Old.md) \"file\":\"a/Old.md\"\n";
-    let wanted = "mine [[Old]] and [[a/Old#h]]\n\n[t](a/Old.md) \"file\":\"a/Old.md\"\n";
+    let expected = "mine [[Old]] and [[a/Old#h]]\n\n[t](a/Old.md) \"file\":\"a/Old.md\"\n";
     let found = following(now.as_bytes(), merged.as_bytes(), followed.as_bytes());
-    assert_eq!(found.as_deref(), Some(wanted.as_bytes()));
+    assert_eq!(found.as_deref(), Some(expected.as_bytes()));
 }
 
 #[test]
@@ -225,10 +225,10 @@ proptest! {
         let mut now = done.clone();
         let last = lines.len() - 1 - to;
         number(&mut now, last, "THEIRS");
-        let mut wanted = lines.clone();
-        number(&mut wanted, last, "THEIRS");
-        prop_assert_eq!(taken_out(&text(&done), &text(&lines), &text(&now)), Some(text(&wanted)));
-        prop_assert_eq!(joined(&text(&done), &text(&lines), &text(&now)), Ok(text(&wanted)));
+        let mut expected = lines.clone();
+        number(&mut expected, last, "THEIRS");
+        prop_assert_eq!(taken_out(&text(&done), &text(&lines), &text(&now)), Some(text(&expected)));
+        prop_assert_eq!(joined(&text(&done), &text(&lines), &text(&now)), Ok(text(&expected)));
     }
 
     #[test]
@@ -276,11 +276,11 @@ proptest! {
                 let found: Vec<String> = found.split_inclusive('\n').map(str::to_owned).collect();
                 let kept = |line: &String| one.contains(line) && other.contains(line);
                 let own = |line: &String| !base.contains(line);
-                let wanted = |side: &[String]| -> Vec<String> {
+                let expected = |side: &[String]| -> Vec<String> {
                     side.iter().filter(|line| own(line) || kept(line)).cloned().collect()
                 };
-                prop_assert!(is_among(&wanted(&one), &found), "{found:?} lacks of {one:?}");
-                prop_assert!(is_among(&wanted(&other), &found), "{found:?} lacks of {other:?}");
+                prop_assert!(is_among(&expected(&one), &found), "{found:?} lacks of {one:?}");
+                prop_assert!(is_among(&expected(&other), &found), "{found:?} lacks of {other:?}");
                 let all = one.iter().chain(&other).filter(|line| own(line)).count();
                 let stay = base.iter().filter(|line| kept(line)).count();
                 prop_assert_eq!(found.len(), all + stay, "{:?}", found);
@@ -307,6 +307,19 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
     let since = b"k: 2\nto [b](In/b.md)\n";
     let taken = without_beside_links(done, before, since).expect("only a link was changed");
     assert_eq!(String::from_utf8_lossy(&taken), "k: 1\nto [b](In/b.md)\n");
+    // Beside what else the change made.
+    let (done, since) = (&b"[b](Out/b.md)\nmore\n"[..], &b"[b](In/b.md)\nmore\n"[..]);
+    let taken =
+        without_beside_links(done, b"[b](./b.md)\n", since).expect("only a link was changed");
+    assert_eq!(String::from_utf8_lossy(&taken), "[b](In/b.md)\n");
+    let (done, since) = (&b"[[b]]\nmore\n[[a]]\n"[..], &b"[[In/b]]\nmore\n[[a]]\n"[..]);
+    assert_eq!(
+        without_beside_links(done, b"[[a]]\nless\n[[b]]\n", since),
+        None,
+        "which link is which?"
+    );
+    let done = b"k: 2\nto [b](Out/b.md)\n";
+    let since = b"k: 2\nto [b](In/b.md)\n";
     let written = b"k: 2\nto me [b](In/b.md)\n";
     assert_eq!(without_beside_links(done, before, written), None);
     // The change made the link, and somebody has it lead elsewhere.

@@ -43,31 +43,31 @@ pub fn apply(file: Option<&[u8]>, patch: &FilePatch) -> Result<Applied, PatchErr
     check_sides(patch)?;
     match (file, patch.action) {
         (None, Action::Create) => {
-            let mut made = String::new();
+            let mut output = String::new();
             for line in patch.hunks.iter().flat_map(Hunk::new_lines) {
-                start_line(&mut made, Eol::Lf);
-                made.push_str(&line.text);
-                made.push_str(line.ending.map_or("", Eol::as_str));
+                start_line(&mut output, Eol::Lf);
+                output.push_str(&line.text);
+                output.push_str(line.ending.map_or("", Eol::as_str));
             }
             let hunks = patch.hunks.len();
             let places = vec![HunkPosition { line: 1, drift: 0 }; hunks];
-            Ok(Applied { bytes: Some(made.into_bytes()), hunks, places })
+            Ok(Applied { bytes: Some(output.into_bytes()), hunks, places })
         }
         (Some(_), Action::Create) => Err(PatchError::Exists { path: path() }),
         (None, _) => Err(PatchError::Missing { path: path() }),
         (Some(bytes), action) => {
             let file = File::read(bytes, patch)?;
-            let (made, places) = file.change(patch)?;
+            let (output, places) = file.change(patch)?;
             let bytes = match action {
                 Action::Delete => {
-                    let left = made.strip_prefix(BOM).unwrap_or(&made);
+                    let left = output.strip_prefix(BOM).unwrap_or(&output);
                     if !left.is_empty() {
                         let lines = left.split_inclusive('\n').count();
                         return Err(PatchError::LeavesLines { path: path(), lines });
                     }
                     None
                 }
-                _ => Some(made.into_bytes()),
+                _ => Some(output.into_bytes()),
             };
             Ok(Applied { bytes, hunks: patch.hunks.len(), places })
         }
@@ -158,39 +158,39 @@ impl<'a> File<'a> {
 
     /// The new text, and where each hunk was put.
     fn change(&self, patch: &FilePatch) -> Result<(String, Vec<HunkPosition>), PatchError> {
-        let mut made = String::with_capacity(self.text.len() + 1024);
+        let mut output = String::with_capacity(self.text.len() + 1024);
         let mut places = Vec::with_capacity(patch.hunks.len());
         let (mut copied, mut drift, mut bom) = (0, 0, self.has_bom);
         let mut budget = MAX_COMPARISONS;
         for (number, hunk) in patch.hunks.iter().enumerate() {
             let search = Search::new(self, &patch.path, number + 1, hunk);
             let at = search.locate(drift, copied, &mut budget)?;
-            let found = search.said(0).map(|said| at as i64 - said);
+            let found = search.stated_line(0).map(|stated_line| at as i64 - stated_line);
             drift = found.unwrap_or(drift);
             places.push(HunkPosition { line: at + 1, drift: found.unwrap_or_default() });
             if at < copied {
                 return Err(PatchError::Overlaps { path: patch.path.clone(), hunk: number + 1 });
             }
-            (copied..at).for_each(|line| self.copy(&mut made, line));
+            (copied..at).for_each(|line| self.copy(&mut output, line));
             copied = at + search.old.len();
-            bom &= !self.splice(&mut made, hunk, at, &search.old);
+            bom &= !self.splice(&mut output, hunk, at, &search.old);
         }
-        (copied..self.len()).for_each(|line| self.copy(&mut made, line));
+        (copied..self.len()).for_each(|line| self.copy(&mut output, line));
         // The mark is written once: as the patch has it, else as the file did.
-        if bom && !made.starts_with(BOM) {
-            made.insert_str(0, BOM);
+        if bom && !output.starts_with(BOM) {
+            output.insert_str(0, BOM);
         }
-        Ok((made, places))
+        Ok((output, places))
     }
 
-    fn copy(&self, made: &mut String, at: usize) {
-        start_line(made, self.eol_near(at).unwrap_or(Eol::Lf));
-        made.push_str(self.raw(at));
+    fn copy(&self, output: &mut String, at: usize) {
+        start_line(output, self.eol_near(at).unwrap_or(Eol::Lf));
+        output.push_str(self.raw(at));
     }
 
     /// Appends what the hunk at line `at` makes of its lines. Says whether the hunk has the file's
     /// byte-order mark in its old lines, and thus decides where it goes.
-    fn splice(&self, made: &mut String, hunk: &Hunk, at: usize, old: &[&PatchLine]) -> bool {
+    fn splice(&self, output: &mut String, hunk: &Hunk, at: usize, old: &[&PatchLine]) -> bool {
         let exact = !old.is_empty()
             && old.iter().enumerate().all(|(line, wanted)| wanted.ending == self.ending(at + line));
         let has_bom = |line: usize, text: &str| line == 0 && self.has_bom && text.starts_with(BOM);
@@ -199,19 +199,19 @@ impl<'a> File<'a> {
         for change in &hunk.lines {
             match change {
                 HunkLine::Context(kept) => {
-                    start_line(made, self.eol_near(line).unwrap_or(Eol::Lf));
+                    start_line(output, self.eol_near(line).unwrap_or(Eol::Lf));
                     if has_bom(line, &kept.text) {
-                        made.push_str(BOM);
+                        output.push_str(BOM);
                     }
-                    made.push_str(self.raw(line));
+                    output.push_str(self.raw(line));
                     line += 1;
                 }
                 HunkLine::Remove(_) => line += 1,
                 HunkLine::Add(added) => {
                     let near = self.eol_near(line).or(added.ending).unwrap_or(Eol::Lf);
-                    start_line(made, near);
-                    made.push_str(&added.text);
-                    made.push_str(match added.ending {
+                    start_line(output, near);
+                    output.push_str(&added.text);
+                    output.push_str(match added.ending {
                         Some(ending) if exact => ending.as_str(),
                         Some(_) => near.as_str(),
                         None => "",
@@ -222,20 +222,20 @@ impl<'a> File<'a> {
         let speaks_of_end =
             hunk.old_lines().chain(hunk.new_lines()).any(|line| line.ending.is_none());
         if !exact && !speaks_of_end && line == self.len() && line > 0 {
-            self.keep_end(made);
+            self.keep_end(output);
         }
         speaks_of_bom
     }
 
     /// Drops the final newline where the file had none, unless the last line is nothing else.
-    fn keep_end(&self, made: &mut String) {
-        if self.text.ends_with('\n') || !made.ends_with('\n') {
+    fn keep_end(&self, output: &mut String) {
+        if self.text.ends_with('\n') || !output.ends_with('\n') {
             return;
         }
-        let ending = Eol::last_in(made).unwrap_or(Eol::Lf);
-        let end = made.len() - ending.as_str().len();
-        if !made[..end].is_empty() && !made[..end].ends_with('\n') {
-            made.truncate(end);
+        let ending = Eol::last_in(output).unwrap_or(Eol::Lf);
+        let end = output.len() - ending.as_str().len();
+        if !output[..end].is_empty() && !output[..end].ends_with('\n') {
+            output.truncate(end);
         }
     }
 }
@@ -255,7 +255,7 @@ impl<'a> Search<'a> {
     }
 
     /// The 0-based line where the hunk should begin by its header, moved by `drift`.
-    fn said(&self, drift: i64) -> Option<i64> {
+    fn stated_line(&self, drift: i64) -> Option<i64> {
         // No file has more lines; a header may say any number.
         let start = i64::from(u32::try_from(self.hunk.old_start?).unwrap_or(u32::MAX));
         // Without old lines, the number is that of the line before.
@@ -267,29 +267,31 @@ impl<'a> Search<'a> {
     fn locate(&self, drift: i64, from: usize, budget: &mut usize) -> Result<usize, PatchError> {
         let (path, hunk) = (|| self.path.to_owned(), self.number);
         let lines = self.file.len();
-        let said = self.said(drift);
+        let stated_line = self.stated_line(drift);
         if self.old.is_empty() {
-            let said = said.or((lines == 0).then_some(0));
-            let said = said.ok_or_else(|| PatchError::Nowhere { path: path(), hunk })?;
-            return usize::try_from(said).ok().filter(|&at| at <= lines).ok_or_else(|| {
+            let stated_line = stated_line.or((lines == 0).then_some(0));
+            let stated_line =
+                stated_line.ok_or_else(|| PatchError::Nowhere { path: path(), hunk })?;
+            return usize::try_from(stated_line).ok().filter(|&at| at <= lines).ok_or_else(|| {
                 let expected = "the line before it".to_owned();
                 PatchError::BeyondEnd { path: path(), hunk, lines, expected }
             });
         }
-        if let Some(at) = said.and_then(|said| self.fits(said, budget)) {
+        if let Some(at) = stated_line.and_then(|stated_line| self.fits(stated_line, budget)) {
             return Ok(at);
         }
-        let (first, last) = match said {
-            Some(said) => {
-                (said.saturating_sub(MAX_DRIFT as i64), said.saturating_add(MAX_DRIFT as i64))
-            }
+        let (first, last) = match stated_line {
+            Some(stated_line) => (
+                stated_line.saturating_sub(MAX_DRIFT as i64),
+                stated_line.saturating_add(MAX_DRIFT as i64),
+            ),
             None => (0, lines as i64),
         };
         let reach = first.max(from as i64)..=last.min(lines as i64);
         let places: Vec<usize> =
             reach.filter_map(|at| self.fits(at, budget)).take(MAX_NAMED + 1).collect();
         match places[..] {
-            [] => Err(self.misfit(said, from)),
+            [] => Err(self.misfit(stated_line, from)),
             [at] => Ok(at),
             _ => Err(PatchError::Ambiguous {
                 path: path(),
@@ -314,10 +316,10 @@ impl<'a> Search<'a> {
     }
 
     /// Reports the place where the hunk fits best, and the first difference there.
-    fn misfit(&self, said: Option<i64>, from: usize) -> PatchError {
+    fn misfit(&self, stated_line: Option<i64>, from: usize) -> PatchError {
         let (path, hunk, lines) = (self.path.to_owned(), self.number, self.file.len());
-        let (start, reach) = match said {
-            Some(said) => (said.clamp(0, lines as i64), MAX_DRIFT as i64),
+        let (start, reach) = match stated_line {
+            Some(stated_line) => (stated_line.clamp(0, lines as i64), MAX_DRIFT as i64),
             None => (from as i64, lines as i64),
         };
         let mut budget = MAX_COMPARISONS / 10;

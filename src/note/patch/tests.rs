@@ -359,9 +359,9 @@ proptest! {
     #[test]
     fn created_then_reversed_is_gone(new in note()) {
         let patch = FilePatch { path: "n".to_owned(), action: Action::Create, hunks: diff::hunks("", &new) };
-        let made = apply(None, &patch).unwrap().bytes.unwrap();
-        prop_assert_eq!(String::from_utf8_lossy(&made), new.clone());
-        prop_assert_eq!(apply(Some(&made), &patch.reverse()).unwrap().bytes, None);
+        let result = apply(None, &patch).unwrap().bytes.unwrap();
+        prop_assert_eq!(String::from_utf8_lossy(&result), new.clone());
+        prop_assert_eq!(apply(Some(&result), &patch.reverse()).unwrap().bytes, None);
     }
 
     /// Endings of the patch never reach what they do not touch.
@@ -374,8 +374,8 @@ proptest! {
         let text = if wide { text.replace('\n', "\r\n") } else { text };
         let Ok(files) = parse(&text) else { return Ok(()) };
         if let Ok(applied) = apply(Some(old.as_bytes()), &files[0]) {
-            let made = String::from_utf8(applied.bytes.unwrap()).unwrap();
-            prop_assert_eq!(made.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+            let result = String::from_utf8(applied.bytes.unwrap()).unwrap();
+            prop_assert_eq!(result.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
         }
     }
 

@@ -10,8 +10,8 @@ pub fn rewrite_canvas(text: &str, decide: Decide<'_>) -> Rewritten {
     for piece in canvas::pieces(text).unwrap_or_default() {
         match piece.kind {
             PieceKind::File => {
-                let asked = LinkReference { path: &piece.text, is_file: true, extension: true };
-                let Some(goal) = decide(asked) else { continue };
+                let reference = LinkReference { path: &piece.text, is_file: true, extension: true };
+                let Some(goal) = decide(reference) else { continue };
                 match goal.paths.first() {
                     None => rewritten.stuck.push((piece.number, piece.text.clone())),
                     Some(path) => {

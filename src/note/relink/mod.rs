@@ -74,8 +74,8 @@ pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
         }
         let path = link.linkpath(text);
         let extension = !link.kind.is_wiki() || ends_with_extension(&path);
-        let asked = LinkReference { path: &path, is_file: false, extension };
-        let Some(goal) = decide(asked) else { continue };
+        let reference = LinkReference { path: &path, is_file: false, extension };
+        let Some(goal) = decide(reference) else { continue };
         let spelt = goal.paths.iter().find_map(|path| {
             let edits = spell::edits(text, link, path, &goal)?;
             Some((path.clone(), edits))
@@ -93,16 +93,16 @@ pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
     }
     if !holds(text, &links, &edits, &wanted) {
         // Names with backticks and the like can change how the text around them reads.
-        let (mut kept, tried) = (Vec::new(), edits.len() <= MAX_TRIED);
+        let (mut accepted, tried) = (Vec::new(), edits.len() <= MAX_TRIED);
         for edit in edits {
-            kept.push(edit);
-            if !tried || !holds(text, &links, &kept, &wanted) {
-                let (number, _) = kept.pop().expect("just pushed");
+            accepted.push(edit);
+            if !tried || !holds(text, &links, &accepted, &wanted) {
+                let (number, _) = accepted.pop().expect("just pushed");
                 let link = &links[number];
                 rewritten.stuck.push((link.line, link.linkpath(text).into_owned()));
             }
         }
-        edits = kept;
+        edits = accepted;
     }
     rewritten.links = edits.len();
     rewritten.edits = edits.into_iter().flat_map(|(_, replacements)| replacements).collect();

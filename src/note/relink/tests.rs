@@ -4,10 +4,10 @@ use super::*;
 use crate::note::markdown::ahead;
 
 /// Every link that says `old` is to say `new`.
-fn turned(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) {
-    let mut decide = |asked: LinkReference<'_>| {
+fn relinked(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) {
+    let mut decide = |reference: LinkReference<'_>| {
         let goal = Goal { paths: vec![new.to_owned()], ..Goal::default() };
-        (asked.path == old).then_some(goal)
+        (reference.path == old).then_some(goal)
     };
     let rewritten = match text.starts_with('{') {
         true => rewrite_canvas(text, &mut decide),
@@ -43,7 +43,7 @@ fn a_path_is_written_as_its_link_can_hold_it() {
             "{\"nodes\":[{\"type\":\"file\",\"file\":\"b\\\"c\"}]}",
         ),
     ] {
-        assert_eq!(turned(text, "a", new), (expected.to_owned(), Vec::new()), "{text}");
+        assert_eq!(relinked(text, "a", new), (expected.to_owned(), Vec::new()), "{text}");
     }
 }
 
@@ -52,7 +52,7 @@ fn what_cannot_be_said_is_left_and_told() {
     for (text, new) in [("[[a]]", "b#c"), ("[[a]]", "b|c"), ("[[a]]", "b]]c"), ("x` [[a]]", "b`c")]
     {
         let stuck = vec![(1, "a".to_owned())];
-        assert_eq!(turned(text, "a", new), (text.to_owned(), stuck), "{text}");
+        assert_eq!(relinked(text, "a", new), (text.to_owned(), stuck), "{text}");
     }
 }
 
@@ -60,9 +60,9 @@ fn what_cannot_be_said_is_left_and_told() {
 #[test]
 fn cost_is_linear_in_the_links() {
     let text = "[[a]] [[b]]\n".repeat(100_000);
-    let (turned, stuck) = turned(&text, "a", "c");
+    let (relinked, stuck) = relinked(&text, "a", "c");
     assert_eq!(stuck, []);
-    assert_eq!(turned, text.replace('a', "c"));
+    assert_eq!(relinked, text.replace('a', "c"));
 }
 
 /// Every link of a text is rewritten, without reading the other edits or the link's own text again
@@ -72,7 +72,7 @@ fn many_links_cost_as_much_as_they_are_long() {
     let nested = format!("{}x{}", "![".repeat(2_000), "](a)".repeat(2_000));
     for text in ["[[a]] ".repeat(5_000), "[x](a) ".repeat(5_000), nested] {
         ahead::steps();
-        let (new, stuck) = turned(&text, "a", "b");
+        let (new, stuck) = relinked(&text, "a", "b");
         let steps = ahead::steps() / text.len();
         assert_eq!((new, stuck), (text.replace("a]", "b]").replace("(a)", "(b)"), Vec::new()));
         assert!(steps <= 64, "{steps} steps a byte");

@@ -187,8 +187,8 @@ impl<'t> QueryParser<'t> {
         }
         let quote = opened.len_utf8();
         if self.rest().len() > quote {
-            let written = &self.rest()[..quote];
-            self.ignore(written, "was left out: no second one closes the phrase");
+            let raw = &self.rest()[..quote];
+            self.ignore(raw, "was left out: no second one closes the phrase");
             self.at += quote;
             self.skip_blanks();
             if !self.is_end(around) {
@@ -221,8 +221,8 @@ impl<'t> QueryParser<'t> {
                 Err(why) => why,
             }
         };
-        let written = &self.text[start..self.at];
-        Some(self.literally(written, &why, around))
+        let raw = &self.text[start..self.at];
+        Some(self.literally(raw, &why, around))
     }
 
     fn group(&mut self, around: Around) -> Option<Filter> {
@@ -238,8 +238,8 @@ impl<'t> QueryParser<'t> {
         let is_closed = self.rest().starts_with(')');
         self.at += usize::from(is_closed);
         if inside.is_empty() {
-            let written = self.text[start..self.at].trim_end();
-            return Some(self.literally(written, "holds nothing", around));
+            let raw = self.text[start..self.at].trim_end();
+            return Some(self.literally(raw, "holds nothing", around));
         }
         if !is_closed {
             self.ignore(&self.text[start..self.at], "has no `)`: it was read to the end");
@@ -256,10 +256,10 @@ impl<'t> QueryParser<'t> {
                 _ => 3,
             };
             self.at += length;
-            let written = &self.text[start..self.at];
+            let raw = &self.text[start..self.at];
             return Some(match around.level {
-                Level::File => self.literally(written, "is not a property", around),
-                _ => self.text(written.to_owned(), false, around),
+                Level::File => self.literally(raw, "is not a property", around),
+                _ => self.text(raw.to_owned(), false, around),
             });
         }
         if around.level != Level::File {
@@ -269,10 +269,10 @@ impl<'t> QueryParser<'t> {
         self.at += 1;
         let inside = Around { level: Level::Name, stops: ":]", ..around };
         let name = self.expression(inside);
-        let written = self.text[start + 1..self.at].trim();
+        let raw = self.text[start + 1..self.at].trim();
         // A name of several words needs no quotes.
         let name = match name.is_only_words() && !matches!(name, Filter::Any(_)) {
-            true => self.text(written.to_owned(), true, inside),
+            true => self.text(raw.to_owned(), true, inside),
             false => name,
         };
         let mut value = None;
@@ -281,7 +281,7 @@ impl<'t> QueryParser<'t> {
             let read = self.expression(Around { level: Level::Value, stops: "]", ..around });
             value = (!read.is_empty()).then(|| Box::new(read));
         }
-        if written.is_empty() || !self.rest().starts_with(']') {
+        if raw.is_empty() || !self.rest().starts_with(']') {
             self.ignored.truncate(ignored);
             self.at = start;
             self.ignore("[", "begins no property");
@@ -303,15 +303,15 @@ impl<'t> QueryParser<'t> {
             }
             Some(_) => Around { level: Level::Part, ..around },
         };
-        let written = &self.rest()[..name.len()];
+        let raw = &self.rest()[..name.len()];
         let fits = place.is_none() || matches!(around.level, Level::File | Level::Part);
         if !fits || self.depth >= MAX_DEPTH {
-            self.ignore(written, "is not an operator here");
+            self.ignore(raw, "is not an operator here");
             return None;
         }
         self.at += name.len();
         if self.is_parted(around) {
-            return Some(self.literally(written, "has nothing right behind it", around));
+            return Some(self.literally(raw, "has nothing right behind it", around));
         }
         self.depth += 1;
         let read = self.term(inside);
@@ -389,9 +389,9 @@ impl<'t> QueryParser<'t> {
         Filter::Text(Text { text, key, match_case, is_quoted })
     }
 
-    fn literally(&mut self, written: &str, why: &str, around: Around) -> Filter {
-        self.ignore(written, &format!("{why}: it is searched for as text"));
-        self.text(written.to_owned(), false, around)
+    fn literally(&mut self, raw: &str, why: &str, around: Around) -> Filter {
+        self.ignore(raw, &format!("{why}: it is searched for as text"));
+        self.text(raw.to_owned(), false, around)
     }
 }
 

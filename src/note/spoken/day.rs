@@ -4,12 +4,12 @@ use chrono::{DateTime, Datelike, Days, FixedOffset, NaiveDate, Weekday};
 
 use super::words;
 
-/// A day that was said.
+/// A day read from words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Day {
     /// One day and no other.
     Sure(NaiveDate),
-    /// A day of the year, and nobody said which year.
+    /// A day of the year without a year.
     Yearless {
         /// The last one before today, or today.
         past: NaiveDate,
@@ -31,9 +31,9 @@ pub fn parse(text: &str, today: NaiveDate) -> Option<Day> {
     found.retain(|word| !AROUND.contains(&&**word));
     // A weekday beside a date adds nothing, as long as it is the right one.
     let named = found.first().and_then(|word| weekday(word)).filter(|_| found.len() > 2);
-    let said: Vec<&str> =
+    let phrase: Vec<&str> =
         found.iter().skip(usize::from(named.is_some())).map(|word| &**word).collect();
-    let day = day_of(&said, today)?;
+    let day = day_of(&phrase, today)?;
     match (named, day) {
         (Some(named), Day::Sure(day)) if day.weekday() != named => None,
         (Some(named), Day::Yearless { past, coming }) => {
@@ -52,12 +52,12 @@ pub fn at_the_time_of(
     date.and_time(now.time()).and_local_timezone(now.timezone()).single()
 }
 
-fn day_of(said: &[&str], today: NaiveDate) -> Option<Day> {
+fn day_of(phrase: &[&str], today: NaiveDate) -> Option<Day> {
     let back = |days: u64| today.checked_sub_days(Days::new(days)).map(Day::Sure);
     let ahead = |days: u64| today.checked_add_days(Days::new(days)).map(Day::Sure);
     let since = |day: Weekday| u64::from(today.weekday().days_since(day));
     let number = |word: &str| word.parse::<u32>().ok();
-    match *said {
+    match *phrase {
         ["today"] | ["tonight"] | ["this", "morning" | "afternoon" | "evening"] => {
             Some(Day::Sure(today))
         }
@@ -116,7 +116,7 @@ mod tests {
             Some(Day::Sure(day)) => day.to_string(),
             other => format!("{other:?}"),
         };
-        for (said, day) in [
+        for (phrase, day) in [
             ("today", "2026-11-22"),
             ("this morning's journal", "2026-11-22"),
             ("my diary for today", "2026-11-22"),
@@ -137,19 +137,19 @@ mod tests {
             ("14 Nov 2026", "2026-11-14"),
             ("2026/3/4", "2026-03-04"),
         ] {
-            assert_eq!(sure(said), day, "{said}");
+            assert_eq!(sure(phrase), day, "{phrase}");
         }
         let at = |text: &str| text.parse::<NaiveDate>().expect("a day");
-        for (said, past, coming) in [
+        for (phrase, past, coming) in [
             ("november fourteenth", "2026-11-14", "2027-11-14"),
             ("December 3rd", "2025-12-03", "2026-12-03"),
             ("the 22nd of november", "2026-11-22", "2027-11-22"),
             ("february 29", "2024-02-29", "2028-02-29"),
         ] {
             let day = Day::Yearless { past: at(past), coming: at(coming) };
-            assert_eq!(parse(said, today), Some(day), "{said}");
+            assert_eq!(parse(phrase, today), Some(day), "{phrase}");
         }
-        for said in [
+        for phrase in [
             "",
             "compost",
             "friday",
@@ -163,7 +163,7 @@ mod tests {
             "99999999999 days ago",
             "may",
         ] {
-            assert_eq!(parse(said, today), None, "{said}");
+            assert_eq!(parse(phrase, today), None, "{phrase}");
         }
     }
 }

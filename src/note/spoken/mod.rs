@@ -2,7 +2,7 @@
 //!
 //! Both sides go the same way: letters of every script in plain Latin ones, without accents; words apart at
 //! spaces, signs, digits and capitals within a word; numbers, versions and dates in digits (`numbers`,
-//! `dates`). Two names with one [`key`] sound the same. [`day`] reads a day said in words.
+//! `dates`). Two names with one [`key`] sound the same. [`day`] parses a day in words.
 
 mod dates;
 pub mod day;
@@ -18,7 +18,7 @@ pub const MAX_WORDS: usize = 64;
 /// Words that speakers add before names, or leave out.
 const ARTICLES: [&str; 3] = ["the", "a", "an"];
 
-/// Words that are said around a name and tell nothing of it.
+/// Filler words: spoken around a name, but not part of it.
 const FILLERS: [&str; 82] = [
     "the", "my", "our", "a", "an", "that", "this", "of", "for", "on", "in", "to", "with", "from",
     "at", "by", "about", "and", "or", "is", "it", "note", "notes", "file", "page", "document",
@@ -29,7 +29,7 @@ const FILLERS: [&str; 82] = [
     "okay", "ok", "hey", "hmm", "erm", "uhm",
 ];
 
-/// The words of a name, as they are said. No more than 64.
+/// The words of a name in their spoken form, at most 64.
 pub fn words(name: &str) -> Vec<String> {
     let mut words = dates::in_digits(numbers::in_digits(split(name)));
     words.truncate(MAX_WORDS);

@@ -24,9 +24,9 @@ pub struct Renamed {
 }
 
 /// A tag's name as people give it, with or without `#`; `None` if no tag can be called so.
-pub fn name_of(asked: &str) -> Option<&str> {
-    let asked = asked.trim();
-    let name = asked.strip_prefix('#').unwrap_or(asked);
+pub fn name_of(requested: &str) -> Option<&str> {
+    let requested = requested.trim();
+    let name = requested.strip_prefix('#').unwrap_or(requested);
     let whole = !name.starts_with('/') && !name.ends_with('/') && !name.contains("//");
     (whole && is_name(name)).then_some(name)
 }
@@ -195,20 +195,20 @@ fn drop_repeated(renamed: &mut Renamed) -> Result<(), PropertyError> {
     let Some(tags) = found.get("tags") else { return Ok(()) };
     let Value::Array(items) = &tags.value else { return Ok(()) };
     let mut known = Vec::new();
-    let mut kept = Vec::new();
+    let mut remaining = Vec::new();
     for item in items {
         let name = item.as_str().map(|item| key(item.trim().trim_start_matches('#')));
         if name.as_ref().is_some_and(|name| known.contains(name)) {
             continue;
         }
         known.extend(name);
-        kept.push(item.clone());
+        remaining.push(item.clone());
     }
-    if kept.len() == items.len() {
+    if remaining.len() == items.len() {
         return Ok(());
     }
-    let dropped = items.len() - kept.len();
-    let change = PropertyChange { name: tags.name.clone(), value: Some(Value::Array(kept)) };
+    let dropped = items.len() - remaining.len();
+    let change = PropertyChange { name: tags.name.clone(), value: Some(Value::Array(remaining)) };
     renamed.text = edit::apply_exactly(text, &change)?.text;
     renamed.dropped = dropped;
     Ok(())

@@ -373,12 +373,12 @@ impl RuleReader<'_> {
             }
         }
         let Some((_, node)) = get(pairs, "base") else { return };
-        let Some(asked) = self.scalar(node, "base") else { return };
+        let Some(requested) = self.scalar(node, "base") else { return };
         let view = match get(pairs, "view").filter(|(_, view)| !view.is_null()) {
             Some((_, view)) => self.scalar(view, "view").map(|name| (view, name)),
             None => None,
         };
-        let (path, text) = match (self.find_base)(&asked) {
+        let (path, text) = match (self.find_base)(&requested) {
             Ok(found) => found,
             Err(message) => {
                 return self.fault(node, message, "name a `.base` file");
@@ -388,7 +388,7 @@ impl RuleReader<'_> {
             Ok(base) => base,
             Err(faults) => {
                 let first = faults.first();
-                let message = first.map(|first| first.described(&asked)).unwrap_or_default();
+                let message = first.map(|first| first.described(&requested)).unwrap_or_default();
                 let message = format!("the base cannot be used: {message}");
                 return self.fault(node, message, "correct the base first");
             }
@@ -396,7 +396,7 @@ impl RuleReader<'_> {
         let Some(found) = base.view(view.as_ref().map(|(_, name)| &**name)) else {
             let names: Vec<&str> = base.views.iter().map(|view| &*view.name).collect();
             let (node, name) = view.map_or((node, ""), |(node, _)| (node, "of that name"));
-            let message = format!("`{asked}` has no view {name}");
+            let message = format!("`{requested}` has no view {name}");
             let hint = format!("its views are `{}`", names.join("`, `"));
             return self.fault(node, message.trim_end(), &hint);
         };

@@ -23,12 +23,12 @@ rules:
 const BASE: &str = "filters: 'formula.age > 7'\nformulas: {age: '(now() - file.ctime).days'}\n\
                     views:\n  - {type: table, name: Late, filters: 'status != \"done\"'}\n";
 
-fn find_base(asked: &str) -> Result<(VaultPath, String), String> {
-    let path = VaultPath::from_disk(asked).ok_or("no path")?;
-    match asked {
+fn find_base(requested: &str) -> Result<(VaultPath, String), String> {
+    let path = VaultPath::from_disk(requested).ok_or("no path")?;
+    match requested {
         "Projects.base" => Ok((path, BASE.to_owned())),
         "Broken.base" => Ok((path, "filters: 'a = b'".to_owned())),
-        _ => Err(format!("there is no base `{asked}`")),
+        _ => Err(format!("there is no base `{requested}`")),
     }
 }
 

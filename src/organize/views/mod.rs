@@ -18,7 +18,7 @@ use room::Room;
 /// The heading of the folders that go.
 const EMPTIED: &str = "Removed when empty";
 
-/// Items shown of a group, unless more are asked for.
+/// The default number of items shown per group.
 pub const PER_GROUP: usize = 10;
 
 /// The grouping of a plan's items.

@@ -186,13 +186,13 @@ fn circle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
         }
         left = rest;
     }
-    let mut way = vec![*left.first()?];
+    let mut chain = vec![*left.first()?];
     loop {
-        let last = way[way.len() - 1];
+        let last = chain[chain.len() - 1];
         let next = *needs[last].iter().find(|before| left.contains(before))?;
-        if let Some(first) = way.iter().position(|&step| step == next) {
-            return Some(way.split_off(first));
+        if let Some(first) = chain.iter().position(|&step| step == next) {
+            return Some(chain.split_off(first));
         }
-        way.push(next);
+        chain.push(next);
     }
 }

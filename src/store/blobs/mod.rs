@@ -255,17 +255,17 @@ impl Blobs {
             }
             _ => Box::new(file),
         };
-        let (mut hasher, mut seen) = (blake3::Hasher::new(), 0);
+        let (mut hasher, mut hashed_bytes) = (blake3::Hasher::new(), 0);
         let read_error = |error: io::Error| damaged(error.to_string());
         each_chunk(&mut source, read_error, |chunk| {
-            seen += chunk.len() as u64;
-            if seen > length {
+            hashed_bytes += chunk.len() as u64;
+            if hashed_bytes > length {
                 return Err(damaged("it is longer than it says".to_owned()));
             }
             hasher.update(chunk);
             to.write_all(chunk).map_err(Self::failed("copy", &self.path_of(hash)))
         })?;
-        if seen != length || *hasher.finalize().as_bytes() != hash.0 {
+        if hashed_bytes != length || *hasher.finalize().as_bytes() != hash.0 {
             return Err(damaged("its bytes do not have its hash".to_owned()));
         }
         Ok(())

@@ -170,13 +170,13 @@ impl Conversations {
         Ok(limit)
     }
 
-    /// Number of ended conversations beyond the newest `kept`; 0 keeps all.
-    pub fn beyond(&self, kept: u32) -> Result<i64, StoreError> {
+    /// Number of ended conversations beyond the newest `keep_count`; 0 keeps all.
+    pub fn beyond(&self, keep_count: u32) -> Result<i64, StoreError> {
         self.database.read(|connection| {
             let query = "SELECT min(max(count(*) - ?1, 0), count(ended)) FROM conversation";
-            match kept {
+            match keep_count {
                 0 => Ok(0),
-                kept => Ok(connection.query_row(query, [kept], |row| row.get(0))?),
+                keep_count => Ok(connection.query_row(query, [keep_count], |row| row.get(0))?),
             }
         })
     }
@@ -255,9 +255,9 @@ impl Conversations {
         self.delete_oldest("clear the conversations", i64::MAX, but)
     }
 
-    /// Deletes the oldest ended conversations beyond the newest `kept`, 0 keeping all. Returns which.
-    pub fn trim(&self, kept: u32, but: &str) -> Result<Vec<ConversationId>, StoreError> {
-        match self.beyond(kept)? {
+    /// Deletes the oldest ended conversations beyond the newest `keep_count`, 0 keeping all. Returns which.
+    pub fn trim(&self, keep_count: u32, but: &str) -> Result<Vec<ConversationId>, StoreError> {
+        match self.beyond(keep_count)? {
             0 => Ok(Vec::new()),
             beyond => self.delete_oldest("trim the conversations", beyond, but),
         }

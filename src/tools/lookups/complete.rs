@@ -73,7 +73,7 @@ impl Tool for Complete {
 
 /// Days whose name begins with the text: first spoken names, then days with a note, latest first.
 fn days(context: &Context, typed: &str) -> Result<Vec<String>, ToolError> {
-    let said = ["today", "yesterday", "tomorrow"].map(str::to_owned).into_iter();
+    let day_names = ["today", "yesterday", "tomorrow"].map(str::to_owned).into_iter();
     let (settings, now) = (context.vault.daily_notes()?, context.clock.now());
     let catalogue = context.vault.catalogue();
     let last = now.checked_add_days(Days::new(AFTER)).unwrap_or(now);
@@ -85,5 +85,5 @@ fn days(context: &Context, typed: &str) -> Result<Vec<String>, ToolError> {
     let begins = |day: &String| day.starts_with(typed);
     let written = dates.map(|day| (day.format("%Y-%m-%d").to_string(), day));
     let noted = written.filter(|(text, day)| begins(text) && has_note(day)).map(|(text, _)| text);
-    Ok(said.filter(begins).chain(noted).collect())
+    Ok(day_names.filter(begins).chain(noted).collect())
 }

@@ -17,7 +17,7 @@ pub struct Likely {
 /// The first `limit` completions, and their total. Uses only the catalogue, which has no protected files.
 pub fn likely(vault: &Vault, typed: &str, limit: usize) -> (Vec<Likely>, usize) {
     let typed: String = typed.chars().take(TYPED).collect();
-    let wanted = Wanted::new(&typed);
+    let needle = Needle::new(&typed);
     let catalogue = vault.catalogue();
     let mut found = Vec::new();
     for (age, entry) in catalogue.recent().enumerate() {
@@ -30,7 +30,7 @@ pub fn likely(vault: &Vault, typed: &str, limit: usize) -> (Vec<Likely>, usize) 
         if entry.unnameable || entry.path().is_root() {
             continue;
         }
-        if let Some(rank) = wanted.rank(entry.key(), sort) {
+        if let Some(rank) = needle.rank(entry.key(), sort) {
             found.push((rank, sort, age, entry));
         }
     }
@@ -57,12 +57,12 @@ enum Sort {
 }
 
 /// The folded input.
-struct Wanted {
+struct Needle {
     whole: String,
     words: Vec<String>,
 }
 
-impl Wanted {
+impl Needle {
     fn new(typed: &str) -> Self {
         let whole = fold_key(typed.trim().trim_start_matches('/'));
         let words = whole.split_whitespace().map(str::to_owned).collect();
@@ -103,7 +103,7 @@ impl Wanted {
 /// Whether `typed` is a subsequence of `name`: `mtg` of `meeting`.
 fn is_spread(typed: &str, name: &str) -> bool {
     let mut rest = name.chars();
-    typed.chars().filter(|c| !c.is_whitespace()).all(|wanted| rest.any(|c| c == wanted))
+    typed.chars().filter(|c| !c.is_whitespace()).all(|needle| rest.any(|c| c == needle))
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_begins_so_comes_before_what_only_holds_it() {
-        let rank = |typed: &str, path: &str, kind| Wanted::new(typed).rank(&fold_key(path), kind);
+        let rank = |typed: &str, path: &str, kind| Needle::new(typed).rank(&fold_key(path), kind);
         let note = |typed, path| rank(typed, path, Sort::Note);
         assert_eq!(note("inbox", "Inbox.md"), Some(0));
         assert_eq!(note("Garden/Compost", "Garden/Compost.md"), Some(0));

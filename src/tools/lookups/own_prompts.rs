@@ -6,7 +6,7 @@ use super::super::get_active_note::open_note;
 use super::super::{Context, ToolError};
 use super::prompt_notes::{Meta, Own, Prompt as Listed, PromptArgument, Selection, named, text};
 use crate::note::path::VaultPath;
-use crate::note::prompt::{Given, Missing, Prompt, name_of};
+use crate::note::prompt::{Missing, Prompt, PromptInput, name_of};
 use crate::note::template::Variables;
 use crate::vault::{DailyNotes, Want};
 
@@ -97,10 +97,10 @@ impl OwnPrompt {
     pub(super) fn fill(
         &self,
         context: &Context,
-        asked: PromptRequest<'_>,
+        request: PromptRequest<'_>,
     ) -> Result<(String, Option<Selection>), ToolError> {
         let wants_selection = self.prompt.uses("selection");
-        let (mut note, mut selected) = (asked.note, asked.selection);
+        let (mut note, mut selected) = (request.note, request.selection);
         match &note {
             Some(path) => note = Some(context.find(path, Want::File)?.path.as_str().to_owned()),
             None if selected.is_some() => {
@@ -117,17 +117,17 @@ impl OwnPrompt {
         selected = selected.filter(|_| wants_selection);
         let variables = Variables {
             title: &self.name,
-            time: asked.time,
-            date_format: &asked.settings.date_format,
-            time_format: &asked.settings.time_format,
+            time: request.time,
+            date_format: &request.settings.date_format,
+            time_format: &request.settings.time_format,
         };
-        let given = Given {
+        let input = PromptInput {
             note: note.as_deref(),
             has_selection: selected.is_some(),
-            arguments: &asked.arguments,
+            arguments: &request.arguments,
             variables,
         };
-        let text = self.prompt.fill(&given).map_err(|missing| self.lacks(missing))?;
+        let text = self.prompt.fill(&input).map_err(|missing| self.lacks(missing))?;
         if text.is_empty() {
             let message = format!("the prompt `{}` is empty", self.path);
             let hint = "write into the note what is to be sent";

@@ -8,7 +8,7 @@ use super::super::text_file::{TextFile, size};
 use super::super::{Context, ToolError};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::vault::{Kind, Order, Wanted};
+use crate::vault::{EntryQuery, Kind, Order};
 
 /// The name of the prompt that is not made from a note.
 pub(super) const DAILY: &str = "daily";
@@ -78,10 +78,10 @@ pub(super) fn named(
     name_of: impl Fn(&VaultPath) -> String,
 ) -> Result<Vec<(String, VaultPath)>, ToolError> {
     let glob = parse_glob("**/*.md")?;
-    let wanted = Wanted { folder, glob: &glob, kind: Some(Kind::File) };
+    let query = EntryQuery { folder, glob: &glob, kind: Some(Kind::File) };
     let catalogue = context.vault.catalogue();
     let mut named: Vec<(String, VaultPath)> = Vec::new();
-    for entry in catalogue.list(&wanted, Order::Name, MOST).first {
+    for entry in catalogue.list(&query, Order::Name, MOST).first {
         let path = entry.path().to_path();
         let first = name_of(&path);
         if first.is_empty() {

@@ -143,14 +143,14 @@ impl Tool for GetPrompt {
             };
             GetOutput { description, text, selection: None }
         } else if let Some(own) = own_prompts::find(context, &self.name)? {
-            let asked = own_prompts::PromptRequest {
+            let request = own_prompts::PromptRequest {
                 note: given(self.note),
                 selection: given(self.selection),
                 arguments: given(self.arguments).unwrap_or_default(),
                 time,
                 settings: &settings,
             };
-            let (text, selection) = own.fill(context, asked)?;
+            let (text, selection) = own.fill(context, request)?;
             let description = own.description();
             GetOutput { description, text, selection }
         } else {

@@ -2,7 +2,7 @@
 
 use super::super::list_files::{Listed, listed, parse_glob};
 use super::super::prelude::*;
-use crate::vault::{Kind, Order, Want, Wanted};
+use crate::vault::{EntryQuery, Kind, Order, Want};
 
 /// Notes that are listed at all: clients show them to choose from, and search finds the others.
 const MOST_LISTED: usize = 200;
@@ -43,9 +43,9 @@ impl Tool for ListResources {
         // Processes pending changes first.
         let root = context.find("", Want::Folder)?.path;
         let glob = parse_glob("**/*.md")?;
-        let wanted = Wanted { folder: &root, glob: &glob, kind: Some(Kind::File) };
+        let query = EntryQuery { folder: &root, glob: &glob, kind: Some(Kind::File) };
         let upto = skipped + PAGE;
-        let (mut notes, total) = listed(context, &wanted, Order::Modified, upto);
+        let (mut notes, total) = listed(context, &query, Order::Modified, upto);
         let next = (upto < total.min(MOST_LISTED)).then(|| upto.to_string());
         notes.drain(..skipped.min(notes.len()));
         notes.retain(Listed::is_file);

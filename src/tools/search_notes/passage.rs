@@ -39,9 +39,9 @@ pub(super) fn of(
     let mut passages = Vec::new();
     // The note may have fewer chunks than when it was indexed.
     for (number, chunk) in numbers.iter().filter_map(|it| Some((*it, chunks.get(*it)?))) {
-        let met = met(text, chunk, marks);
-        if !met.is_empty() || near == Some(number) {
-            passages.push(passage(content, chunk, &met));
+        let matches = matches(text, chunk, marks);
+        if !matches.is_empty() || near == Some(number) {
+            passages.push(passage(content, chunk, &matches));
         }
     }
     if passages.is_empty() {
@@ -53,20 +53,20 @@ pub(super) fn of(
 /// An occurrence of a word of the search: its place, the word, and its weight.
 type Met = (Range<usize>, String, f64);
 
-fn met(text: &str, chunk: &Chunk, marks: &HashMap<String, f64>) -> Vec<Met> {
-    let mut met = Vec::new();
+fn matches(text: &str, chunk: &Chunk, marks: &HashMap<String, f64>) -> Vec<Met> {
+    let mut matches = Vec::new();
     let start = chunk.range.start;
     words::each(&text[chunk.range.clone()], |range, word| {
         if let Some(weight) = marks.get(word) {
-            met.push((start + range.start..start + range.end, word.to_owned(), *weight));
+            matches.push((start + range.start..start + range.end, word.to_owned(), *weight));
         }
     });
-    met
+    matches
 }
 
-fn passage(content: &Content<'_>, chunk: &Chunk, met: &[Met]) -> Passage {
+fn passage(content: &Content<'_>, chunk: &Chunk, matches: &[Met]) -> Passage {
     let (text, document) = (&*content.text, &content.document);
-    let at = best(met).map_or(chunk.range.start, |at| met[at].0.start);
+    let at = best(matches).map_or(chunk.range.start, |at| matches[at].0.start);
     if content.kind != Kind::Note {
         // A card has no place to link to.
         let page = chunk.path.first().filter(|_| content.kind == Kind::Pdf).map(|page| page + 1);
@@ -102,13 +102,13 @@ fn below(text: &str, document: &Document, chunk: &Chunk, above: &[usize]) -> Ran
 }
 
 /// The occurrence at which a snippet has the greatest total weight of distinct words.
-fn best(met: &[Met]) -> Option<usize> {
+fn best(matches: &[Met]) -> Option<usize> {
     let mut best = (None, 0.0);
-    for (at, (first, ..)) in met.iter().enumerate() {
+    for (at, (first, ..)) in matches.iter().enumerate() {
         let mut seen = HashSet::new();
         // In bytes: a lower bound of the characters that fit.
         let inside =
-            met[at..].iter().take_while(|(it, ..)| it.end - first.start <= SNIPPET - BEFORE);
+            matches[at..].iter().take_while(|(it, ..)| it.end - first.start <= SNIPPET - BEFORE);
         let sum: f64 =
             inside.filter(|(_, word, _)| seen.insert(word)).map(|(.., weight)| weight).sum();
         if best.0.is_none() || sum > best.1 {

@@ -73,7 +73,7 @@ impl Item {
     /// The line in the text, without its end.
     pub fn line(&self, tree: &Tree, depth: usize) -> String {
         let note = |folder: usize, note: usize| shown(tree.folders[folder].notes[note].stem());
-        let said = match self {
+        let details = match self {
             Self::Folder { folder, .. } => folder_line(tree, *folder),
             Self::Note(folder, number) => note(*folder, *number),
             Self::Notes { folder, first, last, count: notes } => {
@@ -95,7 +95,7 @@ impl Item {
                 format!("… {} with {inside}{notes}", count_more(*folders, "folder"))
             }
         };
-        format!("{}{said}", "  ".repeat(depth - 1))
+        format!("{}{details}", "  ".repeat(depth - 1))
     }
 
     /// The characters of the line and of its end.
@@ -115,18 +115,18 @@ fn count_more(number: usize, noun: &str) -> String {
 /// `Projects/  12 notes, 3 files, 2026-11-20 #garden #plan`
 fn folder_line(tree: &Tree, number: usize) -> String {
     let folder = &tree.folders[number];
-    let mut said = Vec::new();
+    let mut details = Vec::new();
     if folder.all > 0 {
-        said.push(count(folder.all, "note"));
+        details.push(count(folder.all, "note"));
     }
     if folder.others > 0 {
-        said.push(count(folder.others, "file"));
+        details.push(count(folder.others, "file"));
     }
-    said.extend(folder.newest.map(day));
-    if said.is_empty() {
-        said.push("empty".to_owned());
+    details.extend(folder.newest.map(day));
+    if details.is_empty() {
+        details.push("empty".to_owned());
     }
     let tags = tree.typical_tags(number, FOLDER_TAGS);
     let tags: String = tags.iter().map(|tag| format!(" #{}", shown(tag))).collect();
-    format!("{}/  {}{tags}", shown(folder.name()), said.join(", "))
+    format!("{}/  {}{tags}", shown(folder.name()), details.join(", "))
 }

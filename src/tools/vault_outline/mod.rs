@@ -104,8 +104,8 @@ impl Tool for VaultOutline {
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let budget = paging::within(MIN_BUDGET..=MAX_BUDGET, "budget", self.budget)?;
-        let asked = self.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
-        let place = context.find(&asked, Want::Folder)?.path;
+        let requested = self.path.filter(|path| !path.trim().is_empty()).unwrap_or_default();
+        let place = context.find(&requested, Want::Folder)?.path;
         outline(context, &place, budget)
     }
 }
@@ -128,16 +128,16 @@ fn outline(
     let linked = tree.most_linked(MOST_LINKED);
     let newest_notes = tree.newest(MOST_NEW);
     let folders = tree.folders.len() - 1;
-    let mut said = vec![count(top.all, "note")];
+    let mut details = vec![count(top.all, "note")];
     if folders > 0 {
-        said.push(count(folders, "folder"));
+        details.push(count(folders, "folder"));
     }
     if top.others > 0 {
-        said.push(count(top.others, "other file"));
+        details.push(count(top.others, "other file"));
     }
     let newest = top.newest.map(day);
-    said.extend(newest.as_ref().map(|day| format!("newest {day}")));
-    let mut text = said.join(", ");
+    details.extend(newest.as_ref().map(|day| format!("newest {day}")));
+    let mut text = details.join(", ");
     let part = budget / PART_OF_HEAD;
     let each = |counted: &[(String, usize)], mark: &str| -> Vec<String> {
         counted.iter().map(|(name, count)| format!("{mark}{} {count}", shown(name))).collect()
@@ -150,7 +150,7 @@ fn outline(
         text.extend(listed(what, &names, part));
     }
     let (unknown_files, unknown) = graph::unknown(&links);
-    let tail = unknown.map(|said| format!("\n{said}")).unwrap_or_default();
+    let tail = unknown.map(|details| format!("\n{details}")).unwrap_or_default();
     let tail = if length(&text) + length(&tail) <= budget / 2 { tail } else { String::new() };
     let room = budget - length(&text) - length(&tail);
     let entries = Outline::new(&tree, room).lines();

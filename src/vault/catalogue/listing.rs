@@ -23,7 +23,7 @@ const LEAST_NEEDLE: usize = 3;
 
 /// The filter of a listing.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'q> {
+pub struct EntryQuery<'q> {
     /// As spelt on disk; itself excluded.
     pub folder: &'q VaultPath,
     /// Matched with the path below the folder.
@@ -87,12 +87,12 @@ impl Catalogue {
     /// The first `limit` matches, in order.
     pub(in crate::vault) fn list(
         &self,
-        wanted: &Wanted<'_>,
+        query: &EntryQuery<'_>,
         order: Order,
         limit: usize,
         view: &View,
     ) -> Listing<'_> {
-        let Matches { mut rows, total, in_order } = self.matches(wanted, order, limit, view);
+        let Matches { mut rows, total, in_order } = self.matches(query, order, limit, view);
         if !in_order {
             rows = match order {
                 Order::Modified => {
@@ -112,12 +112,12 @@ impl Catalogue {
         Listing { first: rows.into_iter().map(|row| self.entry(row)).collect(), total }
     }
 
-    fn matches(&self, wanted: &Wanted<'_>, order: Order, limit: usize, view: &View) -> Matches {
-        let ranges = self.ranges(wanted);
+    fn matches(&self, query: &EntryQuery<'_>, order: Order, limit: usize, view: &View) -> Matches {
+        let ranges = self.ranges(query);
         let span: usize = ranges.iter().map(Range::len).sum();
-        let test = Test::new(self, wanted, view);
+        let test = Test::new(self, query, view);
         let in_tree = || ranges.iter().flat_map(|range| &self.ordered[range.clone()]).copied();
-        let known = self.known_total(wanted, span, view);
+        let known = self.known_total(query, span, view);
         if let (Some(total), Order::Modified | Order::Name) = (known, order) {
             // The total is known, so the search can stop early.
             let rows = match order {
@@ -128,7 +128,7 @@ impl Catalogue {
                 return Matches { rows, total, in_order: true };
             }
         }
-        if let Some(name) = wanted.glob.name() {
+        if let Some(name) = query.glob.name() {
             let rows = self.rows_named(name);
             let rows = rows.filter(|row| test.is_in_folder(*row) && test.fits(*row));
             return Matches::all(rows.collect(), false);
@@ -137,15 +137,15 @@ impl Catalogue {
             return Matches::all(rows, order == Order::Name);
         }
         if span > self.rows.len() / FLAT
-            && let Some(rows) = test.prefix.and_then(|wanted| self.rows_with_prefix(wanted))
+            && let Some(rows) = test.prefix.and_then(|query| self.rows_with_prefix(query))
         {
             let rows = rows.into_iter().filter(|row| test.is_in_folder(*row) && test.fits(*row));
             return Matches::all(rows.collect(), false);
         }
         let far = span > self.rows.len() / 2;
         if far
-            && wanted.glob.ending().is_none()
-            && let Some(rows) = self.rows_containing(wanted.glob.needle())
+            && query.glob.ending().is_none()
+            && let Some(rows) = self.rows_containing(query.glob.needle())
         {
             let rows = rows.into_iter().filter(|row| test.is_in_folder(*row) && test.fits(*row));
             return Matches::all(rows.collect(), false);
@@ -163,12 +163,12 @@ impl Catalogue {
     }
 
     /// The number of matches, if known beforehand; `span` rows are in range.
-    fn known_total(&self, wanted: &Wanted<'_>, span: usize, view: &View) -> Option<usize> {
-        if wanted.kind.is_some() || !view.is_all() {
+    fn known_total(&self, query: &EntryQuery<'_>, span: usize, view: &View) -> Option<usize> {
+        if query.kind.is_some() || !view.is_all() {
             return None;
         }
-        let all_notes = || wanted.folder.is_root() && wanted.glob.ending() == Some(NOTE_ENDING);
-        match wanted.glob.is_all_below_prefix() {
+        let all_notes = || query.folder.is_root() && query.glob.ending() == Some(NOTE_ENDING);
+        match query.glob.is_all_below_prefix() {
             true => Some(span),
             false => all_notes().then_some(self.note_keys),
         }
@@ -220,20 +220,20 @@ impl Catalogue {
     }
 
     /// The ranges of the tree that can match.
-    fn ranges(&self, wanted: &Wanted<'_>) -> Vec<Range<usize>> {
-        let prefix = wanted.glob.prefix();
+    fn ranges(&self, query: &EntryQuery<'_>) -> Vec<Range<usize>> {
+        let prefix = query.glob.prefix();
         if prefix.is_empty() {
-            return vec![self.range(PathRef::from(wanted.folder))];
+            return vec![self.range(PathRef::from(query.folder))];
         }
-        let key = match wanted.folder.is_root() {
+        let key = match query.folder.is_root() {
             true => prefix,
-            false => format!("{}/{prefix}", wanted.folder.fold_key()),
+            false => format!("{}/{prefix}", query.folder.fold_key()),
         };
         // Several folders may differ in case alone.
         let folders = self
             .folded(&key)
             .into_iter()
-            .filter(|entry| entry.kind == Kind::Folder && entry.path.is_within(wanted.folder));
+            .filter(|entry| entry.kind == Kind::Folder && entry.path.is_within(query.folder));
         folders.map(|entry| self.range(entry.path)).collect()
     }
 
@@ -313,19 +313,19 @@ struct Test<'t> {
 }
 
 impl<'t> Test<'t> {
-    fn new(catalogue: &'t Catalogue, wanted: &Wanted<'t>, view: &'t View) -> Self {
-        let folder = wanted.folder;
+    fn new(catalogue: &'t Catalogue, query: &EntryQuery<'t>, view: &'t View) -> Self {
+        let folder = query.folder;
         let above = folder.components().count();
         Self {
             catalogue,
-            glob: wanted.glob,
+            glob: query.glob,
             folder,
             view,
-            kind: wanted.kind,
-            depth: wanted.glob.depth().map(|depth| above + depth),
+            kind: query.kind,
+            depth: query.glob.depth().map(|depth| above + depth),
             base: folder.fold_key().len() + usize::from(!folder.is_root()),
-            prefix: NamePrefix::new(wanted.glob.name_beginning()),
-            ending: wanted.glob.ending(),
+            prefix: NamePrefix::new(query.glob.name_beginning()),
+            ending: query.glob.ending(),
         }
     }
 

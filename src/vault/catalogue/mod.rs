@@ -33,7 +33,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 pub(super) use change::{Difference, Edit};
 pub(super) use entry::NewEntry;
 pub use entry::{Entry, LinkTarget};
-pub use listing::{Listing, Order, Wanted};
+pub use listing::{EntryQuery, Listing, Order};
 use name_prefix::name_prefix;
 use names::NameHistory;
 pub use names::NamesAt;

@@ -128,8 +128,8 @@ fn every_way_of_listing_agrees_with_a_naive_filter() {
             for order in [Order::Modified, Order::Name, Order::Size] {
                 let expected = listed(&model, folder, &glob, order, kind, &view);
                 for limit in [0, 1, 40, 5_000] {
-                    let wanted = Wanted { folder: &at, glob: &glob, kind };
-                    let listing = catalogue.list(&wanted, order, limit, &view);
+                    let query = EntryQuery { folder: &at, glob: &glob, kind };
+                    let listing = catalogue.list(&query, order, limit, &view);
                     let found: Vec<&str> =
                         listing.first.iter().map(|entry| entry.path().as_str()).collect();
                     let about = format!("{order:?} {kind:?} {limit} of {pattern} in {folder}");
@@ -151,12 +151,12 @@ fn a_prefix_allows_matching_names_alone() {
     use super::name_prefix::NamePrefix;
     let names = ["", "a", "ab", "abc", "abcd", "abcde", "b", "ba", "é", "éa", "日"];
     for text in names.into_iter().skip(1) {
-        let wanted = NamePrefix::new(text).expect("not empty");
+        let query = NamePrefix::new(text).expect("not empty");
         for name in names {
             let first = |text: &str| text.bytes().take(4).collect::<Vec<_>>();
             let expected = first(name).starts_with(&first(text));
             let key = format!("Folder/abcd/{name}");
-            assert_eq!(wanted.allows(name_prefix(&key)), expected, "{name} for {text}");
+            assert_eq!(query.allows(name_prefix(&key)), expected, "{name} for {text}");
             assert_eq!(name_prefix(&key), name_prefix(name));
         }
     }
@@ -320,8 +320,8 @@ proptest! {
             let asked = [(None, View::default()), (Some(Kind::File), View::default()), (Some(Kind::Folder), some.clone()), (None, some)];
             for (order, (kind, view)) in [Order::Modified, Order::Name, Order::Size].into_iter().flat_map(|order| asked.iter().map(move |one| (order, one))) {
                 let expected = listed(&model, folder, &glob, order, *kind, view);
-                let wanted = Wanted { folder: &at, glob: &glob, kind: *kind };
-                let listing = catalogue.list(&wanted, order, limit, view);
+                let query = EntryQuery { folder: &at, glob: &glob, kind: *kind };
+                let listing = catalogue.list(&query, order, limit, view);
                 let found: Vec<&str> = listing.first.iter().map(|e| e.path().as_str()).collect();
                 prop_assert_eq!(listing.total, expected.len(), "{} in {}", pattern, folder);
                 prop_assert_eq!(&found[..], &expected[..limit.min(expected.len())], "{:?} {} in {}", order, pattern, folder);
@@ -340,10 +340,10 @@ proptest! {
         before.iter().for_each(|step| live(&mut model, step));
         catalogue.apply(before.iter().flat_map(edits).collect());
         let mut bytes = catalogue.to_bytes();
-        let mut kept = Catalogue::from_bytes(&bytes).expect("whole");
-        prop_assert_eq!(all(&kept), all(&catalogue));
-        prop_assert_eq!(&kept.name_prefixes, &name_prefixes(&kept));
-        prop_assert_eq!(kept.counts(), catalogue.counts());
+        let mut loaded = Catalogue::from_bytes(&bytes).expect("whole");
+        prop_assert_eq!(all(&loaded), all(&catalogue));
+        prop_assert_eq!(&loaded.name_prefixes, &name_prefixes(&loaded));
+        prop_assert_eq!(loaded.counts(), catalogue.counts());
         // Changes while not running are found by the scan of the next start.
         after.iter().for_each(|step| live(&mut model, step));
         let found: Vec<NewEntry> = model.iter().map(|(p, (m, s))| entry(p, *m, *s)).collect();
@@ -358,23 +358,23 @@ proptest! {
             ..Meta::unknown()
         };
         let (same, other): (Vec<_>, Vec<_>) = found.iter().cloned().partition(|entry| {
-            kept.unchanged_row((entry.path.as_str(), entry.key()), &meta(entry)).is_some()
+            loaded.unchanged_row((entry.path.as_str(), entry.key()), &meta(entry)).is_some()
         });
         let met: Vec<u32> = same
             .iter()
-            .filter_map(|entry| kept.unchanged_row((entry.path.as_str(), entry.key()), &meta(entry)))
+            .filter_map(|entry| loaded.unchanged_row((entry.path.as_str(), entry.key()), &meta(entry)))
             .collect();
-        let difference = kept.difference(&met, other);
-        let whole = kept.difference(&[], found.clone());
+        let difference = loaded.difference(&met, other);
+        let whole = loaded.difference(&[], found.clone());
         prop_assert_eq!(&difference.put, &whole.put);
         prop_assert_eq!(&difference.gone, &whole.gone);
-        kept.apply(difference.edits());
-        prop_assert_eq!(all(&kept), all(&fresh));
-        prop_assert_eq!(kept.counts(), fresh.counts());
+        loaded.apply(difference.edits());
+        prop_assert_eq!(all(&loaded), all(&fresh));
+        prop_assert_eq!(loaded.counts(), fresh.counts());
         for path in model.keys() {
-            prop_assert_eq!(kept.get(path).map(Entry::to_new), fresh.get(path).map(Entry::to_new));
+            prop_assert_eq!(loaded.get(path).map(Entry::to_new), fresh.get(path).map(Entry::to_new));
         }
-        let none = kept.difference(&[], found);
+        let none = loaded.difference(&[], found);
         prop_assert!(none.put.is_empty() && none.gone.is_empty());
         // One wrong byte, or truncated.
         let at = damage.0.index(bytes.len());
@@ -406,8 +406,8 @@ proptest! {
         let catalogue = Catalogue::build(paths.iter().map(|path| entry(path, 0, 1)).collect());
         let glob = Glob::parse(&pattern).expect("a glob");
         let root = VaultPath::root();
-        let wanted = Wanted { folder: &root, glob: &glob, kind: None };
-        let listing = catalogue.list(&wanted, Order::Modified, 100, &View::default());
+        let query = EntryQuery { folder: &root, glob: &glob, kind: None };
+        let listing = catalogue.list(&query, Order::Modified, 100, &View::default());
         let found: std::collections::BTreeSet<&str> =
             listing.first.iter().map(|e| e.path().as_str()).collect();
         prop_assert_eq!(found, expected, "{}", pattern);

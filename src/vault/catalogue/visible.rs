@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::RwLockReadGuard;
 
 use super::build::count;
-use super::{Catalogue, Counts, Entry, Listing, Order, Wanted};
+use super::{Catalogue, Counts, Entry, EntryQuery, Listing, Order};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::view::View;
 
@@ -64,8 +64,8 @@ impl<'v> VisibleCatalogue<'v> {
     }
 
     /// The first `limit` matches in order, and the number of all matches.
-    pub fn list(&self, wanted: &Wanted<'_>, order: Order, limit: usize) -> Listing<'_> {
-        self.catalogue.list(wanted, order, limit, self.view)
+    pub fn list(&self, query: &EntryQuery<'_>, order: Order, limit: usize) -> Listing<'_> {
+        self.catalogue.list(query, order, limit, self.view)
     }
 }
 

@@ -100,8 +100,8 @@ impl Reader {
 
     /// [`Resolver::resolve`] and [`Self::read`] in one, without a stat if the catalogue knows the
     /// file.
-    pub fn read_asked(&self, asked: &str) -> Result<(VaultPath, FileContent), VaultError> {
-        let path = self.parse(asked)?;
+    pub fn read_asked(&self, requested: &str) -> Result<(VaultPath, FileContent), VaultError> {
+        let path = self.parse(requested)?;
         self.find_root()?;
         self.settle();
         if nonblocking::is_aborted() {
@@ -116,7 +116,7 @@ impl Reader {
         if nonblocking::is_aborted() {
             return Err(VaultError::NotFound { path, near: Vec::new() });
         }
-        let ResolvedEntry { path, .. } = self.resolve(asked, Want::File)?;
+        let ResolvedEntry { path, .. } = self.resolve(requested, Want::File)?;
         let content = self.read(&path)?;
         Ok((path, content))
     }

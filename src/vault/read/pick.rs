@@ -31,10 +31,10 @@ impl Picked {
     }
 }
 
-/// The best match for `asked`: an entry that suits `want`, else one of another kind.
+/// The best match for `requested`: an entry that suits `want`, else one of another kind.
 pub(super) fn pick(
     catalogue: &Catalogue,
-    asked: &VaultPath,
+    requested: &VaultPath,
     want: Want,
     view: &View,
 ) -> Result<Option<Picked>, VaultError> {
@@ -43,17 +43,17 @@ pub(super) fn pick(
         Want::Folder => entry.kind == Kind::Folder || entry.target.is_some(),
         Want::Any | Want::Entry => true,
     };
-    let key = asked.fold_key();
+    let key = requested.fold_key();
     let plain = catalogue.folded(&key);
     let with_extension = match want {
         Want::Folder => Vec::new(),
         _ => catalogue.folded(&format!("{key}.md")),
     };
-    let notes = format!("{asked}.md", asked = asked.as_str());
+    let notes = format!("{requested}.md", requested = requested.as_str());
     let tries = [
-        (&plain, asked.as_str(), true),
+        (&plain, requested.as_str(), true),
         (&with_extension, notes.as_str(), true),
-        (&plain, asked.as_str(), false),
+        (&plain, requested.as_str(), false),
         (&with_extension, notes.as_str(), false),
     ];
     for suitable in [true, false] {
@@ -69,7 +69,7 @@ pub(super) fn pick(
                 [one] => return Ok(Some(Picked::of(&one))),
                 ref several => {
                     let candidates = several.iter().map(|entry| entry.path().to_path()).collect();
-                    return Err(VaultError::Ambiguous { path: asked.clone(), candidates });
+                    return Err(VaultError::Ambiguous { path: requested.clone(), candidates });
                 }
             }
         }
@@ -84,7 +84,7 @@ fn prefer_exact<'a>(candidates: &[Entry<'a>], spelt: &str) -> Vec<Entry<'a>> {
     }
     let exactness = |entry: &Entry<'_>| -> Vec<bool> {
         let components = entry.path().components().zip(spelt.split('/'));
-        components.map(|(real, asked)| fold::normal(real) == asked).collect()
+        components.map(|(real, requested)| fold::normal(real) == requested).collect()
     };
     let best = candidates.iter().map(exactness).max();
     candidates.iter().filter(|entry| Some(exactness(entry)) == best).copied().collect()

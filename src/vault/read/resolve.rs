@@ -90,21 +90,21 @@ impl Resolver {
     /// # Errors
     /// [`VaultError::Path`] if it is not a path into the vault, [`VaultError::Protected`] for
     /// protected places, also when reached through `..`.
-    pub fn parse(&self, asked: &str) -> Result<VaultPath, VaultError> {
+    pub fn parse(&self, requested: &str) -> Result<VaultPath, VaultError> {
         let place = self.root().to_str();
-        match VaultPath::parse(asked, place) {
+        match VaultPath::parse(requested, place) {
             Ok(path) => {
                 self.allowed(&path)?;
                 Ok(path)
             }
             // "/run/5k.md" means the vault's folder where it has one of that name.
-            Err(PathError::Outside { .. }) if self.has_top_folder(asked) => {
-                self.parse(asked.trim_start_matches(|c: char| c == '/' || c.is_whitespace()))
+            Err(PathError::Outside { .. }) if self.has_top_folder(requested) => {
+                self.parse(requested.trim_start_matches(|c: char| c == '/' || c.is_whitespace()))
             }
             Err(error) => {
                 // "x/../.obsidian": that it is protected is the more useful error.
                 if let PathError::Invalid { .. } = error
-                    && let Some(aim) = VaultPath::parse_climbing(asked)
+                    && let Some(aim) = VaultPath::parse_climbing(requested)
                 {
                     self.allowed(&aim)?;
                 }
@@ -113,8 +113,8 @@ impl Resolver {
         }
     }
 
-    fn has_top_folder(&self, asked: &str) -> bool {
-        let below = asked.trim().strip_prefix('/').filter(|rest| !rest.starts_with('/'));
+    fn has_top_folder(&self, requested: &str) -> bool {
+        let below = requested.trim().strip_prefix('/').filter(|rest| !rest.starts_with('/'));
         let first = below.and_then(|rest| rest.split('/').next()).filter(|name| !name.is_empty());
         first.is_some_and(|name| {
             let found = self.catalogue().folded(&fold::fold_key(name)).len();
@@ -122,13 +122,13 @@ impl Resolver {
         })
     }
 
-    /// Finds what `asked` names; see the module for the order.
+    /// Finds what `requested` names; see the module for the order.
     ///
     /// # Errors
     /// As in the module, and [`VaultError::NotAFile`] or [`VaultError::NotAFolder`] where only the
     /// wrong kind answers to the name.
-    pub fn resolve(&self, asked: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
-        let path = self.parse(asked)?;
+    pub fn resolve(&self, requested: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
+        let path = self.parse(requested)?;
         self.find(&path, want).map_err(|error| match error {
             VaultError::NotFound { path, .. } => self.not_found(path),
             other => other,
@@ -136,11 +136,11 @@ impl Resolver {
     }
 
     /// The file that the catalogue has for this path.
-    pub(super) fn known_file(&self, asked: &VaultPath) -> Option<VaultPath> {
-        if asked.is_root() || is_hidden(asked) {
+    pub(super) fn known_file(&self, requested: &VaultPath) -> Option<VaultPath> {
+        if requested.is_root() || is_hidden(requested) {
             return None;
         }
-        let picked = pick(&self.catalogue(), asked, Want::File, self.view()).ok()??;
+        let picked = pick(&self.catalogue(), requested, Want::File, self.view()).ok()??;
         (picked.kind == Kind::File && !picked.unnameable).then_some(picked.path)
     }
 
@@ -176,49 +176,51 @@ impl Resolver {
 
     fn resolve_path(
         &self,
-        asked: &VaultPath,
+        requested: &VaultPath,
         want: Want,
         links: usize,
     ) -> Result<ResolvedEntry, VaultError> {
-        if asked.is_root() {
+        if requested.is_root() {
             return match want {
-                Want::File => Err(VaultError::NotAFile { path: asked.clone(), kind: Kind::Folder }),
-                _ => Ok(ResolvedEntry { path: asked.clone(), meta: self.stat(asked)? }),
+                Want::File => {
+                    Err(VaultError::NotAFile { path: requested.clone(), kind: Kind::Folder })
+                }
+                _ => Ok(ResolvedEntry { path: requested.clone(), meta: self.stat(requested)? }),
             };
         }
-        self.allowed(asked)?;
-        if is_hidden(asked) {
-            return Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() });
+        self.allowed(requested)?;
+        if is_hidden(requested) {
+            return Err(VaultError::NotFound { path: requested.clone(), near: Vec::new() });
         }
         for _ in 0..REFRESHES {
             if nonblocking::is_aborted() {
                 break;
             }
-            let picked = pick(&self.catalogue(), asked, want, self.view())?;
+            let picked = pick(&self.catalogue(), requested, want, self.view())?;
             let Some(entry) = picked else {
                 // Only the disk can confirm that nothing is there.
                 if nonblocking::would_block() {
                     break;
                 }
-                if let Some(found) = self.through_link(asked, want, links)? {
+                if let Some(found) = self.through_link(requested, want, links)? {
                     return Ok(found);
                 }
-                if self.recheck_parent(asked) {
+                if self.recheck_parent(requested) {
                     continue;
                 }
                 break;
             };
-            if let Some(found) = self.confirm(asked, &entry, want, links)? {
+            if let Some(found) = self.confirm(requested, &entry, want, links)? {
                 return Ok(found);
             }
         }
-        Err(VaultError::NotFound { path: asked.clone(), near: Vec::new() })
+        Err(VaultError::NotFound { path: requested.clone(), near: Vec::new() })
     }
 
     /// Stats the catalogue's match. `None`: it is gone, and the catalogue was updated.
     fn confirm(
         &self,
-        asked: &VaultPath,
+        requested: &VaultPath,
         entry: &Picked,
         want: Want,
         links: usize,
@@ -233,13 +235,15 @@ impl Resolver {
             if nonblocking::would_block() {
                 return Ok(None);
             }
-            let target = self.follow(asked, path)?;
+            let target = self.follow(requested, path)?;
             if links >= MAX_LINKS {
-                return Err(VaultError::broken_link(asked, asked, CIRCLE));
+                return Err(VaultError::broken_link(requested, requested, CIRCLE));
             }
             return self.resolve_path(&target, want, links + 1).map(Some).map_err(
                 |error| match error {
-                    VaultError::NotFound { .. } => VaultError::broken_link(asked, path, DEAD_END),
+                    VaultError::NotFound { .. } => {
+                        VaultError::broken_link(requested, path, DEAD_END)
+                    }
                     other => other,
                 },
             );
@@ -257,47 +261,47 @@ impl Resolver {
     }
 
     /// The real path that the link at `path` points to.
-    fn follow(&self, asked: &VaultPath, path: &VaultPath) -> Result<VaultPath, VaultError> {
+    fn follow(&self, requested: &VaultPath, path: &VaultPath) -> Result<VaultPath, VaultError> {
         let (target, _) =
             realpath(&self.folder(), path, Last::Follow).map_err(|error| match error {
                 VaultError::LinkOutside { link, target, .. } => {
-                    VaultError::LinkOutside { path: asked.clone(), link, target }
+                    VaultError::LinkOutside { path: requested.clone(), link, target }
                 }
                 VaultError::BrokenLink { link, fault, .. } => {
-                    VaultError::broken_link(asked, &link, fault)
+                    VaultError::broken_link(requested, &link, fault)
                 }
-                VaultError::NotFound { .. } => VaultError::broken_link(asked, path, DEAD_END),
+                VaultError::NotFound { .. } => VaultError::broken_link(requested, path, DEAD_END),
                 other => other,
             })?;
         self.allowed(&target)?;
         Ok(target)
     }
 
-    /// Resolves `asked` through its last parent that is a link, if any is.
+    /// Resolves `requested` through its last parent that is a link, if any is.
     fn through_link(
         &self,
-        asked: &VaultPath,
+        requested: &VaultPath,
         want: Want,
         links: usize,
     ) -> Result<Option<ResolvedEntry>, VaultError> {
-        let parents = self.known_parents(asked, Want::Entry).into_iter();
+        let parents = self.known_parents(requested, Want::Entry).into_iter();
         let link = parents.filter(|(_, entry)| entry.kind == Kind::Link).last();
         let Some((folder, entry)) = link else { return Ok(None) };
         if links >= MAX_LINKS {
-            return Err(VaultError::broken_link(asked, &entry.path, CIRCLE));
+            return Err(VaultError::broken_link(requested, &entry.path, CIRCLE));
         }
-        let target = self.follow(asked, &entry.path)?;
-        let rest = asked.relative_to(&folder).expect("a parent is on the way");
+        let target = self.follow(requested, &entry.path)?;
+        let rest = requested.relative_to(&folder).expect("a parent is on the way");
         let joined = rest.split('/').try_fold(target, |path, name| path.join(name));
         let joined = joined.expect("components of a path are names");
         self.resolve_path(&joined, want, links + 1).map(Some)
     }
 
-    /// The known parents of `asked`, outermost first, up to the first unknown one.
-    fn known_parents(&self, asked: &VaultPath, want: Want) -> Vec<(VaultPath, Picked)> {
+    /// The known parents of `requested`, outermost first, up to the first unknown one.
+    fn known_parents(&self, requested: &VaultPath, want: Want) -> Vec<(VaultPath, Picked)> {
         let mut known = Vec::new();
         let mut folder = VaultPath::root();
-        let parent = asked.parent().expect("the root was answered before");
+        let parent = requested.parent().expect("the root was answered before");
         for name in parent.components() {
             folder = folder.join(name).expect("a component is a name");
             match pick(&self.catalogue(), &folder, want, self.view()) {
@@ -310,21 +314,21 @@ impl Resolver {
         known
     }
 
-    /// Lists the deepest known parent of `asked`; returns whether the catalogue changed.
-    fn recheck_parent(&self, asked: &VaultPath) -> bool {
-        let known = self.known_parents(asked, Want::Folder).into_iter().map(|(_, entry)| entry);
+    /// Lists the deepest known parent of `requested`; returns whether the catalogue changed.
+    fn recheck_parent(&self, requested: &VaultPath) -> bool {
+        let known = self.known_parents(requested, Want::Folder).into_iter().map(|(_, entry)| entry);
         let deepest = known.filter(|entry| entry.kind == Kind::Folder).last();
         let known = deepest.map_or_else(VaultPath::root, |entry| entry.path);
         self.recheck_folder(&known)
     }
 
-    /// Resolves the path that a write to `asked` would go to.
+    /// Resolves the path that a write to `requested` would go to.
     ///
     /// # Errors
     /// As [`Self::resolve`], and [`VaultError::Name`] for new names that are invalid in Obsidian or
     /// on a desktop system; [`VaultError::NotAFolder`] if a parent is a file.
-    pub fn resolve_new(&self, asked: &str) -> Result<WriteTarget, VaultError> {
-        let path = self.parse(asked)?;
+    pub fn resolve_new(&self, requested: &str) -> Result<WriteTarget, VaultError> {
+        let path = self.parse(requested)?;
         match self.find(&path, Want::File) {
             Ok(found) => return Ok(WriteTarget::Existing(found)),
             // The download would make it a second file of that name.
@@ -338,13 +342,13 @@ impl Resolver {
             }
             Err(error) => return Err(error),
         }
-        Ok(WriteTarget::Free(self.new_path(asked)?))
+        Ok(WriteTarget::Free(self.new_path(requested)?))
     }
 
-    /// The path of a new entry at `asked`, whether or not one exists: folders as spelt on disk, the
+    /// The path of a new entry at `requested`, whether or not one exists: folders as spelt on disk, the
     /// last name as given and checked.
-    pub fn new_path(&self, asked: &str) -> Result<VaultPath, VaultError> {
-        let path = self.parse(asked)?;
+    pub fn new_path(&self, requested: &str) -> Result<VaultPath, VaultError> {
+        let path = self.parse(requested)?;
         let Some(mut parent) = path.parent() else { return Ok(path) };
         let mut new = vec![path.name().to_owned()];
         let existing = loop {

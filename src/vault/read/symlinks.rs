@@ -35,27 +35,26 @@ pub(super) fn redirected_links(
         let links = catalogue.within(&root).filter(|entry| entry.kind == Kind::Link);
         links.filter(|entry| !entry.unnameable).map(|entry| entry.path().to_path()).collect()
     };
-    let moved = |place: PathBuf| match place.strip_prefix(vault.place_of(from)) {
+    let moved = |location: PathBuf| match location.strip_prefix(vault.place_of(from)) {
         Ok(below) if below.as_os_str().is_empty() => vault.place_of(to),
         Ok(below) => vault.place_of(to).join(below),
-        Err(_) => place,
+        Err(_) => location,
     };
     let mut redirected: Vec<RedirectedLink> = links
         .into_iter()
         .filter_map(|path| {
             let says = link_text(vault, &path)?;
-            let place = vault.place_of(&path);
-            let now_at = moved(place.clone());
-            let wanted = moved(target_of(&place, &says));
-            if target_of(&now_at, &says) == wanted || !has_target(vault, &path, &says) {
+            let location = vault.place_of(&path);
+            let now_at = moved(location.clone());
+            let expected_target = moved(target_of(&location, &says));
+            if target_of(&now_at, &says) == expected_target || !has_target(vault, &path, &says) {
                 return None;
             }
             let now =
                 now_at.strip_prefix(vault.root()).ok()?.to_str().and_then(VaultPath::from_disk)?;
-            let should_say = wanted
-                .strip_prefix(vault.root())
-                .ok()
-                .and_then(|_| relative_path(now_at.parent()?, &wanted).to_str().map(str::to_owned));
+            let should_say = expected_target.strip_prefix(vault.root()).ok().and_then(|_| {
+                relative_path(now_at.parent()?, &expected_target).to_str().map(str::to_owned)
+            });
             Some(RedirectedLink {
                 path,
                 now,
@@ -81,8 +80,8 @@ fn has_target(root: &Root, path: &VaultPath, says: &Path) -> bool {
 }
 
 /// The target of a link at `place` with this text, without following other links.
-fn target_of(place: &Path, says: &Path) -> PathBuf {
-    let mut at = place.parent().map(Path::to_path_buf).unwrap_or_default();
+fn target_of(location: &Path, says: &Path) -> PathBuf {
+    let mut at = location.parent().map(Path::to_path_buf).unwrap_or_default();
     for component in says.components() {
         match component {
             Component::CurDir => {}
@@ -97,10 +96,10 @@ fn target_of(place: &Path, says: &Path) -> PathBuf {
 }
 
 /// The relative path from a folder to a place; both are absolute and without `..`.
-fn relative_path(folder: &Path, place: &Path) -> PathBuf {
-    let shared = folder.components().zip(place.components()).take_while(|(a, b)| a == b).count();
+fn relative_path(folder: &Path, location: &Path) -> PathBuf {
+    let shared = folder.components().zip(location.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(shared).map(|_| Component::ParentDir);
-    up.chain(place.components().skip(shared)).collect()
+    up.chain(location.components().skip(shared)).collect()
 }
 
 #[cfg(test)]
@@ -109,21 +108,25 @@ mod tests {
 
     #[test]
     fn a_link_is_relative_to_its_own_folder() {
-        for (place, says, expected) in [
+        for (location, says, expected) in [
             ("/v/a/link", "b.md", "/v/a/b.md"),
             ("/v/a/link", "../b.md", "/v/b.md"),
             ("/v/a/link", "./c/../b.md", "/v/a/b.md"),
             ("/v/a/link", "/x/b.md", "/x/b.md"),
             ("/v/link", "../../../../b.md", "/b.md"),
         ] {
-            assert_eq!(target_of(Path::new(place), Path::new(says)), Path::new(expected), "{says}");
+            assert_eq!(
+                target_of(Path::new(location), Path::new(says)),
+                Path::new(expected),
+                "{says}"
+            );
         }
-        for (folder, place, expected) in [
+        for (folder, location, expected) in [
             ("/v/a", "/v/a/b.md", "b.md"),
             ("/v/a/c", "/v/b.md", "../../b.md"),
             ("/v", "/v/a/b", "a/b"),
         ] {
-            assert_eq!(relative_path(Path::new(folder), Path::new(place)), Path::new(expected));
+            assert_eq!(relative_path(Path::new(folder), Path::new(location)), Path::new(expected));
         }
     }
 }

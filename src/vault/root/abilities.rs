@@ -22,11 +22,11 @@ pub struct Abilities {
 /// Tries each feature with short-lived hidden files in `root`.
 pub(super) fn probe(root: &Folder) -> Abilities {
     let mut found = Abilities::default();
-    let mut made = Vec::new();
-    if let Err(error) = try_all(root, &mut found, &mut made) {
+    let mut created = Vec::new();
+    if let Err(error) = try_all(root, &mut found, &mut created) {
         tracing::debug!(%error, "probing the vault's file system ended early");
     }
-    for name in made {
+    for name in created {
         if let Ok(name) = Name::new(&name) {
             let _ = root.remove_file(name);
         }
@@ -34,13 +34,13 @@ pub(super) fn probe(root: &Folder) -> Abilities {
     found
 }
 
-fn try_all(root: &Folder, found: &mut Abilities, made: &mut Vec<String>) -> io::Result<()> {
+fn try_all(root: &Folder, found: &mut Abilities, created: &mut Vec<String>) -> io::Result<()> {
     let tag = random_tag();
     // The probes of case and form change the last letters.
     let names = [format!(".~vs-probe-{tag}-\u{e9}a"), format!(".~vs-probe-{tag}-b")];
     for name in &names {
         root.create_new(Name::new(name)?, true)?;
-        made.push(name.clone());
+        created.push(name.clone());
         found.writable = true;
     }
     let [a, b] = [Name::new(&names[0])?, Name::new(&names[1])?];

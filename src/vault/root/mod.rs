@@ -26,7 +26,7 @@ use crate::note::path::VaultPath;
 use hard_links::HardLinks;
 
 pub struct Root {
-    place: PathBuf,
+    location: PathBuf,
     name: String,
     opened: ArcSwap<Opened>,
     /// Read-locked during a change, so that the folder is not replaced meanwhile.
@@ -54,12 +54,12 @@ impl Deref for Opened {
 
 impl Opened {
     fn open(
-        place: &Path,
+        location: &Path,
         protection: Protection,
         is_replacement: bool,
     ) -> Result<Self, VaultError> {
-        let failed = not_opened(place);
-        let folder = Folder::open_root(place).map_err(&failed)?;
+        let failed = not_opened(location);
+        let folder = Folder::open_root(location).map_err(&failed)?;
         let id = folder.meta().map_err(failed)?.id;
         let (hard_links, abilities) = (HardLinks::default(), OnceLock::new());
         Ok(Self { folder, id, protection, hard_links, abilities, is_replacement })
@@ -72,17 +72,17 @@ impl Opened {
     }
 }
 
-fn not_opened(place: &Path) -> impl Fn(io::Error) -> VaultError {
+fn not_opened(location: &Path) -> impl Fn(io::Error) -> VaultError {
     move |source| VaultError::Io {
         action: "open the vault at",
-        path: place.display().to_string(),
+        path: location.display().to_string(),
         source,
     }
 }
 
-/// The path in the vault at `root` that `place` resolves to, if it lies inside.
-fn inside(root: &Path, place: &Path) -> Option<VaultPath> {
-    below(root, &dunce::canonicalize(place).ok()?)
+/// The path in the vault at `root` that `location` resolves to, if it lies inside.
+fn inside(root: &Path, location: &Path) -> Option<VaultPath> {
+    below(root, &dunce::canonicalize(location).ok()?)
 }
 
 fn below(root: &Path, real: &Path) -> Option<VaultPath> {
@@ -91,14 +91,16 @@ fn below(root: &Path, real: &Path) -> Option<VaultPath> {
 }
 
 impl Root {
-    /// Opens the folder at `place`; `state`, the steward's own folder, is protected if it lies
+    /// Opens the folder at `location`; `state`, the steward's own folder, is protected if it lies
     /// inside.
-    pub(super) fn open(place: &Path, state: &Path) -> Result<Self, VaultError> {
-        let place = dunce::canonicalize(place).map_err(not_opened(place))?;
-        let protection = Protection::new(&obsidian::config_folders(&place), inside(&place, state));
-        let opened = Opened::open(&place, protection, false)?;
-        let name = place.file_name().unwrap_or(place.as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { place, name, opened: ArcSwap::from_pointee(opened), held: RwLock::default() })
+    pub(super) fn open(location: &Path, state: &Path) -> Result<Self, VaultError> {
+        let location = dunce::canonicalize(location).map_err(not_opened(location))?;
+        let protection =
+            Protection::new(&obsidian::config_folders(&location), inside(&location, state));
+        let opened = Opened::open(&location, protection, false)?;
+        let name =
+            location.file_name().unwrap_or(location.as_os_str()).to_string_lossy().into_owned();
+        Ok(Self { location, name, opened: ArcSwap::from_pointee(opened), held: RwLock::default() })
     }
 
     /// The handle of the vault's folder.
@@ -117,7 +119,7 @@ impl Root {
     /// # Errors
     /// [`VaultError::Gone`] if there is none, or a change is in progress.
     pub(super) fn reopen(&self) -> Result<bool, VaultError> {
-        let gone = || VaultError::Gone { root: self.place.clone() };
+        let gone = || VaultError::Gone { root: self.location.clone() };
         let _alone = match self.held.try_write() {
             Ok(alone) => alone,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -127,11 +129,11 @@ impl Root {
             return Ok(false);
         }
         // A link in place of the folder is not followed.
-        if dunce::canonicalize(&self.place).ok().as_ref() != Some(&self.place) {
+        if dunce::canonicalize(&self.location).ok().as_ref() != Some(&self.location) {
             return Err(gone());
         }
-        let protection = self.folder().protection.with(&obsidian::config_folders(&self.place));
-        let opened = Opened::open(&self.place, protection, true).map_err(|_| gone())?;
+        let protection = self.folder().protection.with(&obsidian::config_folders(&self.location));
+        let opened = Opened::open(&self.location, protection, true).map_err(|_| gone())?;
         if !opened.has_content() {
             return Err(gone());
         }
@@ -143,12 +145,12 @@ impl Root {
     /// through a link; returns them. Only the first call takes effect.
     pub fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
         let mut own: Vec<VaultPath> =
-            places.iter().filter_map(|place| inside(&self.place, place)).collect();
-        for place in places {
+            places.iter().filter_map(|location| inside(&self.location, location)).collect();
+        for location in places {
             // The name may itself be a link in the vault.
-            let named = place.parent().and_then(|folder| dunce::canonicalize(folder).ok());
-            let named = named.zip(place.file_name()).map(|(folder, name)| folder.join(name));
-            own.extend(named.and_then(|named| below(&self.place, &named)));
+            let named = location.parent().and_then(|folder| dunce::canonicalize(folder).ok());
+            let named = named.zip(location.file_name()).map(|(folder, name)| folder.join(name));
+            own.extend(named.and_then(|named| below(&self.location, &named)));
         }
         own.sort();
         own.dedup();
@@ -158,12 +160,12 @@ impl Root {
 
     /// The vault's canonical path on this machine.
     pub fn root(&self) -> &Path {
-        &self.place
+        &self.location
     }
 
     /// The absolute path on this machine.
     pub(super) fn place_of(&self, path: &VaultPath) -> PathBuf {
-        path.components().fold(self.place.clone(), |at, name| at.join(name))
+        path.components().fold(self.location.clone(), |at, name| at.join(name))
     }
 
     /// The vault's name: its folder's name, as in Obsidian.
@@ -188,9 +190,9 @@ impl Root {
     /// # Errors
     /// [`VaultError::Gone`] if it was moved, removed or unmounted, or another is in its place.
     pub fn check_root(&self) -> Result<(), VaultError> {
-        match Folder::root_meta(&self.place) {
+        match Folder::root_meta(&self.location) {
             Ok(meta) if meta.id == self.opened.load().id => Ok(()),
-            _ => Err(VaultError::Gone { root: self.place.clone() }),
+            _ => Err(VaultError::Gone { root: self.location.clone() }),
         }
     }
 
@@ -199,7 +201,7 @@ impl Root {
     pub(super) fn check_writable_root(&self) -> Result<(), VaultError> {
         self.check_root()?;
         match self.folder().is_replacement && !self.abilities().writable {
-            true => Err(VaultError::Replaced { root: self.place.clone() }),
+            true => Err(VaultError::Replaced { root: self.location.clone() }),
             false => Ok(()),
         }
     }

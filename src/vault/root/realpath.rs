@@ -19,29 +19,29 @@ pub(in crate::vault) enum Last {
     Keep,
 }
 
-/// The real path of `asked`, and its metadata.
+/// The real path of `requested`, and its metadata.
 pub(in crate::vault) fn realpath(
     root: &Folder,
-    asked: &VaultPath,
+    requested: &VaultPath,
     last: Last,
 ) -> Result<(VaultPath, Meta), VaultError> {
     // Fast path: one call, since nearly no path has a link.
-    match root.stat_at(asked) {
+    match root.stat_at(requested) {
         Ok(meta) if meta.kind != Kind::Link || last == Last::Keep => {
-            return Ok((asked.clone(), meta));
+            return Ok((requested.clone(), meta));
         }
         Ok(_) => {}
         // There may be a link on the way.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory || is_refused_link(&error) => {}
-        Err(error) => return Err(VaultError::io("look at", asked, error)),
+        Err(error) => return Err(VaultError::io("look at", requested, error)),
     }
-    walk(root, asked, last)
+    walk(root, requested, last)
 }
 
-fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta), VaultError> {
-    let failed = |error| VaultError::io("look at", asked, error);
+fn walk(root: &Folder, requested: &VaultPath, last: Last) -> Result<(VaultPath, Meta), VaultError> {
+    let failed = |error| VaultError::io("look at", requested, error);
     let mut done = VaultPath::root();
-    let mut rest: Vec<String> = asked.components().rev().map(str::to_owned).collect();
+    let mut rest: Vec<String> = requested.components().rev().map(str::to_owned).collect();
     let mut links = 0;
     let mut meta = root.meta().map_err(failed)?;
     while let Some(name) = rest.pop() {
@@ -51,7 +51,7 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
         meta = match found {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound && links > 0 => {
-                return Err(VaultError::broken_link(asked, asked, DEAD_END));
+                return Err(VaultError::broken_link(requested, requested, DEAD_END));
             }
             Err(error) => return Err(failed(error)),
         };
@@ -61,13 +61,13 @@ fn walk(root: &Folder, asked: &VaultPath, last: Last) -> Result<(VaultPath, Meta
         }
         links += 1;
         if links > MAX_LINKS {
-            return Err(VaultError::broken_link(asked, &link, CIRCLE));
+            return Err(VaultError::broken_link(requested, &link, CIRCLE));
         }
         let target = Name::new(&name).and_then(|name| folder.read_link(name)).map_err(failed)?;
         let text = target.to_string_lossy();
         let Some(inside) = target.to_str().and_then(|target| link_target(&done, target)) else {
             let target = format!("`{}`", text.chars().take(200).collect::<String>());
-            return Err(VaultError::LinkOutside { path: asked.clone(), link, target });
+            return Err(VaultError::LinkOutside { path: requested.clone(), link, target });
         };
         // Restart from the root: the target may contain links.
         rest.extend(inside.components().rev().map(str::to_owned));

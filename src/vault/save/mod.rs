@@ -234,22 +234,26 @@ impl Writer {
     pub fn create_folders(&self, path: &VaultPath) -> Result<Vec<VaultPath>, VaultError> {
         self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
-        let mut made = Vec::new();
-        if let Err(error) = self.make_folders(path, &mut made) {
-            for folder in made.iter().rev() {
+        let mut created = Vec::new();
+        if let Err(error) = self.make_folders(path, &mut created) {
+            for folder in created.iter().rev() {
                 if let Err(error) = self.remove_empty_folder(folder) {
                     self.vault.warn(format!("the empty folder `{folder}` stays: {error}"));
                 }
             }
             return Err(error);
         }
-        for folder in &made {
+        for folder in &created {
             self.vault.recheck(folder);
         }
-        Ok(made)
+        Ok(created)
     }
 
-    fn make_folders(&self, path: &VaultPath, made: &mut Vec<VaultPath>) -> Result<(), VaultError> {
+    fn make_folders(
+        &self,
+        path: &VaultPath,
+        created: &mut Vec<VaultPath>,
+    ) -> Result<(), VaultError> {
         let failed = |action| move |error| VaultError::io(action, path, error);
         let mut folder = self.root().try_clone().map_err(failed("open the folder of"))?;
         let mut here = VaultPath::root();
@@ -258,7 +262,7 @@ impl Writer {
             let name = Name::new(component).map_err(failed("make the folder"))?;
             match folder.create_folder(name) {
                 Ok(()) => {
-                    made.push(here.clone());
+                    created.push(here.clone());
                     self.durable.sync_names(&folder).map_err(failed("make durable"))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

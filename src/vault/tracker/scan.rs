@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
     /// If the folder itself cannot be listed; for those below it see [`Scan::unreadable`].
     pub fn below(&self, path: &VaultPath) -> io::Result<Scan> {
         let found = Mutex::default();
-        let shared = SharedScan { walk: self, found: &found, seen: AtomicUsize::new(0) };
+        let shared = SharedScan { walk: self, found: &found, scanned: AtomicUsize::new(0) };
         on_own_threads(|| rayon::scope(|scope| shared.list(scope, path)))?;
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
@@ -73,7 +73,7 @@ impl<'a> Walk<'a> {
 struct SharedScan<'a> {
     walk: &'a Walk<'a>,
     found: &'a Mutex<Scan>,
-    seen: AtomicUsize,
+    scanned: AtomicUsize,
 }
 
 impl SharedScan<'_> {
@@ -94,7 +94,7 @@ impl SharedScan<'_> {
             watch(path);
         }
         let folder = self.walk.root.open_folder_at(path)?;
-        let mut seen = 0;
+        let mut scanned = 0;
         let mut names = Names::new(path);
         // Merged at the end: a folder whose listing fails half-way contributes nothing.
         let mut found = Scan::default();
@@ -105,7 +105,7 @@ impl SharedScan<'_> {
             if let Some((known, name)) = self.walk.known.get().zip(visible)
                 && let Some(row) = known.unchanged_row(names.path(name), meta)
             {
-                seen += 1;
+                scanned += 1;
                 found.unchanged.push(row);
                 if meta.kind == Kind::Folder {
                     below.extend(path.join(name));
@@ -115,7 +115,7 @@ impl SharedScan<'_> {
             let Some(entry) = entry(&folder, path, name, meta) else {
                 return note_hidden(&mut found, path, name, meta);
             };
-            seen += 1;
+            scanned += 1;
             if entry.kind == Kind::Folder && !entry.unnameable {
                 below.push(entry.path.clone());
             }
@@ -133,9 +133,9 @@ impl SharedScan<'_> {
         for path in below {
             scope.spawn(move |scope| self.walk(scope, &path));
         }
-        let seen = self.seen.fetch_add(seen, Ordering::Relaxed) + seen;
+        let scanned = self.scanned.fetch_add(scanned, Ordering::Relaxed) + scanned;
         lock(self.found).append(found);
-        (self.walk.progress)(seen);
+        (self.walk.progress)(scanned);
         Ok(())
     }
 }

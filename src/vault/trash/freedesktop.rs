@@ -20,21 +20,21 @@ pub(super) fn put(
     durable: &Durable,
     folder: &Folder,
     name: Name,
-    place: &Path,
+    location: &Path,
 ) -> Result<Option<PathBuf>, String> {
     let trash = trash_for(folder)?;
     let refused = |error: io::Error| match error.kind() {
         io::ErrorKind::CrossesDevices => "the system's trash is on another disk".to_owned(),
         _ => format!("the system's trash refused: {error}"),
     };
-    move_in(durable, (folder, name), place, &trash).map(Some).map_err(refused)
+    move_in(durable, (folder, name), location, &trash).map(Some).map_err(refused)
 }
 
 /// The path of the trash for entries of `folder`; it may not exist yet.
 fn trash_for(folder: &Folder) -> Result<PathBuf, String> {
     let data = data_folder().ok_or("there is no home folder for the system's trash")?;
     let disk = |folder: &Folder| folder.meta().map(|meta| meta.id.device);
-    let above = data.ancestors().find(|place| place.is_dir()).unwrap_or(Path::new("/"));
+    let above = data.ancestors().find(|location| location.is_dir()).unwrap_or(Path::new("/"));
     let there = Folder::open_root(above).and_then(|above| disk(&above));
     if there.ok() != disk(folder).ok() {
         return Err("the system's trash is on another disk".to_owned());
@@ -65,8 +65,9 @@ pub(super) fn find(name: &str, is: &dyn Fn(&Folder, Name) -> bool) -> Option<Pat
 }
 
 /// Removes the `.trashinfo` file of a restored entry.
-pub(super) fn forget(place: &Path) {
-    let (Some(trash), Some(name)) = (place.parent().and_then(Path::parent), place.file_name())
+pub(super) fn forget(location: &Path) {
+    let (Some(trash), Some(name)) =
+        (location.parent().and_then(Path::parent), location.file_name())
     else {
         return;
     };
@@ -88,7 +89,7 @@ fn parts(trash: &Path) -> io::Result<(Folder, Folder)> {
 fn move_in(
     durable: &Durable,
     (folder, name): (&Folder, Name),
-    place: &Path,
+    location: &Path,
     trash: &Path,
 ) -> io::Result<PathBuf> {
     let (files, info) = parts(trash)?;
@@ -105,7 +106,7 @@ fn move_in(
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
-        let write = |file: &mut File| file.write_all(describe(place).as_bytes());
+        let write = |file: &mut File| file.write_all(describe(location).as_bytes());
         let moved = durable
             .write_file(&info, &mut description, write)
             .and_then(|()| durable.sync_names(&info))
@@ -123,8 +124,8 @@ fn move_in(
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-fn describe(place: &Path) -> String {
-    let path: String = place
+fn describe(location: &Path) -> String {
+    let path: String = location
         .as_os_str()
         .as_bytes()
         .iter()
@@ -150,11 +151,11 @@ mod tests {
         std::fs::create_dir(&vault).expect("made");
         let handle = Folder::open_root(&vault).expect("opened");
         for text in ["one", "two"] {
-            let place = vault.join("übung 100%.md");
-            std::fs::write(&place, text).expect("written");
+            let location = vault.join("übung 100%.md");
+            std::fs::write(&location, text).expect("written");
             let name = Name::new("übung 100%.md").expect("a name");
-            move_in(&Durable::default(), (&handle, name), &place, &trash).expect("moved");
-            assert!(!place.exists());
+            move_in(&Durable::default(), (&handle, name), &location, &trash).expect("moved");
+            assert!(!location.exists());
         }
         let read = |path: &str| std::fs::read_to_string(trash.join(path)).expect("there");
         assert_eq!(read("files/übung 100%.md"), "one");

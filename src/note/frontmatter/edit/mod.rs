@@ -51,8 +51,9 @@ pub fn apply(text: &str, changes: &[PropertyChange]) -> Result<Edited, PropertyE
     let mut edited = Edited { text: text.to_owned(), ..Edited::default() };
     for change in changes {
         let name = value::checked_name(&change.name)?;
-        let wanted = change.value.as_ref().map(|wanted| value::normal(name, wanted)).transpose()?;
-        one(&mut edited, name, wanted)?;
+        let new_value =
+            change.value.as_ref().map(|new_value| value::normal(name, new_value)).transpose()?;
+        one(&mut edited, name, new_value)?;
     }
     Ok(edited)
 }
@@ -68,7 +69,7 @@ pub(in crate::note) fn apply_exactly(
 }
 
 /// Makes one change; leaves `edited` unchanged on an error.
-fn one(edited: &mut Edited, name: &str, wanted: Option<Value>) -> Result<(), PropertyError> {
+fn one(edited: &mut Edited, name: &str, new_value: Option<Value>) -> Result<(), PropertyError> {
     let text = &edited.text;
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
     let found = find(text, start);
@@ -76,31 +77,31 @@ fn one(edited: &mut Edited, name: &str, wanted: Option<Value>) -> Result<(), Pro
     let place = position(properties, name)?;
     let was = place.map(|at| &properties[at]);
     let spelt = was.map_or(name, |was| &was.name).to_owned();
-    if was.map(|was| &was.value) == wanted.as_ref() {
+    if was.map(|was| &was.value) == new_value.as_ref() {
         edited.unchanged.push(spelt);
         return Ok(());
     }
-    let new = match (&found, place, &wanted) {
-        (None, _, Some(wanted)) => made(text, start, name, wanted)?,
-        (Some(found), None, Some(wanted)) => Block::new(text, found)?.add(name, wanted)?,
-        (Some(found), Some(at), Some(wanted)) => Block::new(text, found)?.set(at, wanted)?,
+    let new = match (&found, place, &new_value) {
+        (None, _, Some(new_value)) => rendered(text, start, name, new_value)?,
+        (Some(found), None, Some(new_value)) => Block::new(text, found)?.add(name, new_value)?,
+        (Some(found), Some(at), Some(new_value)) => Block::new(text, found)?.set(at, new_value)?,
         (Some(found), Some(at), None) => Block::new(text, found)?.remove(at)?,
         (_, None, None) => unreachable!("what is not there is as it should be"),
         (None, Some(_), _) => unreachable!("a property stands in a block"),
     };
     let mut expected: Vec<(String, Value)> =
         properties.iter().map(|p| (p.name.clone(), p.value.clone())).collect();
-    match (place, wanted) {
-        (Some(at), Some(wanted)) => {
-            expected[at].1 = wanted;
+    match (place, new_value) {
+        (Some(at), Some(new_value)) => {
+            expected[at].1 = new_value;
             edited.set.push(spelt.clone());
         }
         (Some(at), None) => {
             expected.remove(at);
             edited.removed.push(spelt.clone());
         }
-        (None, wanted) => {
-            expected.extend(wanted.map(|wanted| (spelt.clone(), wanted)));
+        (None, new_value) => {
+            expected.extend(new_value.map(|new_value| (spelt.clone(), new_value)));
             edited.set.push(spelt.clone());
         }
     }
@@ -137,7 +138,12 @@ fn position(properties: &[Property], name: &str) -> Result<Option<usize>, Proper
 }
 
 /// The text with a new block of one property before it.
-fn made(text: &str, start: usize, name: &str, wanted: &Value) -> Result<String, PropertyError> {
+fn rendered(
+    text: &str,
+    start: usize,
+    name: &str,
+    new_value: &Value,
+) -> Result<String, PropertyError> {
     let mut lines = text[start..].lines();
     let opens = lines.next().is_some_and(|line| line.trim_end() == "---");
     let next = lines.find(|line| !line.trim().is_empty());
@@ -145,7 +151,7 @@ fn made(text: &str, start: usize, name: &str, wanted: &Value) -> Result<String, 
         return Err(PropertyError::Unclosed);
     }
     let eol = Eol::first_in(&text[start..]).unwrap_or(Eol::Lf).as_str();
-    let lines = block::property_lines("", name, wanted, "  ", eol);
+    let lines = block::property_lines("", name, new_value, "  ", eol);
     Ok(format!("{}---{eol}{lines}---{eol}{}", &text[..start], &text[start..]))
 }
 

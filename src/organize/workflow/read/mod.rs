@@ -100,7 +100,7 @@ impl WorkflowReader<'_> {
     }
 
     fn workflow(&mut self, root: Option<&Node>) -> Workflow {
-        let mut made = Workflow {
+        let mut result = Workflow {
             id: String::new(),
             inputs: Vec::new(),
             steps: Vec::new(),
@@ -115,13 +115,13 @@ impl WorkflowReader<'_> {
                 "a workflow has the keys `id` and `steps`",
             );
             self.faults.push(error.hint("docs/workflows.md has one to start from"));
-            return made;
+            return result;
         };
         self.keys(pairs, &KEYS, "a workflow");
         let entries = Entries(pairs);
         let first = &pairs.first().map(|(key, _)| key.clone());
         match entries.get("id").map(|id| (id, id.text())) {
-            Some((_, Some(id))) if !id.trim().is_empty() => made.id = id.trim().to_owned(),
+            Some((_, Some(id))) if !id.trim().is_empty() => result.id = id.trim().to_owned(),
             Some((node, _)) => self.wrong(node, "`id` has to be a text", ""),
             None => {
                 if let Some(first) = first {
@@ -134,7 +134,7 @@ impl WorkflowReader<'_> {
             }
         }
         if let Some(inputs) = entries.get("inputs") {
-            made.inputs = self.inputs(inputs);
+            result.inputs = self.inputs(inputs);
         }
         match entries.get("steps").map(|node| (node, &node.content)) {
             Some((node, Content::List(steps))) => {
@@ -144,16 +144,16 @@ impl WorkflowReader<'_> {
                         steps.len()
                     );
                     self.wrong(node, message, "use `for_each` to repeat a step");
-                    return made;
+                    return result;
                 }
                 for (number, step) in steps.iter().enumerate() {
-                    let step = self.step(step, number, &made.inputs, &made.steps);
-                    made.steps.push(step);
+                    let step = self.step(step, number, &result.inputs, &result.steps);
+                    result.steps.push(step);
                 }
-                let ids: Vec<String> = made.steps.iter().map(|step| step.id.clone()).collect();
+                let ids: Vec<String> = result.steps.iter().map(|step| step.id.clone()).collect();
                 let (needed, faults) = needs::of_steps(self.text, &self.places, &ids);
                 self.faults.extend(faults);
-                for (step, before) in made.steps.iter_mut().zip(needed) {
+                for (step, before) in result.steps.iter_mut().zip(needed) {
                     step.depends_on = before;
                 }
             }
@@ -166,7 +166,7 @@ impl WorkflowReader<'_> {
                 }
             }
         }
-        made
+        result
     }
 
     fn keys(&mut self, pairs: &[(Node, Node)], known: &[&str], of: &str) {
@@ -190,7 +190,7 @@ impl WorkflowReader<'_> {
             );
             return Vec::new();
         };
-        let mut made = Vec::new();
+        let mut result = Vec::new();
         for (key, value) in pairs {
             let name = key.text().unwrap_or_default();
             if !is_name(name) {
@@ -201,9 +201,9 @@ impl WorkflowReader<'_> {
                 );
             }
             let default = (!value.is_null()).then(|| self::value(value));
-            made.push(Input { name: name.to_owned(), default });
+            result.push(Input { name: name.to_owned(), default });
         }
-        made
+        result
     }
 
     fn step(&mut self, node: &Node, number: usize, inputs: &[Input], before: &[Step]) -> Step {
