@@ -5,13 +5,14 @@ mod passage;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Local};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text_file::count;
 use super::tool::touches;
 use super::{Answer, Context, Tier, Tool, ToolError, ToolKind, Touch, graph, paging, when};
-use crate::index::knowledge::{self, Asking, FoundNote, Meant, Query, SearchResults};
+use crate::index::knowledge::{self, Asking, FoundNote, Knowledge, Meant, Query, SearchResults};
 use crate::index::links::Seen;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -182,12 +183,16 @@ impl Tool for SearchNotes {
             cancel: &context.cancel,
             wants: &wants,
             links: &|path| links.backlinks_as_read(path),
+            links_at_most: &|path| links.backlinks_at_most(path),
             page: skipped..skipped.saturating_add(limit),
         };
         let found = context.index.knowledge.search(&query, &asking);
         let found = found.map_err(|_| ToolError::cancelled())?;
         let SearchResults { notes, total, unread, words_left_out, marks, meant } = found;
-        let notes = notes.into_iter().map(|note| shown(context, &links, note, &marks)).collect();
+        let knowledge = &context.index.knowledge;
+        // Reading the notes takes longest in a small vault.
+        let notes = notes.into_par_iter().map(|note| shown(knowledge, &links, note, &marks));
+        let notes = notes.collect();
         let (unread_notes, meaning) = (unread, word(meant));
         let data =
             Output { notes, total, understood, ignored, unread_notes, words_left_out, meaning };
@@ -258,7 +263,7 @@ pub(super) fn word(meant: Meant) -> &'static str {
 
 /// A note as it is shown, its passages from the text as it is now.
 fn shown(
-    context: &Context,
+    knowledge: &Knowledge,
     links: &Seen<'_>,
     note: FoundNote,
     marks: &HashMap<String, f64>,
@@ -271,9 +276,7 @@ fn shown(
         last_line: passage.last_line,
         snippet: passage.snippet,
     };
-    let passages = context
-        .index
-        .knowledge
+    let passages = knowledge
         .with_content(&note.path, |content| passage::of(content, &note.chunks, note.near, marks));
     let why =
         [("title", note.is_called), ("words", note.is_in_text), ("meaning", note.near.is_some())];
