@@ -63,9 +63,7 @@ pub fn run(session: &Session, arguments: &SetupArguments) -> Result<()> {
 
 /// A model found on this machine, or reached with a key.
 fn choose(session: &Session, settings: &Settings) -> Result<String> {
-    if let Some((provider, address, offered)) =
-        client::runtime()?.block_on(found(session, settings))
-    {
+    if let Some((provider, address, offered)) = client::runtime()?.block_on(found(settings)) {
         // The daemon may run without the variable that has this address.
         let stored = Settings { ollama: None, ..settings.clone() };
         let known = setup::provider(&stored, provider).map_err(KeyError::from)?;

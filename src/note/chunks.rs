@@ -105,7 +105,7 @@ fn enter(path: &mut Vec<usize>, document: &Document, number: usize) {
 
 /// The length in bytes of the first chunk of a section.
 fn piece(section: &str) -> usize {
-    let Some((longest, _)) = section.char_indices().nth(LONGEST) else { return section.len() };
+    let Some(longest) = beyond(section, LONGEST) else { return section.len() };
     let window = &section[..longest];
     let blank = || {
         let (at, blank) = window.char_indices().rfind(|(_, c)| c.is_whitespace())?;
@@ -120,7 +120,15 @@ fn piece(section: &str) -> usize {
 }
 
 fn is_longer(text: &str, characters: usize) -> bool {
-    text.len() > characters && text.chars().nth(characters).is_some()
+    beyond(text, characters).is_some()
+}
+
+/// The byte after so many characters of a longer text.
+fn beyond(text: &str, characters: usize) -> Option<usize> {
+    match text.as_bytes().get(..=characters)?.is_ascii() {
+        true => Some(characters),
+        false => text.char_indices().nth(characters).map(|(at, _)| at),
+    }
 }
 
 fn line_start(text: &str, at: usize) -> usize {

@@ -90,6 +90,7 @@ impl Tool for RelatedNotes {
             cancel: &context.cancel,
             wants: &wants,
             links: &|_| 0,
+            links_at_most: &|_| 0,
             page: skipped..skipped.saturating_add(limit),
         };
         let common = common(&graph, &linked);

@@ -1,7 +1,7 @@
 //! The answer to a search: words and meaning joined, in order, a page of it.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::meaning::vectors::Near;
 use super::rank::{Ranking, Scored, WEIGHTS};
@@ -36,24 +36,24 @@ pub(super) fn answer(
     means: &Means<'_>,
     holds: impl Fn(&VaultPath) -> bool,
 ) -> SearchResults {
-    let mut ranking = Ranking::new(table, |note| asking.view.shows(&note.path), WEIGHTS);
+    let mut ranking = Ranking::new(table, asking.view, WEIGHTS);
     let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
     let (terms, words_left_out) = ranking.terms(&asked);
     let mut scored = ranking.rank(&terms);
     // Vectors may be of a note that is gone by now.
     let near = means.near.iter().filter_map(|it| Some((table.number(&it.path)?, it)));
-    let near: HashMap<u32, &Near> = near.collect();
-    let ranked: HashSet<u32> = scored.iter().map(|it| it.note).collect();
-    // A filter that holds for nothing at all, such as `-word`, is about texts.
-    let is_about_names = !query.filter.holds(&SearchedFile::new(&VaultPath::root(), ""));
-    let others = ranking.seen().filter(|(number, note)| {
-        let is_wanted = match query.needs_word {
-            true => near.contains_key(number),
-            false => note.is_text() || is_about_names,
-        };
-        is_wanted && !ranked.contains(number)
-    });
-    scored.extend(others.map(|(number, _)| Scored::without_words(number)));
+    let near: hashbrown::HashMap<u32, &Near> = near.collect();
+    if query.needs_word {
+        let others = near.keys().filter(|number| !ranking.has_word(**number));
+        scored.extend(others.map(|number| Scored::without_words(*number)));
+    } else {
+        // A filter that holds for nothing at all, such as `-word`, is about texts.
+        let is_about_names = !query.filter.holds(&SearchedFile::new(&VaultPath::root(), ""));
+        let others = ranking.seen().filter(|(number, note)| {
+            (note.is_text() || is_about_names) && !ranking.has_word(*number)
+        });
+        scored.extend(others.map(|(number, _)| Scored::without_words(number)));
+    }
     let note = |number: u32| table.notes[number as usize].as_ref();
     let scored = scored.into_iter().filter_map(|it| Some((it, note(it.note)?)));
     let scored = scored.filter(|(_, note)| {
@@ -69,17 +69,20 @@ pub(super) fn answer(
             (Reverse(of.stamp.1), &of.path).cmp(&(Reverse(other.stamp.1), &other.path))
         })
     };
-    scored.sort_unstable_by(order);
-    let best = scored.len().min(LINKS_COUNT);
-    for (_, it, note) in &mut scored[..best] {
-        it.score *= 1.0 + OF_LINKS * (1.0 + (asking.links)(&note.path) as f64).ln();
+    let first = LINKS_COUNT.max(asking.page.end);
+    if first < scored.len() {
+        scored.select_nth_unstable_by(first, order);
     }
+    let first = first.min(scored.len());
+    scored[..first].sort_unstable_by(order);
+    let best = scored.len().min(LINKS_COUNT);
+    raise(&mut scored[..best], asking);
     scored[..best].sort_by(order);
     let most = scored.iter().map(|(_, it, _)| it.score).fold(f64::MIN_POSITIVE, f64::max);
     let page = scored.iter().skip(asking.page.start).take(asking.page.len());
     let found = |(is_excluded, it, note): &(bool, Scored, &Note)| {
         let near = near.get(&it.note).map(|near| near.chunk);
-        let mut chunks = ranking.best_chunks(note, CHUNKS);
+        let mut chunks = ranking.best_chunks(it.note, note, CHUNKS);
         if let Some(near) = near.filter(|near| !chunks.contains(near)) {
             chunks.truncate(CHUNKS - 1);
             chunks.push(near);
@@ -97,14 +100,18 @@ pub(super) fn answer(
     let notes = page.map(found).collect();
     let mut marks: HashMap<String, f64> = HashMap::new();
     for (word, weight) in terms.iter().flat_map(|term| &term.like) {
-        let known = marks.entry(table.dictionary.word(*word).text.to_string()).or_default();
+        let known = marks.entry(table.dictionary.text(*word).to_owned()).or_default();
         *known = known.max(*weight);
     }
     SearchResults { notes, total: scored.len(), words_left_out, marks, ..SearchResults::default() }
 }
 
 /// Adds meaning to the scores of words, each relative to its best.
-fn join(scored: &mut Vec<(bool, Scored, &Note)>, near: &HashMap<u32, &Near>, weight: f64) {
+fn join(
+    scored: &mut Vec<(bool, Scored, &Note)>,
+    near: &hashbrown::HashMap<u32, &Near>,
+    weight: f64,
+) {
     if weight == 0.0 {
         return;
     }
@@ -115,4 +122,20 @@ fn join(scored: &mut Vec<(bool, Scored, &Note)>, near: &HashMap<u32, &Near>, wei
     }
     // Without words only what is near counts.
     scored.retain(|(_, it, _)| it.score > 0.0);
+}
+
+/// Adds backlinks to the scores of the best notes, which are in order. Of those behind the page they are counted only if they
+/// could bring the note to it.
+fn raise(best: &mut [(bool, Scored, &Note)], asking: &Asking<'_>) {
+    let with = |score: f64, links: usize| score * (1.0 + OF_LINKS * (1.0 + links as f64).ln());
+    let (shown, others) = best.split_at_mut(asking.page.end.min(best.len()));
+    for (_, it, note) in &mut *shown {
+        it.score = with(it.score, (asking.links)(&note.path));
+    }
+    let least = shown.iter().map(|(_, it, _)| it.score).fold(f64::INFINITY, f64::min);
+    for (_, it, note) in others {
+        if with(it.score, (asking.links_at_most)(&note.path)) >= least {
+            it.score = with(it.score, (asking.links)(&note.path));
+        }
+    }
 }

@@ -79,7 +79,7 @@ impl Better {
         near: Vec<Near>,
         built_in: &Synced<Vectors>,
         text: &str,
-        is_wanted: impl Fn(&VaultPath, i64) -> bool,
+        is_wanted: impl Fn(&VaultPath, i64) -> bool + Sync,
         is_lasting: bool,
     ) -> (Vec<Near>, f64) {
         if self.state() != Some(ModelState::Ready) {
@@ -364,8 +364,14 @@ mod tests {
         let query = Query { words, needs_word: true, ..Query::default() };
         let (view, cancel) = (View::default(), Cancel::default());
         let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
-        let asking =
-            Asking { view: &view, cancel: &cancel, wants: &wants, links: &links, page: 0..10 };
+        let asking = Asking {
+            view: &view,
+            cancel: &cancel,
+            wants: &wants,
+            links: &links,
+            links_at_most: &links,
+            page: 0..10,
+        };
         let found = knowledge.search(&query, &asking).expect("nobody withdraws");
         assert_eq!(found.total, 1);
         assert_eq!(knowledge.0.better.vectors.synced.urgent(), [kettle]);

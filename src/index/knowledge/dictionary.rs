@@ -3,11 +3,11 @@
 //! Similarity is the Dice coefficient of the words' trigrams. It finds plurals, other endings and parts of compounds
 //! in any language without its grammar. Misspelt words are found by edit distance.
 
-use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
+use super::postings::{self, Postings};
 use super::words;
 
 /// The most similar words of a word, itself included.
@@ -25,57 +25,62 @@ const ONE_ERROR: usize = 4;
 /// Weights of words with one and two typing errors.
 const WITH_ERRORS: [f64; 2] = [0.8, 0.5];
 
-#[derive(Debug, Default)]
-pub(super) struct Word {
-    pub text: Box<str>,
-    groups: u8,
-    /// Postings by note; `table` describes the format.
-    pub places: Vec<u8>,
-    /// The number of the last note in the postings.
-    pub last: u32,
-}
-
 #[derive(Default)]
 pub(super) struct Dictionary {
-    words: Vec<Word>,
+    /// By word, its places with its counts there; `table` says what they are.
+    places: Vec<Postings>,
+    /// The words one after the other, and by word the end of it.
+    texts: String,
+    ends: Vec<u32>,
+    /// By word, the number of its trigrams.
+    sizes: Vec<u8>,
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// The words with each trigram.
-    groups: HashMap<u64, Vec<u32>>,
+    groups: HashMap<u64, Postings>,
 }
 
 impl Dictionary {
-    pub fn word(&self, number: u32) -> &Word {
-        &self.words[number as usize]
+    /// A word as it is written.
+    pub fn text(&self, number: u32) -> &str {
+        text(&self.texts, &self.ends, number)
     }
 
-    pub fn words(&self) -> &[Word] {
-        &self.words
+    /// The places of a word.
+    pub fn places(&self, number: u32) -> &Postings {
+        &self.places[number as usize]
+    }
+
+    /// All words with their numbers.
+    pub fn words(&self) -> impl Iterator<Item = (u32, &str)> {
+        (0..self.ends.len() as u32).map(|number| (number, self.text(number)))
     }
 
     /// The number of a normalised word.
     pub fn find(&self, text: &str) -> Option<u32> {
-        let is_it = |number: &u32| *self.words[*number as usize].text == *text;
+        let is_it = |number: &u32| self.text(*number) == text;
         self.numbers.find(self.hasher.hash_one(text), is_it).copied()
     }
 
-    /// The number of a word; adds a new word.
-    pub fn entry(&mut self, text: &str) -> &mut Word {
+    /// The places of a word; adds a new word.
+    pub fn entry(&mut self, text: &str) -> &mut Postings {
         let number = self.find(text).unwrap_or_else(|| self.add(text));
-        &mut self.words[number as usize]
+        &mut self.places[number as usize]
     }
 
-    fn add(&mut self, text: &str) -> u32 {
-        let number = self.words.len() as u32;
-        let groups = groups(text);
+    fn add(&mut self, added: &str) -> u32 {
+        let number = self.ends.len() as u32;
+        let groups = groups(added);
         for group in &groups {
-            self.groups.entry(*group).or_default().push(number);
+            self.groups.entry(*group).or_default().put(number, postings::ONCE);
         }
-        let groups = groups.len() as u8;
-        self.words.push(Word { text: text.into(), groups, ..Word::default() });
-        let (words, hasher) = (&self.words, &self.hasher);
-        let hash = |number: &u32| hasher.hash_one(&*words[*number as usize].text);
-        self.numbers.insert_unique(hasher.hash_one(text), number, hash);
+        postings::push(&mut self.sizes, groups.len() as u8);
+        postings::push(&mut self.places, Postings::default());
+        self.texts.push_str(added);
+        postings::push(&mut self.ends, self.texts.len() as u32);
+        let (texts, ends, hasher) = (&self.texts, &self.ends, &self.hasher);
+        let hash = |number: &u32| hasher.hash_one(text(texts, ends, *number));
+        self.numbers.insert_unique(hasher.hash_one(added), number, hash);
         number
     }
 
@@ -88,7 +93,7 @@ impl Dictionary {
             like.extend(self.find(text).map(|number| (number, 1.0)));
             if text.chars().nth(1).is_none() {
                 // The pairs that contain the character.
-                let pairs = self.numbered().filter(|(_, word)| word.text.contains(text));
+                let pairs = self.words().filter(|(_, word)| word.contains(text));
                 like.extend(pairs.map(|(number, _)| (number, 1.0)));
             }
         } else {
@@ -102,7 +107,7 @@ impl Dictionary {
         }
         let mut like: Vec<(u32, f64)> = like.into_iter().collect();
         like.sort_unstable_by(|(a, much), (b, more)| {
-            more.total_cmp(much).then_with(|| self.word(*a).text.cmp(&self.word(*b).text))
+            more.total_cmp(much).then_with(|| self.text(*a).cmp(self.text(*b)))
         });
         let there = like.into_iter().filter(|(number, _)| there(*number));
         there.take(MOST_LIKE).collect()
@@ -111,19 +116,25 @@ impl Dictionary {
     /// The words that share enough trigrams with `text`.
     fn alike(&self, text: &str) -> impl Iterator<Item = (u32, f64)> {
         let asked = groups(text);
-        let mut common: HashMap<u32, u32> = HashMap::new();
+        let mut common = vec![0u8; self.ends.len()];
+        let mut met = Vec::new();
         for group in &asked {
-            for number in self.groups.get(group).into_iter().flatten() {
-                *common.entry(*number).or_default() += 1;
+            for (number, _) in self.groups.get(group).into_iter().flat_map(Postings::iter) {
+                let common = &mut common[number as usize];
+                if *common == 0 {
+                    met.push(number);
+                }
+                *common += 1;
             }
         }
         let exact = self.find(text);
         let all = asked.len() as f64;
-        common.into_iter().filter_map(move |(number, common)| {
+        met.into_iter().filter_map(move |number| {
             if Some(number) == exact {
                 return Some((number, 1.0));
             }
-            let share = 2.0 * f64::from(common) / (all + f64::from(self.word(number).groups));
+            let common = f64::from(common[number as usize]);
+            let share = 2.0 * common / (all + f64::from(self.sizes[number as usize]));
             // No other word has the full weight.
             (share >= LEAST_LIKE).then(|| (number, share.powi(3).min(0.95)))
         })
@@ -135,31 +146,35 @@ impl Dictionary {
         let most = usize::from(length >= ONE_ERROR) + usize::from(length >= TWO_ERRORS);
         let ends = |word: &str| (word.chars().next(), word.chars().next_back());
         let (first, last) = ends(text);
-        self.numbered().filter(move |_| most > 0).filter_map(move |(number, word)| {
+        self.words().filter(move |_| most > 0).filter_map(move |(number, word)| {
             // Typing errors are rare at both ends of a word at once.
-            let (begin, end) = ends(&word.text);
+            let (begin, end) = ends(word);
             let is_near = (begin == first || end == last)
-                && word.text.len().abs_diff(text.len()) <= 4 * most
-                && word.text.chars().count().abs_diff(length) <= most;
-            let errors = is_near.then(|| strsim::osa_distance(&word.text, text))?;
+                && word.len().abs_diff(text.len()) <= 4 * most
+                && word.chars().count().abs_diff(length) <= most;
+            let errors = is_near.then(|| strsim::osa_distance(word, text))?;
             let weight = WITH_ERRORS.get(errors.checked_sub(1)?)?;
             (errors <= most).then_some((number, *weight))
         })
     }
 
-    fn numbered(&self) -> impl Iterator<Item = (u32, &Word)> {
-        (0..).zip(&self.words)
-    }
-
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        let words = self.words.iter().map(|word| word.text.len() + word.places.capacity());
-        let groups = self.groups.values().map(|words| 40 + words.capacity() * size_of::<u32>());
-        self.words.capacity() * size_of::<Word>()
-            + self.numbers.capacity() * 5
-            + words.sum::<usize>()
-            + groups.sum::<usize>()
+        let lists = self.places.iter().chain(self.groups.values());
+        self.places.capacity() * size_of::<Postings>()
+            + self.texts.capacity()
+            + self.ends.capacity() * size_of::<u32>()
+            + self.sizes.capacity()
+            + self.numbers.allocation_size()
+            + self.groups.allocation_size()
+            + lists.map(Postings::memory).sum::<usize>()
     }
+}
+
+fn text<'t>(texts: &'t str, ends: &[u32], number: u32) -> &'t str {
+    let number = number as usize;
+    let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+    &texts[start as usize..ends[number] as usize]
 }
 
 /// The distinct trigrams of a word with its ends marked; none for scripts that are indexed in pairs.
@@ -185,7 +200,7 @@ mod tests {
         known.iter().for_each(|word| _ = dictionary.entry(word));
         let like = dictionary.like(text, errors, |_| true);
         assert!(like.iter().all(|(_, much)| (0.0..=1.0).contains(much)));
-        like.iter().map(|(number, _)| dictionary.word(*number).text.to_string()).collect()
+        like.iter().map(|(number, _)| dictionary.text(*number).to_owned()).collect()
     }
 
     #[test]

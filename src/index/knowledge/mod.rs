@@ -11,7 +11,7 @@
 //!
 //! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
 //!
-//! In reading order: [`words`](mod@words), `content`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
+//! In reading order: [`words`](mod@words), `content`, `postings`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
 //! file, `better` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
 
 mod answer;
@@ -22,6 +22,7 @@ mod filling;
 mod likeness;
 mod meaning;
 mod pdfs;
+mod postings;
 mod power;
 mod rank;
 mod reading;
@@ -138,9 +139,11 @@ pub struct Asking<'a> {
     pub view: &'a View,
     pub cancel: &'a Cancel,
     /// Whether a note is in scope, by its path and modification time in nanoseconds since 1970.
-    pub wants: &'a dyn Fn(&VaultPath, i64) -> bool,
+    pub wants: &'a (dyn Fn(&VaultPath, i64) -> bool + Sync),
     /// The number of visible notes that link to a note.
     pub links: &'a dyn Fn(&VaultPath) -> usize,
+    /// A number that this does not exceed, which is known at once.
+    pub links_at_most: &'a dyn Fn(&VaultPath) -> usize,
     /// The range of results to return.
     pub page: std::ops::Range<usize>,
 }
@@ -369,8 +372,8 @@ impl Knowledge {
         let Some(meaning) = meaning::of(&text) else {
             return without(Meant::NoWords);
         };
-        let is_wanted =
-            |path: &VaultPath, changed| asking.view.shows(path) && (asking.wants)(path, changed);
+        let Asking { view, wants, .. } = *asking;
+        let is_wanted = |path: &VaultPath, changed| view.shows(path) && wants(path, changed);
         let built_in = &self.0.vectors.synced;
         let near = built_in.table().nearest(&meaning, is_wanted);
         let is_lasting = self.0.is_lasting.load(Ordering::Relaxed);

@@ -7,8 +7,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::table::{ALIAS, BODY, FOLDER, HEADING, Note, PROPERTY, TITLE, Table};
+use super::table::{
+    ALIAS, BODY, FOLDER, HEADING, MOST_CALLED, MOST_IN_CHUNK, Note, PROPERTY, TITLE, Table, Totals,
+};
 use super::words;
+use crate::vault::View;
 
 /// The most words of a query that are used: the rarest.
 pub(super) const MOST_WORDS: usize = 32;
@@ -44,22 +47,14 @@ pub(super) const WEIGHTS: Weights = Weights {
 };
 
 /// The visible occurrences of a word.
+#[derive(Default)]
 struct Hits {
-    /// The note, counts in its names, and the end of its chunks in `chunks`.
-    notes: Vec<(u32, u8, usize)>,
-    /// The chunk's index in the note, and counts.
-    chunks: Vec<(u16, u8)>,
-}
-
-impl Hits {
-    fn each(&self) -> impl Iterator<Item = (u32, u8, &[(u16, u8)])> {
-        let mut start = 0;
-        self.notes.iter().map(move |(note, called, end)| {
-            let chunks = &self.chunks[start..*end];
-            start = *end;
-            (*note, *called, chunks)
-        })
-    }
+    /// The note, the place, and the counts.
+    places: Vec<(u32, u32, u8)>,
+    /// Notes with the word.
+    notes: usize,
+    /// Chunks with the word; a note with it in its names alone counts as one.
+    chunks: usize,
 }
 
 /// A word of a query.
@@ -84,56 +79,85 @@ impl Scored {
     }
 }
 
-/// The score of a note under construction.
+/// The sum of the contributions of all terms, and the contribution of the present one: that of the best of its similar words.
 #[derive(Debug, Clone, Copy, Default)]
-struct How {
-    is_called: bool,
-    is_in_text: bool,
+struct Sum {
+    all: f64,
+    part: f64,
 }
 
-/// The contribution of one term to each note and chunk: that of the best of its similar words.
-struct Parts {
-    notes: Vec<f64>,
-    chunks: Vec<f64>,
+impl Sum {
+    fn close(&mut self) {
+        self.all += std::mem::take(&mut self.part);
+    }
+}
+
+/// A note with any of the words.
+#[derive(Debug)]
+struct Met {
+    note: u32,
+    /// The position of its first chunk among those of all these notes.
+    first: u32,
+    sum: Sum,
+    is_called: bool,
+    is_in_text: bool,
 }
 
 /// The notes of a table that one caller may see.
 pub(super) struct Ranking<'t> {
     table: &'t Table,
-    seen: Vec<bool>,
-    notes: f64,
-    chunks: f64,
-    words: f64,
+    /// By note; `None` if the caller sees all.
+    seen: Option<Vec<bool>>,
+    totals: Totals,
     weights: Weights,
     hits: RefCell<HashMap<u32, Rc<Hits>>>,
-    of_chunks: Vec<f64>,
+    met: Vec<Met>,
+    /// By note, its position in `met` from 1; 0 if it is not there.
+    positions: Vec<u32>,
+    /// The chunks of the notes in `met`.
+    chunks: Vec<Sum>,
 }
 
 impl<'t> Ranking<'t> {
-    pub fn new(table: &'t Table, sees: impl Fn(&Note) -> bool, weights: Weights) -> Self {
-        let seen: Vec<bool> =
-            table.notes.iter().map(|note| note.as_ref().is_some_and(&sees)).collect();
-        let (mut notes, mut chunks, mut words) = (0.0, 0.0, 0.0);
-        let texts = table.notes.iter().zip(&seen);
-        let texts = texts.filter_map(|(note, seen)| note.as_ref().filter(|_| *seen));
-        for note in texts.filter(|note| note.is_text()) {
-            notes += 1.0;
-            chunks += note.lengths.len().max(1) as f64;
-            words += note.length() as f64;
+    pub fn new(table: &'t Table, view: &View, weights: Weights) -> Self {
+        let is_seen = |note: &Option<Note>| note.as_ref().is_some_and(|it| view.shows(&it.path));
+        let seen = (!view.is_all()).then(|| table.notes.iter().map(is_seen).collect());
+        let mut ranking = Self {
+            table,
+            seen,
+            totals: table.totals,
+            weights,
+            hits: RefCell::default(),
+            met: Vec::new(),
+            positions: vec![0; table.notes.len()],
+            chunks: Vec::new(),
+        };
+        if ranking.seen.is_some() {
+            let mut totals = Totals::default();
+            ranking.seen().for_each(|(_, note)| totals.add(note));
+            ranking.totals = totals;
         }
-        let of_chunks = vec![0.0; table.chunks as usize];
-        Self { table, seen, notes, chunks, words, weights, hits: RefCell::default(), of_chunks }
+        ranking
+    }
+
+    fn sees(&self, note: u32) -> bool {
+        self.seen.as_ref().is_none_or(|seen| seen[note as usize])
     }
 
     pub fn seen(&self) -> impl Iterator<Item = (u32, &'t Note)> {
-        let notes = (0..).zip(&self.table.notes).zip(&self.seen);
-        notes.filter_map(|((number, note), seen)| Some((number, note.as_ref().filter(|_| *seen)?)))
+        let notes = (0..).zip(&self.table.notes).filter(|(number, _)| self.sees(*number));
+        notes.filter_map(|(number, note)| Some((number, note.as_ref()?)))
+    }
+
+    /// Whether a note has any of the words.
+    pub fn has_word(&self, note: u32) -> bool {
+        self.positions[note as usize] > 0
     }
 
     /// The number of visible notes that contain exactly this word, and the word's number.
     pub fn known(&self, word: &str) -> Option<(usize, u32)> {
         let number = self.table.dictionary.find(word)?;
-        Some((self.hits(number).notes.len(), number))
+        Some((self.hits(number).notes, number))
     }
 
     /// The distinct words of a query with similar words, without stop words if two others remain. Also returns how many
@@ -159,7 +183,7 @@ impl<'t> Ranking<'t> {
         }
         let term = |text: &String| {
             let is_known = self.known(text).is_some_and(|(notes, _)| notes > 0);
-            let is_there = |word| !self.hits(word).notes.is_empty();
+            let is_there = |word| self.hits(word).notes > 0;
             let like = self.table.dictionary.like(text, !is_known, is_there);
             Term { like }
         };
@@ -168,85 +192,83 @@ impl<'t> Ranking<'t> {
 
     /// Scores the notes that contain any of the words, in no order.
     pub fn rank(&mut self, terms: &[Term]) -> Vec<Scored> {
-        let size = self.table.notes.len();
-        let mut of_notes = vec![0.0; size];
-        let mut how = vec![How::default(); size];
-        let mut parts = Parts { notes: vec![0.0; size], chunks: vec![0.0; self.of_chunks.len()] };
         for term in terms {
             for (word, weight) in &term.like {
-                self.add(*word, *weight, &mut parts, &mut how);
+                self.add(*word, *weight);
             }
-            for (total, part) in of_notes.iter_mut().zip(&mut parts.notes) {
-                *total += std::mem::take(part);
-            }
-            for (total, part) in self.of_chunks.iter_mut().zip(&mut parts.chunks) {
-                *total += std::mem::take(part);
-            }
+            self.met.iter_mut().for_each(|met| met.sum.close());
+            self.chunks.iter_mut().for_each(Sum::close);
         }
-        let scored = self.seen().filter(|(note, _)| of_notes[*note as usize] > 0.0);
-        let score = |(number, note): (u32, &Note)| {
-            let best = self.chunk_scores(note).iter().copied().fold(0.0, f64::max);
-            let How { is_called, is_in_text } = how[number as usize];
-            let whole = of_notes[number as usize];
-            let mut score = self.weights.chunk * best + (1.0 - self.weights.chunk) * whole;
+        let score = |met: &Met| {
+            let note = self.table.notes[met.note as usize].as_ref()?;
+            let best = self.sums(met, note).iter().map(|sum| sum.all).fold(0.0, f64::max);
+            let mut score = self.weights.chunk * best + (1.0 - self.weights.chunk) * met.sum.all;
             if !note.is_text() {
                 score *= OF_NAMES;
             }
-            Scored { note: number, score, is_called, is_in_text }
+            let Met { note, is_called, is_in_text, .. } = *met;
+            Some(Scored { note, score, is_called, is_in_text })
         };
-        scored.map(score).collect()
+        self.met.iter().filter_map(score).collect()
     }
 
-    pub fn best_chunks(&self, note: &Note, most: usize) -> Vec<usize> {
-        let scores = self.chunk_scores(note);
-        let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
-        best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    pub fn best_chunks(&self, number: u32, note: &Note, most: usize) -> Vec<usize> {
+        let position = self.positions[number as usize] as usize;
+        let Some(met) = position.checked_sub(1).map(|at| &self.met[at]) else { return Vec::new() };
+        let sums = self.sums(met, note);
+        let mut best: Vec<usize> = (0..sums.len()).filter(|at| sums[*at].all > 0.0).collect();
+        best.sort_by(|a, b| sums[*b].all.total_cmp(&sums[*a].all).then(a.cmp(b)));
         best.truncate(most);
         best
     }
 
-    fn chunk_scores(&self, note: &Note) -> &[f64] {
-        let first = note.first_chunk as usize;
-        &self.of_chunks[first..first + note.lengths.len()]
+    fn sums(&self, met: &Met, note: &Note) -> &[Sum] {
+        &self.chunks[met.first as usize..][..usize::from(note.chunks)]
     }
 
     /// Adds the contribution of one word to the notes and chunks that contain it.
-    fn add(&self, word: u32, weight: f64, parts: &mut Parts, how: &mut [How]) {
+    fn add(&mut self, word: u32, weight: f64) {
         let hits = self.hits(word);
-        let weights = &self.weights;
-        let rarity = |all: f64, with: usize| {
+        let (weights, totals, table) = (self.weights, self.totals, self.table);
+        let rarity = |all: u64, with: usize| {
+            let all = all as f64;
             // Files without text may have it in their names.
             let with = (with as f64).min(all);
             (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
         };
-        let in_chunks: usize = hits.each().map(|(.., chunks)| chunks.len().max(1)).sum();
-        let of_note = weight * rarity(self.notes, hits.notes.len());
-        let of_chunk = weight * rarity(self.chunks, in_chunks);
-        let of_each = |count: f64| self.words / count.max(1.0);
-        let (note_length, chunk_length) = (of_each(self.notes), of_each(self.chunks));
+        let of_note = weight * rarity(totals.notes, hits.notes);
+        let of_chunk = weight * rarity(totals.chunks, hits.chunks);
+        let of_each = |count: u64| totals.words as f64 / (count as f64).max(1.0);
+        let (note_length, chunk_length) = (of_each(totals.notes), of_each(totals.chunks));
         let saturated = |count: f64, length: f64, usual: f64| {
             let length = 1.0 - weights.length + weights.length * length / usual.max(1.0);
             count * (weights.saturation + 1.0) / (count + weights.saturation * length)
         };
-        for (number, called, chunks) in hits.each() {
-            let Some(note) = &self.table.notes[number as usize] else { continue };
-            let times = |field: u32| f64::from(called >> field & 3);
+        for places in hits.places.chunk_by(|(note, ..), (other, ..)| note == other) {
+            let (number, place, counts) = places[0];
+            let Some(note) = &table.notes[number as usize] else { continue };
+            let (called, places) = match table.is_names(place) {
+                true => (counts, &places[1..]),
+                false => (0, places),
+            };
+            let times = |field: u32| f64::from(called >> field & MOST_CALLED);
             let as_called = weights.title * times(TITLE)
                 + weights.alias * times(ALIAS)
                 + weights.folder * times(FOLDER)
                 + weights.property * times(PROPERTY);
             let (mut body, mut heading) = (0.0, 0.0f64);
-            let first = note.first_chunk as usize;
-            let scores = &mut parts.chunks[first..first + note.lengths.len()];
+            let met = self.position(number, note);
+            let (first, chunks) = (self.met[met].first as usize, usize::from(note.chunks));
+            let scores = &mut self.chunks[first..first + chunks];
             let mut usual = 0;
             let mut score = |at: usize, count: f64| {
-                let length = f64::from(note.lengths[at]);
+                let length = f64::from(table.lengths[note.place_of(at)]);
                 let score = of_chunk * saturated(count, length, chunk_length);
-                scores[at] = scores[at].max(score);
+                scores[at].part = scores[at].part.max(score);
             };
-            for (at, counts) in chunks {
-                let at = usize::from(*at);
-                let times = |field: u32| f64::from(counts >> field & 15);
+            for (_, place, counts) in places {
+                let at = (place - note.names - 1) as usize;
+                let times = |field: u32| f64::from(counts >> field & MOST_IN_CHUNK);
                 body += times(BODY);
                 heading = heading.max(times(HEADING));
                 if as_called > 0.0 {
@@ -256,29 +278,42 @@ impl<'t> Ranking<'t> {
                 score(at, as_called + times(BODY) + weights.heading * times(HEADING));
             }
             if as_called > 0.0 {
-                (usual..note.lengths.len()).for_each(|at| score(at, as_called));
+                (usual..chunks).for_each(|at| score(at, as_called));
             }
             let count = as_called + body + weights.heading * heading;
-            let score = of_note * saturated(count, note.length() as f64, note_length);
-            let part = &mut parts.notes[number as usize];
-            *part = part.max(score);
-            let how = &mut how[number as usize];
-            how.is_called |= called & 0b1111 > 0;
-            how.is_in_text |= !chunks.is_empty();
+            let score = of_note * saturated(count, f64::from(note.words), note_length);
+            let met = &mut self.met[met];
+            met.sum.part = met.sum.part.max(score);
+            met.is_called |= called & 0b1111 > 0;
+            met.is_in_text |= !places.is_empty();
         }
+    }
+
+    /// The position of a note among those with any of the words.
+    fn position(&mut self, number: u32, note: &Note) -> usize {
+        let position = &mut self.positions[number as usize];
+        if *position == 0 {
+            let first = self.chunks.len();
+            self.chunks.resize(first + usize::from(note.chunks), Sum::default());
+            let (first, sum) = (first as u32, Sum::default());
+            let met = Met { note: number, first, sum, is_called: false, is_in_text: false };
+            self.met.push(met);
+            *position = self.met.len() as u32;
+        }
+        *position as usize - 1
     }
 
     fn hits(&self, word: u32) -> Rc<Hits> {
         if let Some(known) = self.hits.borrow().get(&word) {
             return Rc::clone(known);
         }
-        let mut hits = Hits { notes: Vec::new(), chunks: Vec::new() };
-        self.table.places(word, |note, called, chunks| {
-            if self.seen[note as usize] {
-                hits.chunks.extend(chunks);
-                hits.notes.push((note, called, hits.chunks.len()));
-            }
-        });
+        let places = self.table.places(word).filter(|(note, ..)| self.sees(*note)).collect();
+        let mut hits = Hits { places, ..Hits::default() };
+        for places in hits.places.chunk_by(|(note, ..), (other, ..)| note == other) {
+            let has_names = self.table.is_names(places[0].1);
+            hits.notes += 1;
+            hits.chunks += (places.len() - usize::from(has_names)).max(1);
+        }
         let hits = Rc::new(hits);
         self.hits.borrow_mut().insert(word, Rc::clone(&hits));
         hits

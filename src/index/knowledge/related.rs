@@ -55,11 +55,9 @@ impl Knowledge {
         asking: &Asking<'_>,
     ) -> Result<Related, Cancelled> {
         let is_part = self.is_part(asking.cancel)?;
+        let Asking { view, wants, .. } = *asking;
         let wanted = |other: &VaultPath, changed: i64| {
-            other != path
-                && other.is_note()
-                && asking.view.shows(other)
-                && (asking.wants)(other, changed)
+            other != path && other.is_note() && view.shows(other) && wants(other, changed)
         };
         let (meant, near) = self.near_note(path, text, asking, is_part, &wanted)?;
         let mut found: HashMap<VaultPath, RelatedNote> = HashMap::new();
@@ -79,7 +77,7 @@ impl Knowledge {
             add(path, WEIGHT[0] * share, &|note| note.near = Some(*chunk));
         }
         let table = self.0.words.synced.table();
-        let mut ranking = Ranking::new(&table, |note| asking.view.shows(&note.path), WEIGHTS);
+        let mut ranking = Ranking::new(&table, asking.view, WEIGHTS);
         let terms = rarest(&ranking, text);
         let scored = ranking.rank(&terms).into_iter();
         let scored =
@@ -118,7 +116,7 @@ impl Knowledge {
         text: &str,
         asking: &Asking<'_>,
         is_part: bool,
-        wanted: &dyn Fn(&VaultPath, i64) -> bool,
+        wanted: &(dyn Fn(&VaultPath, i64) -> bool + Sync),
     ) -> Result<(Meant, Vec<Near>), Cancelled> {
         if self.is_off() {
             return Ok((Meant::Off, Vec::new()));

@@ -1,5 +1,7 @@
 //! The file format of the saved index.
 
+use super::postings::Postings;
+use super::reading::Source;
 use super::table::{Note, Read, Table};
 use crate::index::persistent::{SameAs, SavedTable};
 use crate::index::sealed::{Fields, put, put_text};
@@ -10,7 +12,7 @@ impl SavedTable for Table {
     const NAME: &'static str = "knowledge";
     /// Increment it also when words or chunks are made differently.
     const HEADER: &'static [u8] =
-        concat!("steward knowledge 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward knowledge 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut table = Self::default();
@@ -21,13 +23,13 @@ impl SavedTable for Table {
             let identity = rest.packed()?;
             let lengths = (0..rest.small()?).map(|_| u16::try_from(rest.packed()?).ok());
             let lengths = lengths.collect::<Option<_>>()?;
-            table.add(path, Read { stamp, identity, lengths, ..Read::default() });
+            let source = Source { stamp, identity, unsure: false };
+            table.add(path, Read { source, lengths, ..Read::default() });
         }
         while !rest.0.is_empty() {
-            let word = table.dictionary.entry(rest.packed_text()?);
-            word.last = rest.small()?;
+            let (word, last) = (rest.packed_text()?, rest.small()?);
             let length = usize::try_from(rest.packed()?).ok()?;
-            word.places = rest.bytes(length)?.to_vec();
+            *table.dictionary.entry(word) = Postings::of(rest.bytes(length)?, last);
         }
         table.is_sound().then_some(())?;
         let changed = |(path, note): (&VaultPath, &Note)| {
@@ -46,17 +48,19 @@ impl SavedTable for Table {
         for (path, note) in table.iter() {
             put_text(&mut bytes, path.as_str());
             let (size, modified) = note.stamp;
-            let chunks = note.lengths.len() as u64;
+            let chunks = u64::from(note.chunks);
             for number in [size, modified.cast_unsigned(), note.identity, chunks] {
                 put(&mut bytes, number);
             }
-            note.lengths.iter().for_each(|length| put(&mut bytes, u64::from(*length)));
+            let lengths = &table.lengths[note.places()];
+            lengths.iter().for_each(|length| put(&mut bytes, u64::from(*length)));
         }
-        for word in table.dictionary.words() {
-            put_text(&mut bytes, &word.text);
-            put(&mut bytes, u64::from(word.last));
-            put(&mut bytes, word.places.len() as u64);
-            bytes.extend(&word.places);
+        for (word, text) in table.dictionary.words() {
+            let (places, last) = table.dictionary.places(word).parts();
+            put_text(&mut bytes, text);
+            put(&mut bytes, u64::from(last));
+            put(&mut bytes, places.len() as u64);
+            bytes.extend(places);
         }
         bytes
     }

@@ -4,21 +4,22 @@
 //! A note gets a new number whenever it is read, and its old number becomes stale; so postings are only appended to.
 //! When many numbers are stale, the table is compacted.
 //!
-//! The postings of a word are, for each note: the difference of the note's number to the previous one, the number of
-//! places, and for each place the difference of its number to the previous one and a byte of counts. All but the
-//! counts are variable-length integers. Place 0 is the note's names, place 1 its first chunk.
+//! A note takes a place for its names, and behind it one for each of its chunks. The postings of a word are the places that
+//! contain it, each with a byte of counts by field.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasher as _;
 use std::ops::Range;
 
+use hashbrown::{DefaultHashBuilder, HashTable};
 use serde_json::Value;
 
 use super::content::{Content, Kind};
 use super::dictionary::Dictionary;
+use super::postings::{Postings, push};
 use super::reading::{self, Source};
 use super::words;
 use crate::index::changes::Stamp;
-use crate::index::sealed::{Fields, put};
 use crate::index::synced::RecordTable;
 use crate::note::chunks::{self, Chunk};
 use crate::note::link::LinkKind;
@@ -33,15 +34,24 @@ const GONE_SHARE: usize = 4;
 /// The most distinct words of a note that are indexed; prose never has more.
 const MOST_WORDS: usize = 100_000;
 
-/// Bit offsets of the counts of place 0, two bits each.
+/// Bit offsets of the counts of names, two bits each.
 pub(super) const TITLE: u32 = 0;
 pub(super) const ALIAS: u32 = 2;
 pub(super) const FOLDER: u32 = 4;
 pub(super) const PROPERTY: u32 = 6;
 
+/// The greatest of these counts.
+pub(super) const MOST_CALLED: u8 = 3;
+
 /// Bit offsets of the counts of a chunk, four bits each.
 pub(super) const BODY: u32 = 0;
 pub(super) const HEADING: u32 = 4;
+
+/// The greatest of these counts.
+pub(super) const MOST_IN_CHUNK: u8 = 15;
+
+/// The owner of a place of a note that is gone.
+const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Note {
@@ -49,41 +59,73 @@ pub(super) struct Note {
     pub stamp: Stamp,
     /// The file's id on its disk.
     pub identity: u64,
+    /// The place of its names; those of its chunks follow.
+    pub names: u32,
+    /// Words in all chunks.
+    pub words: u32,
+    pub chunks: u16,
     /// Whether its next change may have the same stamp.
     pub unsure: bool,
-    /// The number of its first chunk among the chunks of all notes.
-    pub first_chunk: u32,
-    /// Words in each chunk.
-    pub lengths: Box<[u16]>,
 }
 
 impl Note {
     /// Whether it is a text: a note, or another file of which some text is indexed. Others are found by their names and
     /// do not count in statistics.
     pub fn is_text(&self) -> bool {
-        !self.lengths.is_empty() || self.path.is_note()
+        self.chunks > 0 || self.path.is_note()
     }
 
-    /// Words in all chunks.
-    pub fn length(&self) -> u64 {
-        self.lengths.iter().map(|length| u64::from(*length)).sum()
+    /// The place of a chunk.
+    pub fn place_of(&self, chunk: usize) -> usize {
+        self.names as usize + 1 + chunk
+    }
+
+    /// The places of its chunks.
+    pub fn places(&self) -> Range<usize> {
+        self.place_of(0)..self.place_of(usize::from(self.chunks))
     }
 }
 
+/// How much text some notes have.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Totals {
+    pub notes: u64,
+    pub chunks: u64,
+    pub words: u64,
+}
+
+impl Totals {
+    pub fn add(&mut self, note: &Note) {
+        self.change(note, u64::wrapping_add);
+    }
+
+    fn take(&mut self, note: &Note) {
+        self.change(note, u64::wrapping_sub);
+    }
+
+    fn change(&mut self, note: &Note, change: fn(u64, u64) -> u64) {
+        if note.is_text() {
+            self.notes = change(self.notes, 1);
+            self.chunks = change(self.chunks, u64::from(note.chunks.max(1)));
+            self.words = change(self.words, u64::from(note.words));
+        }
+    }
+}
+
+/// A file as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Read {
-    pub stamp: Stamp,
-    pub identity: u64,
-    pub unsure: bool,
+    pub source: Source,
+    /// Words in each chunk.
     pub lengths: Vec<u16>,
-    /// Each word with its places.
-    pub words: Vec<(Box<str>, Vec<u8>)>,
+    /// The counts of each word by place, the first of which is 0.
+    pub words: HashMap<String, Vec<(u16, u8)>>,
 }
 
 impl Read {
     /// This record of this file.
-    pub fn from(self, Source { stamp, identity, unsure }: Source) -> Self {
-        Self { stamp, identity, unsure, ..self }
+    pub fn from(self, source: Source) -> Self {
+        Self { source, ..self }
     }
 }
 
@@ -91,17 +133,24 @@ impl Read {
 pub(super) struct Table {
     /// By number; `None` if stale.
     pub notes: Vec<Option<Note>>,
-    numbers: HashMap<VaultPath, u32>,
+    /// The numbers by path.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     unsure: BTreeSet<VaultPath>,
     /// All PDFs, and whether their text is indexed.
     pub pdfs: BTreeMap<VaultPath, bool>,
-    pub chunks: u32,
+    /// By place, the number of its note, and how many words its chunk has.
+    owners: Vec<u32>,
+    pub lengths: Vec<u16>,
+    /// The text of all notes.
+    pub totals: Totals,
     pub dictionary: Dictionary,
 }
 
 impl Table {
     pub fn number(&self, path: &VaultPath) -> Option<u32> {
-        self.numbers.get(path).copied()
+        let is_it = |number: &u32| path_of(&self.notes, *number) == path.as_str();
+        self.numbers.find(self.hasher.hash_one(path.as_str()), is_it).copied()
     }
 
     /// How many files there are.
@@ -109,116 +158,102 @@ impl Table {
         self.numbers.len()
     }
 
-    /// Calls `found` for each note that contains a word: the note's number, the counts in its names, and its chunks
-    /// from 0 with their counts. Includes stale numbers.
-    pub fn places(&self, word: u32, mut found: impl FnMut(u32, u8, &[(u16, u8)])) {
-        let mut chunks = Vec::new();
-        let mut note = 0;
-        let mut rest = Fields(&self.dictionary.word(word).places);
-        while let Some((step, count)) = rest.small().zip(rest.small()) {
-            note += step;
-            chunks.clear();
-            let (mut place, mut called) = (0, 0);
-            for _ in 0..count {
-                let (Some(step), Some([counts])) = (rest.small(), rest.bytes(1)) else { return };
-                place += step;
-                match place {
-                    0 => called = *counts,
-                    _ => chunks.push((place as u16 - 1, *counts)),
-                }
-            }
-            found(note, called, &chunks);
-        }
+    /// The places of a word without those of stale notes: the number of the note, the place, and the counts.
+    pub fn places(&self, word: u32) -> impl Iterator<Item = (u32, u32, u8)> {
+        let places = self.dictionary.places(word).iter();
+        let places = places.map(|(place, counts)| (self.owners[place as usize], place, counts));
+        places.filter(|(owner, ..)| *owner != NOBODY)
+    }
+
+    /// Whether a place is that of the names of its note.
+    pub fn is_names(&self, place: u32) -> bool {
+        let owner = |place: u32| self.owners[place as usize];
+        place.checked_sub(1).is_none_or(|before| owner(before) != owner(place))
     }
 
     pub fn add(&mut self, path: VaultPath, read: Read) {
-        let number = self.notes.len() as u32;
+        let (number, names) = (self.notes.len() as u32, self.owners.len() as u32);
         for (word, places) in &read.words {
-            let word = self.dictionary.entry(word);
-            put(&mut word.places, u64::from(number - word.last));
-            word.places.extend(places);
-            word.last = number;
+            let known = self.dictionary.entry(word);
+            places.iter().for_each(|(at, counts)| known.put(names + u32::from(*at), *counts));
         }
-        if read.unsure {
+        let Read { source: Source { stamp, identity, unsure }, lengths, .. } = read;
+        if unsure {
             self.unsure.insert(path.clone());
         }
-        self.numbers.insert(path.clone(), number);
-        let Read { stamp, identity, unsure, lengths, .. } = read;
-        let (lengths, first_chunk) = (lengths.into_boxed_slice(), self.chunks);
         if Kind::of(path.borrowed()) == Some(Kind::Pdf) {
             self.pdfs.insert(path.clone(), !lengths.is_empty());
         }
-        self.chunks += lengths.len() as u32;
-        self.notes.push(Some(Note { path, stamp, identity, unsure, first_chunk, lengths }));
+        for length in std::iter::once(&0).chain(&lengths) {
+            push(&mut self.owners, number);
+            push(&mut self.lengths, *length);
+        }
+        let (chunks, words) = (lengths.len() as u16, lengths.iter().copied().map(u32::from).sum());
+        let hash = self.hasher.hash_one(path.as_str());
+        let note = Note { path, stamp, identity, names, words, chunks, unsure };
+        self.totals.add(&note);
+        push(&mut self.notes, Some(note));
+        let (notes, hasher) = (&self.notes, &self.hasher);
+        let rehash = |number: &u32| hasher.hash_one(path_of(notes, *number));
+        self.numbers.insert_unique(hash, number, rehash);
     }
 
     /// A copy without stale and unwanted notes.
     pub fn closed_up(&self, wanted: impl Fn(&Note) -> bool) -> Self {
         let mut table = Self::default();
-        let mut renumbered = vec![None; self.notes.len()];
-        for (note, number) in self.notes.iter().zip(&mut renumbered) {
+        // By number, how far the places of the note move to the front.
+        let mut moved = vec![None; self.notes.len()];
+        for (note, moved) in self.notes.iter().zip(&mut moved) {
             let Some(note) = note.as_ref().filter(|note| wanted(note)) else { continue };
-            *number = Some(table.notes.len() as u32);
+            *moved = Some(note.names - table.owners.len() as u32);
             let Note { stamp, identity, unsure, .. } = *note;
-            let lengths = note.lengths.to_vec();
-            let read = Read { stamp, identity, unsure, lengths, words: Vec::new() };
-            table.add(note.path.clone(), read);
+            let lengths = self.lengths[note.places()].to_vec();
+            let source = Source { stamp, identity, unsure };
+            table.add(note.path.clone(), Read { source, lengths, ..Read::default() });
         }
-        for (word, known) in (0..).zip(self.dictionary.words()) {
-            let (mut places, mut last) = (Vec::new(), 0);
-            self.places(word, |note, called, chunks| {
-                let Some(number) = renumbered[note as usize] else { return };
-                put(&mut places, u64::from(number - last));
-                write_places(&mut places, called, chunks);
-                last = number;
-            });
+        for (word, text) in self.dictionary.words() {
+            let mut places = Postings::default();
+            for (note, place, counts) in self.places(word) {
+                if let Some(moved) = moved[note as usize] {
+                    places.put(place - moved, counts);
+                }
+            }
             if !places.is_empty() {
-                places.shrink_to_fit();
-                let word = table.dictionary.entry(&known.text);
-                (word.places, word.last) = (places, last);
+                *table.dictionary.entry(text) = places;
             }
         }
         table
     }
 
-    /// Whether all postings refer to existing chunks.
+    /// Whether all postings refer to existing places, in order.
     pub fn is_sound(&self) -> bool {
-        (0..).zip(self.dictionary.words()).all(|(number, word)| {
-            let (mut stands, mut is_sound) = (false, true);
-            self.places(number, |note, _, chunks| {
-                let chunks = chunks.last().map_or(0, |(chunk, _)| usize::from(*chunk) + 1);
-                let note = self.notes.get(note as usize).and_then(Option::as_ref);
-                is_sound &= note.is_some_and(|note| chunks <= note.lengths.len());
-                stands = true;
+        self.dictionary.words().all(|(word, _)| {
+            let places = self.dictionary.places(word);
+            let mut last = None;
+            let is_sound = places.iter().all(|(place, _)| {
+                let is_next = last.is_none_or(|last| last < place);
+                last = Some(place);
+                is_next && (place as usize) < self.owners.len()
             });
-            is_sound && stands && (word.last as usize) < self.notes.len()
+            is_sound && last == Some(places.parts().1)
         })
     }
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        let notes = self.notes.iter().flatten();
         // A path has two counts before its text.
-        let each = notes.map(|note| 16 + note.path.as_str().len() + 2 * note.lengths.len());
+        let paths = self.notes.iter().flatten().map(|note| 16 + note.path.as_str().len());
         self.notes.capacity() * size_of::<Option<Note>>()
-            + self.numbers.capacity() * (size_of::<(VaultPath, u32)>() + 1)
-            + each.sum::<usize>()
+            + self.numbers.allocation_size()
+            + paths.sum::<usize>()
+            + self.owners.capacity() * size_of::<u32>()
+            + self.lengths.capacity() * size_of::<u16>()
             + self.dictionary.memory()
     }
 }
 
-fn write_places(to: &mut Vec<u8>, called: u8, chunks: &[(u16, u8)]) {
-    put(to, chunks.len() as u64 + u64::from(called > 0));
-    if called > 0 {
-        to.extend([0, called]);
-    }
-    let mut last = 0;
-    for (chunk, counts) in chunks {
-        let place = u64::from(*chunk) + 1;
-        put(to, place - last);
-        to.push(*counts);
-        last = place;
-    }
+fn path_of(notes: &[Option<Note>], number: u32) -> &str {
+    notes[number as usize].as_ref().map_or("", |note| note.path.as_str())
 }
 
 impl RecordTable for Table {
@@ -256,11 +291,15 @@ impl RecordTable for Table {
     }
 
     fn remove(&mut self, path: &VaultPath) {
-        if let Some(number) = self.numbers.remove(path) {
-            self.notes[number as usize] = None;
-            self.unsure.remove(path);
-            self.pdfs.remove(path);
-        }
+        let hash = self.hasher.hash_one(path.as_str());
+        let is_it = |number: &u32| path_of(&self.notes, *number) == path.as_str();
+        let Ok(found) = self.numbers.find_entry(hash, is_it) else { return };
+        let (number, _) = found.remove();
+        let Some(note) = self.notes[number as usize].take() else { return };
+        self.totals.take(&note);
+        self.owners[note.names as usize..note.places().end].fill(NOBODY);
+        self.unsure.remove(path);
+        self.pdfs.remove(path);
     }
 
     fn unsure(&self) -> impl Iterator<Item = &VaultPath> {
@@ -270,29 +309,24 @@ impl RecordTable for Table {
 
 /// Counts the words of a note.
 #[derive(Default)]
-struct Counting(HashMap<String, (u8, Vec<(u16, u8)>)>);
+struct Counting(HashMap<String, Vec<(u16, u8)>>);
 
 impl Counting {
     fn called(&mut self, text: &str, field: u32) {
-        words::each(text, |_, word| {
-            if let Some((called, _)) = self.of(word)
-                && *called >> field & 3 < 3
-            {
-                *called += 1 << field;
-            }
-        });
+        self.count(0, text, field, MOST_CALLED);
     }
 
-    fn in_chunk(&mut self, chunk: u16, text: &str, field: u32) -> u16 {
+    /// Counts the words of a text in a field of a place, up to `most` of each. Returns how many there are.
+    fn count(&mut self, place: u16, text: &str, field: u32, most: u8) -> u16 {
         let mut length = 0u16;
         words::each(text, |_, word| {
             length = length.saturating_add(1);
-            let Some((_, chunks)) = self.of(word) else { return };
-            if chunks.last().is_none_or(|(last, _)| *last != chunk) {
-                chunks.push((chunk, 0));
+            let Some(places) = self.of(word) else { return };
+            if places.last().is_none_or(|(last, _)| *last != place) {
+                places.push((place, 0));
             }
-            if let Some((_, counts)) = chunks.last_mut()
-                && *counts >> field & 15 < 15
+            if let Some((_, counts)) = places.last_mut()
+                && *counts >> field & most < most
             {
                 *counts += 1 << field;
             }
@@ -300,12 +334,12 @@ impl Counting {
         length
     }
 
-    fn of(&mut self, word: &str) -> Option<&mut (u8, Vec<(u16, u8)>)> {
+    fn of(&mut self, word: &str) -> Option<&mut Vec<(u16, u8)>> {
         if !self.0.contains_key(word) {
             if self.0.len() >= MOST_WORDS {
                 return None;
             }
-            self.0.insert(word.to_owned(), Default::default());
+            self.0.insert(word.to_owned(), Vec::new());
         }
         self.0.get_mut(word)
     }
@@ -328,22 +362,19 @@ pub(super) fn of(path: &VaultPath, content: &Content<'_>) -> Read {
     }
     let images = images(text, document);
     let mut lengths = Vec::new();
-    for (number, chunk) in (0u16..).zip(chunks::cut(text, document)) {
+    for (place, chunk) in (1u16..).zip(chunks::cut(text, document)) {
         let mut length = 0u16;
         for part in without(&chunk.range, &images) {
-            length = length.saturating_add(counting.in_chunk(number, &text[part], BODY));
+            let part = counting.count(place, &text[part], BODY, MOST_IN_CHUNK);
+            length = length.saturating_add(part);
         }
         for heading in headings_of(&chunk, document) {
-            counting.in_chunk(number, &text[document.headings[heading].text.clone()], HEADING);
+            let heading = &text[document.headings[heading].text.clone()];
+            counting.count(place, heading, HEADING, MOST_IN_CHUNK);
         }
         lengths.push(length);
     }
-    let words = counting.0.into_iter().map(|(word, (called, chunks))| {
-        let mut places = Vec::new();
-        write_places(&mut places, called, &chunks);
-        (word.into_boxed_str(), places)
-    });
-    Read { lengths, words: words.collect(), ..Read::default() }
+    Read { lengths, words: counting.0, ..Read::default() }
 }
 
 /// The headings above a chunk, and those in it.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::content::Content;
 use super::meaning::vectors::of as of_vectors;
-use super::table::{Read, of};
+use super::table::of;
 use super::*;
 use crate::index::synced::RecordTable as _;
 use crate::note::search_query::parse;
@@ -17,13 +17,20 @@ type Place = (String, u8, Vec<(u16, u8)>);
 /// The content of a table by word, independent of its numbers.
 pub(super) fn seen(table: &Table) -> BTreeMap<String, Vec<Place>> {
     let mut seen: BTreeMap<String, Vec<Place>> = BTreeMap::new();
-    for (number, word) in (0..).zip(table.dictionary.words()) {
-        table.places(number, |note, called, chunks| {
-            if let Some(note) = &table.notes[note as usize] {
-                let place = (note.path.to_string(), called, chunks.to_vec());
-                seen.entry(word.text.to_string()).or_default().push(place);
+    for (word, text) in table.dictionary.words() {
+        let mut places: BTreeMap<u32, Place> = BTreeMap::new();
+        for (number, place, counts) in table.places(word) {
+            let Some(note) = &table.notes[number as usize] else { continue };
+            let new = || (note.path.to_string(), 0, Vec::new());
+            let (_, called, chunks) = places.entry(number).or_insert_with(new);
+            match (place - note.names).checked_sub(1) {
+                None => *called = counts,
+                Some(chunk) => chunks.push((chunk as u16, counts)),
             }
-        });
+        }
+        if !places.is_empty() {
+            seen.insert(text.to_owned(), places.into_values().collect());
+        }
     }
     seen.values_mut().for_each(|places| places.sort());
     seen
@@ -35,8 +42,8 @@ fn path(text: &str) -> VaultPath {
 
 fn put(table: &mut Table, name: &str, text: &str, modified: i64) {
     let path = path(name);
-    let read = Read { stamp: (1, modified), ..of(&path, &Content::of(path.borrowed(), text)) };
-    table.put(path, read);
+    let source = reading::Source { stamp: (1, modified), ..reading::Source::default() };
+    table.put(path.clone(), of(&path, &Content::of(path.borrowed(), text)).from(source));
 }
 
 fn table(notes: &[(&str, &str)]) -> Table {
@@ -50,10 +57,23 @@ fn query(text: &str) -> Query {
 }
 
 fn ask(table: &Table, query: &Query, view: &View) -> SearchResults {
-    let cancel = Cancel::default();
-    let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
-    let asking = Asking { view, cancel: &cancel, wants: &wants, links: &links, page: 0..50 };
-    let means = Means { near: Vec::new(), weight: 0.0, is_excluded: &|_| false };
+    let none = |_: &VaultPath| 0;
+    ask_linked(table, query, view, &none, &none, 0..50)
+}
+
+/// The same with the number of backlinks of each note, and what that is at most.
+fn ask_linked(
+    table: &Table,
+    query: &Query,
+    view: &View,
+    links: &dyn Fn(&VaultPath) -> usize,
+    links_at_most: &dyn Fn(&VaultPath) -> usize,
+    page: std::ops::Range<usize>,
+) -> SearchResults {
+    let (cancel, wants) = (Cancel::default(), |_: &VaultPath, _: i64| true);
+    let asking = Asking { view, cancel: &cancel, wants: &wants, links, links_at_most, page };
+    let is_excluded = |path: &VaultPath| path.as_str().starts_with("Old");
+    let means = Means { near: Vec::new(), weight: 0.0, is_excluded: &is_excluded };
     answer(table, query, &asking, &means, |path| !path.as_str().contains("Tea"))
 }
 
@@ -109,6 +129,36 @@ fn equal_notes_are_in_the_order_of_time_and_path() {
     let mut notes = table(&[("b.md", "same"), ("c.md", "same"), ("a.md", "same")]);
     put(&mut notes, "d.md", "same", 9);
     assert_eq!(found(&notes, &query("same")), ["d.md", "a.md", "b.md", "c.md"]);
+}
+
+proptest! {
+    /// Notes whose links cannot bring them to the page are not looked at.
+    #[test]
+    fn the_links_that_are_counted_are_enough_for_the_page(
+        notes in prop::collection::vec((1..9usize, 0..60usize, 0..9usize, any::<bool>()), 1..300),
+        start in 0..220usize, length in 1..20usize,
+    ) {
+        let name = |at: usize, is_old: bool| format!("{}/{at}.md", if is_old { "Old" } else { "New" });
+        let mut table = Table::default();
+        let mut links = HashMap::new();
+        for (at, (times, linked, beyond, is_old)) in notes.iter().enumerate() {
+            let name = name(at, *is_old);
+            put(&mut table, &name, &format!("{} rest", "water ".repeat(*times)), 0);
+            links.insert(path(&name), (*linked, linked + beyond));
+        }
+        let (view, query) = (View::default(), query("water"));
+        let counted = std::cell::Cell::new(0);
+        let exact = |path: &VaultPath| {
+            counted.set(counted.get() + 1);
+            links[path].0
+        };
+        let page = start..start + length;
+        let all = ask_linked(&table, &query, &view, &exact, &|_| usize::MAX, page.clone());
+        let counted_all = counted.take();
+        let few = ask_linked(&table, &query, &view, &exact, &|path| links[path].1, page);
+        prop_assert_eq!(few, all);
+        prop_assert!(counted.get() <= counted_all);
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -117,7 +117,7 @@ fn spell(word: &str, to: &mut String) {
 }
 
 fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() || is_combining_mark(c) || is_unseen(c)
+    c.is_alphanumeric() || (!c.is_ascii() && (is_combining_mark(c) || is_unseen(c)))
 }
 
 /// Invisible characters within words: soft hyphens, joiners, direction marks.

@@ -234,6 +234,11 @@ impl Seen<'_> {
         self.sources_of(target).iter().filter(|source| *source != target).count()
     }
 
+    /// A number that this does not exceed: of files with a link that has one of the names of `target`.
+    pub fn backlinks_at_most(&self, target: &VaultPath) -> usize {
+        self.links.graph().count(&graph::names_of(target))
+    }
+
     /// The linkpath to `target` that works from any file: its name if that is unique as far as known, else its path.
     pub fn linkpath_to(&self, target: &VaultPath) -> String {
         let format = if self.view.is_all() { LinkFormat::Shortest } else { LinkFormat::Absolute };

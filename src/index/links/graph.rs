@@ -256,6 +256,11 @@ impl Graph {
         self.names = catalogue.names_at();
     }
 
+    /// How many files have a link whose last component is one of `names`; one with two of them counts twice.
+    pub fn count(&self, names: &[String]) -> usize {
+        names.iter().filter_map(|name| self.by_name.get(name.as_str())).map(BTreeSet::len).sum()
+    }
+
     /// The files with unknown links, by path.
     pub fn gaps(&self) -> Vec<(VaultPath, Gap)> {
         self.gaps.iter().map(|(path, gap)| (path.clone(), *gap)).collect()

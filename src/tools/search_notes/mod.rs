@@ -5,11 +5,12 @@ mod passage;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Local};
+use rayon::prelude::*;
 
 use super::prelude::*;
 use super::text_file::count;
 use super::{graph, paging, when};
-use crate::index::knowledge::{self, Asking, FoundNote, Meant, Query, SearchResults};
+use crate::index::knowledge::{self, Asking, FoundNote, Knowledge, Meant, Query, SearchResults};
 use crate::index::links::Seen;
 use crate::note::path::VaultPath;
 use crate::note::search_query;
@@ -173,12 +174,16 @@ impl Tool for SearchNotes {
             cancel: &context.cancel,
             wants: &wants,
             links: &|path| links.backlinks_as_read(path),
+            links_at_most: &|path| links.backlinks_at_most(path),
             page: skipped..skipped.saturating_add(limit),
         };
         let found = context.index.knowledge.search(&query, &asking);
         let found = found.map_err(|_| ToolError::cancelled())?;
         let SearchResults { notes, total, unread, words_left_out, marks, meant } = found;
-        let notes = notes.into_iter().map(|note| shown(context, &links, note, &marks)).collect();
+        let knowledge = &context.index.knowledge;
+        // Reading the notes takes longest in a small vault.
+        let notes = notes.into_par_iter().map(|note| shown(knowledge, &links, note, &marks));
+        let notes = notes.collect();
         let (unread_notes, meaning) = (unread, word(meant));
         let data =
             Output { notes, total, understood, ignored, unread_notes, words_left_out, meaning };
@@ -248,7 +253,7 @@ pub(super) fn word(meant: Meant) -> &'static str {
 
 /// A note as it is shown, its passages from the text as it is now.
 fn shown(
-    context: &Context,
+    knowledge: &Knowledge,
     links: &Seen<'_>,
     note: FoundNote,
     marks: &HashMap<String, f64>,
@@ -261,9 +266,7 @@ fn shown(
         last_line: passage.last_line,
         snippet: passage.snippet,
     };
-    let passages = context
-        .index
-        .knowledge
+    let passages = knowledge
         .with_content(&note.path, |content| passage::of(content, &note.chunks, note.near, marks));
     let why =
         [("title", note.is_called), ("words", note.is_in_text), ("meaning", note.near.is_some())];

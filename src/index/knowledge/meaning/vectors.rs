@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::marker::PhantomData;
 
+use indexmap::IndexMap;
 use rayon::prelude::*;
 
 use super::minilm::MiniLm;
@@ -25,8 +26,8 @@ const NEAREST: usize = 400;
 /// The cosine below which a chunk has another meaning.
 const LEAST: f32 = 0.2;
 
-/// Notes that one thread looks through at a time.
-const BATCH: usize = 256;
+/// The fewest notes for which a second thread is worth its start.
+const BATCH: usize = 1_024;
 
 /// A model that makes vectors of `D` numbers.
 pub(in crate::index::knowledge) trait Maker<const D: usize>:
@@ -98,7 +99,8 @@ pub(in crate::index::knowledge) type BetterVectors = VectorsOf<MiniLm, { minilm:
 /// All notes.
 pub(in crate::index::knowledge) struct VectorsOf<M, const D: usize> {
     maker: PhantomData<M>,
-    notes: HashMap<VaultPath, Note<D>>,
+    /// One after the other, since a search reads all.
+    notes: IndexMap<VaultPath, Note<D>>,
     unsure: BTreeSet<VaultPath>,
     /// All PDFs, and whether their text was read.
     pub pdfs: BTreeMap<VaultPath, bool>,
@@ -110,7 +112,7 @@ impl<M, const D: usize> Default for VectorsOf<M, D> {
     fn default() -> Self {
         Self {
             maker: PhantomData,
-            notes: HashMap::default(),
+            notes: IndexMap::default(),
             unsure: BTreeSet::default(),
             pdfs: BTreeMap::default(),
             count: 0,
@@ -128,34 +130,75 @@ pub(in crate::index::knowledge) struct Near {
     pub share: f64,
 }
 
+/// The nearest chunks of those that were compared.
+struct Nearest<'n> {
+    /// What a chunk must exceed to be one of them.
+    least: f32,
+    /// Cosine, note and chunk.
+    chunks: Vec<(f32, &'n VaultPath, usize)>,
+}
+
+impl Nearest<'_> {
+    fn new() -> Self {
+        Self { least: LEAST, chunks: Vec::new() }
+    }
+
+    /// Reduces the chunks to the nearest ones, and the best one that is none of them.
+    fn cut(&mut self) {
+        if self.chunks.len() > NEAREST {
+            let order = |a: &(f32, _, _), b: &(f32, _, _)| b.0.total_cmp(&a.0);
+            self.least = self.chunks.select_nth_unstable_by(NEAREST, order).1.0;
+            self.chunks.truncate(NEAREST + 1);
+        }
+    }
+}
+
 impl<M, const D: usize> VectorsOf<M, D> {
     /// The `wanted` notes that are nearest to a meaning, in no order.
-    pub fn nearest(&self, to: &Vector<D>, wanted: impl Fn(&VaultPath, i64) -> bool) -> Vec<Near> {
-        let best = |note: &Note<D>| {
-            let mut cosines: Vec<f32> = note.chunks.iter().map(|it| it.cosine(to)).collect();
-            let best = (0..cosines.len())
-                .max_by(|a, b| cosines[*a].total_cmp(&cosines[*b]).then(b.cmp(a)));
-            let best = best.map(|at| (cosines[at], at));
-            cosines.retain(|cosine| *cosine > LEAST);
-            (best, cosines)
-        };
-        let of_notes: Vec<_> = self.compared(wanted, best);
-        let mut near: Vec<f32> = of_notes.iter().flat_map(|(_, (_, near))| near).copied().collect();
-        let lowest = match near.len() > NEAREST {
-            true => *near.select_nth_unstable_by(NEAREST, |a, b| b.total_cmp(a)).1,
-            false => LEAST,
-        };
-        let best = of_notes.into_iter().filter_map(|(path, (best, _))| Some((path, best?)));
-        shares(best, lowest)
+    pub fn nearest(
+        &self,
+        to: &Vector<D>,
+        wanted: impl Fn(&VaultPath, i64) -> bool + Sync,
+    ) -> Vec<Near> {
+        let of_all = self.notes().fold(Nearest::new, |mut nearest, (path, note)| {
+            for (chunk, vector) in note.chunks.iter().enumerate() {
+                let cosine = vector.cosine(to);
+                // Few are near enough to be asked for.
+                if cosine > nearest.least && wanted(path, note.source.stamp.1) {
+                    nearest.chunks.push((cosine, path, chunk));
+                }
+            }
+            if nearest.chunks.len() > 4 * NEAREST {
+                nearest.cut();
+            }
+            nearest
+        });
+        let mut nearest = of_all.reduce(Nearest::new, |mut some, others| {
+            some.chunks.extend(others.chunks);
+            some
+        });
+        nearest.cut();
+        let lowest = nearest.least;
+        let mut best: HashMap<&VaultPath, (f32, usize)> = HashMap::new();
+        for (cosine, path, chunk) in nearest.chunks {
+            let known = best.entry(path).or_insert((cosine, chunk));
+            if cosine.total_cmp(&known.0).then(known.1.cmp(&chunk)).is_gt() {
+                *known = (cosine, chunk);
+            }
+        }
+        shares(best.into_iter(), lowest)
     }
 
     /// The `wanted` notes that are near to most of `own`, the vectors of a note, in no order.
     pub fn related(
         &self,
         own: &[Vector<D>],
-        wanted: impl Fn(&VaultPath, i64) -> bool,
+        wanted: impl Fn(&VaultPath, i64) -> bool + Sync,
     ) -> Vec<Near> {
-        let mean = |note: &Note<D>| {
+        let means = self.notes().filter_map(|(path, note)| {
+            if !wanted(path, note.source.stamp.1) {
+                return None;
+            }
             let nearest = |one: &Vector<D>| {
                 let all = note.chunks.iter().enumerate().map(|(at, other)| (one.cosine(other), at));
                 all.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
@@ -163,10 +206,10 @@ impl<M, const D: usize> VectorsOf<M, D> {
             let nearest: Vec<(f32, usize)> = own.iter().filter_map(nearest).collect();
             let best = nearest.iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
             let sum: f32 = nearest.iter().map(|(cosine, _)| cosine).sum();
-            Some((sum / nearest.len() as f32, best.1))
-        };
-        let means = self.compared(wanted, mean).into_iter();
-        shares(means.filter_map(|(path, mean)| Some((path, mean?))), LEAST)
+            Some((path, (sum / nearest.len() as f32, best.1)))
+        });
+        let means: Vec<_> = means.collect();
+        shares(means.into_iter(), LEAST)
     }
 
     /// The vectors of a note; `None` if it was not read.
@@ -174,21 +217,17 @@ impl<M, const D: usize> VectorsOf<M, D> {
         self.notes.get(path).map(|note| &*note.chunks)
     }
 
-    /// Compares the wanted notes on all processors if there are many.
-    fn compared<T: Send>(
-        &self,
-        wanted: impl Fn(&VaultPath, i64) -> bool,
-        compare: impl Fn(&Note<D>) -> T + Sync,
-    ) -> Vec<(&VaultPath, T)> {
-        let notes = self.notes.iter().filter(|(path, note)| wanted(path, note.source.stamp.1));
-        let notes: Vec<(&VaultPath, &Note<D>)> = notes.collect();
-        let notes = notes.par_iter().with_min_len(BATCH);
-        notes.map(|(path, note)| (*path, compare(note))).collect()
+    /// All notes, for all processors if there are many.
+    fn notes(&self) -> impl ParallelIterator<Item = (&VaultPath, &Note<D>)> {
+        let notes = &self.notes;
+        let numbers = (0..notes.len()).into_par_iter().with_min_len(BATCH);
+        numbers.filter_map(|number| notes.get_index(number))
     }
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        self.notes.capacity() * (size_of::<(VaultPath, Note<D>)>() + 1)
+        // A hash, and a number of the table.
+        self.notes.capacity() * (size_of::<(VaultPath, Note<D>)>() + 2 * size_of::<usize>())
             + self.count * size_of::<Vector<D>>()
     }
 
@@ -286,7 +325,7 @@ impl<M: Maker<D>, const D: usize> RecordTable for VectorsOf<M, D> {
     }
 
     fn remove(&mut self, path: &VaultPath) {
-        if let Some(note) = self.notes.remove(path) {
+        if let Some(note) = self.notes.swap_remove(path) {
             self.unsure.remove(path);
             self.pdfs.remove(path);
             self.count -= note.chunks.len();
