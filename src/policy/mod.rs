@@ -3,7 +3,7 @@
 //! Pure: imports `note` only, does no I/O, and takes its clock from outside. `calls` applies it to the
 //! calls of all transports.
 //!
-//! The layers are evaluated in the order of [`layers::ALL`]; the first refusal ends it. A layer checks a
+//! The layers are evaluated in the order of `layers::enabled`; the first refusal ends it. A layer checks a
 //! call before it runs (`admit`), what the call would change (`judge`), or both; it may require a person's
 //! approval. Each can be switched off in the settings. A new layer is one file in `layers/` and one line in
 //! its list.

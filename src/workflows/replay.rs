@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::engine::{Doer, Engine, Unit};
-use super::report::{Ended, NOT_RECORDED, Report, RunState, StepReport, StepState};
+use super::report::{Ended, NOT_RECORDED, Report, RunState, StepReport};
 use crate::calls::Cancel;
 use crate::organize::workflow::Workflow;
 
@@ -27,21 +27,6 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Creates a recording from the result of a run.
-    pub fn of(report: &Report) -> Self {
-        let is_done = |step: &&StepReport| {
-            !matches!(step.ended.state, StepState::Skipped | StepState::NotRun)
-        };
-        Self {
-            workflow: report.workflow.clone(),
-            dry_run: report.run.is_none(),
-            inputs: report.inputs.clone(),
-            now: report.now,
-            offset: report.offset,
-            steps: report.steps.iter().filter(is_done).cloned().collect(),
-        }
-    }
-
     /// Runs a workflow from the recording. `inputs` are those to use; `None` for the recorded ones.
     pub fn replay(&self, workflow: &Workflow, inputs: Option<Json>) -> Report {
         let inputs = inputs.unwrap_or_else(|| self.inputs.clone());

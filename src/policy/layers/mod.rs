@@ -46,22 +46,6 @@ pub const AUDIT: &str = "audit";
 /// Ends calls that take too long, in `calls`.
 pub const TIME_LIMIT: &str = "time_limit";
 
-/// The names of all layers in their order.
-pub const ALL: [&str; 12] = [
-    EXISTS,
-    "permission",
-    "standing",
-    "rate",
-    "input",
-    "paths",
-    "blast_radius",
-    HOOKS,
-    "dry_run",
-    APPROVAL,
-    AUDIT,
-    TIME_LIMIT,
-];
-
 /// The layers of this room that are not switched off.
 pub(super) fn enabled(
     settings: &Settings,
