@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::answers::file_at;
 use super::record::{self, Form, Gap, Record, StoredLink};
-use super::resolver::{Choices, Files, last, lower};
+use super::resolver::{Choices, Files, file_at, last, lower};
 use crate::index::changes::Stamp;
 use crate::index::synced::RecordTable;
 use crate::note::path::{PathRef, VaultPath};
