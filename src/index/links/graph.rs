@@ -163,7 +163,6 @@ impl Graph {
         self.numbers.find(self.hasher.hash_one(path), is_here).copied()
     }
 
-    /// A file by its number.
     pub fn file(&self, number: u32) -> Option<&(VaultPath, Record)> {
         self.files.get(number as usize)?.as_ref()
     }

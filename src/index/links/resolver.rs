@@ -154,7 +154,6 @@ impl Choices {
         }
     }
 
-    /// All of them.
     pub fn all(&self) -> &[VaultPath] {
         match self {
             Self::Exactly(target) => target.as_slice(),
