@@ -1,5 +1,6 @@
 //! The link graph of a vault and its queries.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, RwLockReadGuard};
@@ -8,12 +9,13 @@ use std::time::Duration;
 use super::form::linkpaths;
 use super::graph::{Graph, Linkpath, Summary, names_of};
 use super::record::{Form, Gap, StoredLink};
-use super::resolver::{Choices, Files, Resolution, VisibleFiles, resolve_among};
+use super::resolver::{Choices, Files, Resolution, VisibleFiles, file_at, resolve_among};
 use crate::index::changes::Feed;
 use crate::index::persistent::Persistent;
 use crate::index::synced::{Cancelled, RecordTable as _};
 use crate::note::path::{PathRef, VaultPath};
-use crate::note::{fold, tag};
+use crate::note::tag;
+use crate::vault::catalogue::tree_order;
 use crate::vault::{Cancel, Catalogue, LinkFormat, Vault, View};
 
 /// The longest wait of a query for the first reading; then it is answered from the notes read so far.
@@ -282,6 +284,31 @@ impl Seen<'_> {
         })
     }
 
+    /// The visible files from which a linkpath leads to another file, with that file if it has a record, by their
+    /// numbers.
+    fn to_others<'g>(
+        &'g self,
+        graph: &'g Graph,
+        linkpath: &'g Linkpath,
+        choices: &'g Choices,
+    ) -> impl Iterator<Item = (u32, Option<u32>)> + 'g {
+        let targets: Vec<Option<u32>> =
+            choices.all().iter().map(|target| graph.number(target.as_str())).collect();
+        // A name can have thousands of files and of links.
+        let is_sole = targets.len() < 2;
+        let by_folder = if is_sole { HashMap::new() } else { choices.by_folder() };
+        linkpath.sources.iter().filter_map(move |source| {
+            let mut place = 0;
+            if !is_sole || !self.view.is_all() {
+                let (path, _) = graph.file(*source).filter(|(path, _)| self.view.shows(path))?;
+                let folder = path.borrowed().parent()?;
+                place = by_folder.get(folder.as_str()).copied().unwrap_or_default();
+            }
+            let target = *targets.get(place)?;
+            (target != Some(*source)).then_some((*source, target))
+        })
+    }
+
     /// What a linkpath of `source` leads to in this view.
     fn choices(&self, linkpath: &Linkpath, source: &VaultPath) -> Choices {
         linkpath.resolve(&self.files(&self.links.0.synced.vault.catalogue()), source)
@@ -304,26 +331,21 @@ impl Seen<'_> {
     /// ones; by path and position.
     pub fn doubtful(&self, folder: &VaultPath, ambiguous: bool) -> Vec<Doubtful> {
         let graph = self.links.resolved();
-        let mut found: HashMap<&VaultPath, Vec<(usize, Resolution)>> = HashMap::new();
+        let mut found: Vec<(&VaultPath, usize, Resolution)> = Vec::new();
         self.each_linkpath(&graph, |linkpath, choices| {
             if choices.all().is_empty() || (ambiguous && choices.all().len() > 1) {
-                for (source, links) in self.sources_with(&graph, linkpath) {
-                    let links = links.map(|at| (at, choices.resolution(source)));
-                    found.entry(source).or_default().extend(links);
+                let sources = self.sources_with(&graph, linkpath);
+                for (source, links) in sources.filter(|(source, _)| source.is_within(folder)) {
+                    found.extend(links.map(|at| (source, at, choices.resolution(source))));
                 }
             }
         });
-        let mut doubtful = Vec::new();
-        for number in self.numbers(&graph, folder) {
-            let Some((source, record)) = graph.file(number) else { continue };
-            let mut links = found.remove(source).unwrap_or_default();
-            links.sort_unstable_by_key(|(at, _)| *at);
-            doubtful.extend(links.into_iter().map(|(at, resolution)| Doubtful {
-                source: source.clone(),
-                lead: Lead { link: record.links[at].clone(), resolution },
-            }));
-        }
-        doubtful
+        found.sort_unstable_by(|(a, at, _), (b, other, _)| in_order(a, b).then(at.cmp(other)));
+        let found = found.into_iter().filter_map(|(source, at, resolution)| {
+            let link = graph.get(source)?.links[at].clone();
+            Some(Doubtful { source: source.clone(), lead: Lead { link, resolution } })
+        });
+        found.collect()
     }
 
     /// The notes below `folder` of this kind, by path.
@@ -331,51 +353,45 @@ impl Seen<'_> {
         let graph = self.links.resolved();
         let mut linked = vec![false; graph.numbers()];
         self.each_linkpath(&graph, |linkpath, choices| {
-            for number in &linkpath.sources {
-                let Some((source, _)) = graph.file(*number) else { continue };
-                let Some(target) = choices.target(source).filter(|target| *target != source) else {
-                    continue;
-                };
-                match scope {
-                    Scope::DeadEnds => linked[*number as usize] = true,
-                    Scope::Orphans if self.view.shows(source) => {
-                        if let Some(number) = graph.number(target.as_str()) {
-                            linked[number as usize] = true;
-                        }
-                        // It leads to the same file from the others.
-                        if choices.all().len() < 2 {
-                            break;
-                        }
-                    }
-                    Scope::Orphans => {}
+            for (source, target) in self.to_others(&graph, linkpath, choices) {
+                match (scope, target) {
+                    (Scope::DeadEnds, _) => linked[source as usize] = true,
+                    (Scope::Orphans, Some(target)) => linked[target as usize] = true,
+                    (Scope::Orphans, None) => {}
+                }
+                // It leads to the same file from the others.
+                if scope == Scope::Orphans && choices.all().len() < 2 {
+                    break;
                 }
             }
         });
-        let numbers = self.numbers(&graph, folder).into_iter();
-        let paths = numbers.filter(|number| !linked[*number as usize]);
-        let paths = paths.filter_map(|number| Some(&graph.file(number)?.0));
-        paths.filter(|path| path.is_note()).cloned().collect()
+        let is_wanted =
+            |path: &VaultPath| path.is_note() && path.is_within(folder) && self.view.shows(path);
+        let alone = (0..).zip(linked).filter(|(_, is_linked)| !is_linked);
+        let alone = alone.filter_map(|(number, _)| Some(&graph.file(number)?.0));
+        let mut notes: Vec<VaultPath> = alone.filter(|path| is_wanted(path)).cloned().collect();
+        notes.sort_unstable_by(in_order);
+        notes
     }
 
-    /// For each file that other files link to, the number of those files.
+    /// For each note or canvas that other files link to, the number of those files.
     pub fn backlink_counts(&self) -> HashMap<VaultPath, usize> {
         let graph = self.links.resolved();
-        let mut sources_of: HashMap<VaultPath, Vec<u32>> = HashMap::new();
+        let mut sources_of: Vec<Vec<u32>> = vec![Vec::new(); graph.numbers()];
         self.each_linkpath(&graph, |linkpath, choices| {
-            for number in &linkpath.sources {
-                let Some((source, _)) = graph.file(*number) else { continue };
-                let target = choices.target(source).filter(|target| *target != source);
-                if let Some(target) = target.filter(|_| self.view.shows(source)) {
-                    sources_of.entry(target.clone()).or_default().push(*number);
+            for (source, target) in self.to_others(&graph, linkpath, choices) {
+                if let Some(target) = target {
+                    sources_of[target as usize].push(source);
                 }
             }
         });
-        let counted = sources_of.into_iter().map(|(target, mut sources)| {
+        let linked = (0..).zip(sources_of).filter(|(_, sources)| !sources.is_empty());
+        let counts = linked.filter_map(|(number, mut sources)| {
             sources.sort_unstable();
             sources.dedup();
-            (target, sources.len())
+            Some((graph.file(number)?.0.clone(), sources.len()))
         });
-        counted.collect()
+        counts.collect()
     }
 
     /// The tags of each note below `folder`, each tag once, with its key and its name as written there.
@@ -435,18 +451,16 @@ impl Seen<'_> {
     /// The files below `folder` with recorded links, by path.
     pub(super) fn sources(&self, folder: &VaultPath) -> Vec<VaultPath> {
         let graph = self.links.graph();
-        let numbers = self.numbers(&graph, folder).into_iter();
-        numbers.filter_map(|number| Some(graph.file(number)?.0.clone())).collect()
+        let paths = graph.iter().map(|(path, _)| path);
+        let paths = paths.filter(|path| path.is_within(folder) && self.view.shows(*path));
+        let mut sources: Vec<VaultPath> = paths.cloned().collect();
+        sources.sort_unstable_by(in_order);
+        sources
     }
+}
 
-    /// The same by their numbers.
-    fn numbers(&self, graph: &Graph, folder: &VaultPath) -> Vec<u32> {
-        let catalogue = self.links.0.synced.vault.catalogue();
-        let itself = catalogue.get(folder.as_str()).into_iter();
-        let files = itself.chain(catalogue.within(folder)).map(|entry| entry.path());
-        let files = files.filter(|path| Graph::wants(*path) && self.view.shows(*path));
-        files.filter_map(|path| graph.number(path.as_str())).collect()
-    }
+fn in_order(a: &VaultPath, b: &VaultPath) -> Ordering {
+    tree_order(a.as_str(), b.as_str())
 }
 debug_only!(Links);
 
@@ -463,11 +477,6 @@ pub(super) fn target_of(files: &dyn Files, source: &VaultPath, link: &StoredLink
         },
         _ => resolve_among(files, source, link.path()),
     }
-}
-
-/// The file with this path in a canvas.
-pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<PathRef<'f>> {
-    files.at(&fold::normal(path)).or_else(|| files.at(path))
 }
 
 #[cfg(test)]

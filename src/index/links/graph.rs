@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::answers::file_at;
 use super::record::{self, Form, Gap, Record, StoredLink};
-use super::resolver::{Choices, Files, last, lower};
+use super::resolver::{Choices, Files, file_at, last, lower};
 use crate::index::changes::Stamp;
 use crate::index::synced::RecordTable;
 use crate::note::path::{PathRef, VaultPath};
@@ -164,7 +163,6 @@ impl Graph {
         self.numbers.find(self.hasher.hash_one(path), is_here).copied()
     }
 
-    /// A file by its number.
     pub fn file(&self, number: u32) -> Option<&(VaultPath, Record)> {
         self.files.get(number as usize)?.as_ref()
     }

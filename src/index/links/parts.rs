@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::answers::{Links, file_at};
+use super::answers::Links;
 use super::record::is_canvas;
-use super::resolver::{Files as _, VisibleFiles, lower, resolve_among};
+use super::resolver::{Files as _, VisibleFiles, file_at, lower, resolve_among};
 use crate::note::link::{Link, is_external};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::text::Text;

@@ -17,6 +17,7 @@
 //! not verified in the app: an exact path comes first in step 6, and a path ends with `L` by characters.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::note::fold::{fold_key, normal};
 use crate::note::path::{PathRef, VaultPath};
@@ -125,14 +126,24 @@ impl Choices {
 
     /// The file that the linkpath leads to from `source`.
     pub fn target(&self, source: &VaultPath) -> Option<&VaultPath> {
-        match self {
-            Self::Exactly(target) => target.as_ref(),
-            Self::Ending(ending) if ending.len() < 2 => ending.first(),
-            Self::Ending(ending) => {
-                let folder = source.borrowed().parent().unwrap_or(PathRef::of(""));
-                ending.iter().find(|file| file.is_within(folder)).or(ending.first())
+        let all = self.all();
+        let folder = source.borrowed().parent().filter(|folder| all.len() > 1 && !folder.is_root());
+        let near = folder.and_then(|folder| all.iter().find(|file| file.is_within(folder)));
+        near.or(all.first())
+    }
+
+    /// For each folder with some of them, the place of the target from there in [`all`](Self::all). From other folders
+    /// it is the first.
+    pub fn by_folder(&self) -> HashMap<&str, usize> {
+        let mut places = HashMap::new();
+        for (place, file) in self.all().iter().enumerate() {
+            let mut below = file.borrowed();
+            while let Some(folder) = below.parent().filter(|folder| !folder.is_root()) {
+                places.entry(folder.as_str()).or_insert(place);
+                below = folder;
             }
         }
+        places
     }
 
     /// The same with other copies of the paths.
@@ -143,7 +154,6 @@ impl Choices {
         }
     }
 
-    /// All of them.
     pub fn all(&self) -> &[VaultPath] {
         match self {
             Self::Exactly(target) => target.as_slice(),
@@ -206,6 +216,11 @@ fn named<'f>(files: &'f dyn Files, link: &str) -> Named<'f> {
         false => Named { found: exact, added: "" },
         true => Named { found: called(files, &format!("{name}.md")), added: ".md" },
     }
+}
+
+/// The file with this path in a canvas.
+pub(super) fn file_at<'f>(files: &'f dyn Files, path: &str) -> Option<PathRef<'f>> {
+    files.at(&normal(path)).or_else(|| files.at(path))
 }
 
 /// The files with this name, compared in lower case; those with the same fold key first.

@@ -11,11 +11,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::answers::{Links, Seen, file_at, target_of};
+use super::answers::{Links, Seen, target_of};
 use super::form;
 use super::names::{After, NameChange};
 use super::record::{Gap, StoredLink, is_canvas};
-use super::resolver::{Files, last, lower, resolve_among};
+use super::resolver::{Files, file_at, last, lower, resolve_among};
 use super::unknown::{self, Unknown};
 
 use crate::index::synced::RecordTable as _;

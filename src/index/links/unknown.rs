@@ -10,10 +10,10 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::answers::{Links, file_at};
+use super::answers::Links;
 use super::names::{After, NameChange};
 use super::record::{Gap, is_canvas};
-use super::resolver::{Files, last, lower, resolve_among};
+use super::resolver::{Files, file_at, last, lower, resolve_among};
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::raw_links;
 use crate::vault::Vault;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::Scope;
 
@@ -45,8 +45,8 @@ pub(in crate::vault) struct Walk<'a> {
     /// Called with each folder before it is listed. Setting the watch first makes one walk enough:
     /// earlier changes are listed, later ones cause events.
     pub watch: Option<&'a (dyn Fn(&VaultPath) + Sync)>,
-    /// Entries equal to a row of this catalogue are returned as that row, as soon as it is there.
-    pub known: &'a OnceLock<Catalogue>,
+    /// Entries equal to a row of this catalogue are returned as that row.
+    pub known: Option<&'a Catalogue>,
     /// Called with the number of entries seen so far, from any thread.
     pub progress: &'a (dyn Fn(usize) + Sync),
 }
@@ -54,8 +54,7 @@ pub(in crate::vault) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// A walk without watches, catalogue and progress.
     pub fn new(root: Arc<Opened>, stop: &'a AtomicBool) -> Self {
-        static NOTHING: OnceLock<Catalogue> = OnceLock::new();
-        Self { root, stop, watch: None, known: &NOTHING, progress: &|_| () }
+        Self { root, stop, watch: None, known: None, progress: &|_| () }
     }
 
     /// Walks everything below the folder at `path`.
@@ -102,7 +101,7 @@ impl SharedScan<'_> {
         let depth = path.components().count();
         let mut take = |name: &OsStr, meta: &Meta| {
             let visible = name.to_str().filter(|name| !is_hidden_name(name));
-            if let Some((known, name)) = self.walk.known.get().zip(visible)
+            if let Some((known, name)) = self.walk.known.zip(visible)
                 && let Some(row) = known.unchanged_row(names.path(name), meta)
             {
                 scanned += 1;

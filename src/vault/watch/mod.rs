@@ -17,7 +17,7 @@ mod tests;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -269,27 +269,17 @@ impl Watcher {
         let root = VaultPath::root();
         // Paths that change behind the walk are rechecked at the end.
         let _collecting = self.collect_touched();
-        let saved = OnceLock::new();
-        let load = || {
-            if let Some(catalogue) = snapshot::load(self.recovery.state()) {
-                let _ = saved.set(catalogue);
-                tracing::debug!(took = ?started.elapsed(), "loaded the catalogue");
-            }
-        };
+        let saved = if first { snapshot::load(self.recovery.state()) } else { None };
+        let loaded = started.elapsed();
         let events = self.events();
         let watch = |folder: &VaultPath| {
             if let Some(events) = &events {
                 events.watch(self, folder);
             }
         };
-        let walk = Walk { watch: Some(&watch), known: &saved, progress, ..self.walk() };
-        let walked = std::thread::scope(|scope| {
-            // Without a thread, all entries are new ones.
-            let loading = std::thread::Builder::new().name("load".to_owned());
-            let _ = first.then(|| loading.spawn_scoped(scope, load));
-            walk.below(&root)
-        });
-        let mut found = walked.map_err(|source| VaultError::io("list", &root, source))?;
+        let walk = Walk { watch: Some(&watch), known: saved.as_ref(), progress, ..self.walk() };
+        let mut found =
+            walk.below(&root).map_err(|source| VaultError::io("list", &root, source))?;
         let walked = started.elapsed();
         if self.stopping.load(Ordering::Relaxed) {
             return Ok(());
@@ -298,11 +288,11 @@ impl Watcher {
         if first {
             *lock(&self.unfinished) = std::mem::take(&mut found.unfinished);
         }
-        let touched = self.apply_scan(found, first.then(|| saved.into_inner()), || {
+        let touched = self.apply_scan(found, first.then_some(saved), || {
             let took = started.elapsed();
             let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             self.scanned.store(milliseconds, Ordering::Relaxed);
-            tracing::debug!(?walked, ?took, "scanned");
+            tracing::debug!(?loaded, ?walked, ?took, "scanned");
         });
         for path in touched {
             self.recheck(&path);
