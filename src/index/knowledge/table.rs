@@ -75,7 +75,7 @@ impl Note {
         self.chunks > 0 || self.path.is_note()
     }
 
-    /// The place of a chunk.
+    /// Counted from 0; the names come before.
     pub fn place_of(&self, chunk: usize) -> usize {
         self.names as usize + 1 + chunk
     }
