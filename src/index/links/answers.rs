@@ -238,7 +238,7 @@ impl Seen<'_> {
 
     /// A number that this does not exceed: of files with a link that has one of the names of `target`.
     pub fn backlinks_at_most(&self, target: &VaultPath) -> usize {
-        self.links.graph().count(&graph::names_of(target))
+        self.links.graph().count(&names_of(target.name()))
     }
 
     /// The linkpath to `target` that works from any file: its name if that is unique as far as known, else its path.

@@ -254,9 +254,9 @@ impl Graph {
         self.names = catalogue.names_at();
     }
 
-    /// How many files have a link whose last component is one of `names`; one with two of them counts twice.
+    /// How many files have a link whose last component is one of `names`; one with two such linkpaths counts twice.
     pub fn count(&self, names: &[String]) -> usize {
-        names.iter().filter_map(|name| self.by_name.get(name.as_str())).map(BTreeSet::len).sum()
+        self.named(names).map(|linkpath| linkpath.sources.len()).sum()
     }
 
     /// The files with unknown links, by path.
