@@ -4,14 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::answering;
 use super::entry::{Entry, UserMessage};
 use super::named::Agents;
 use super::ports::{Model, Result, StoredTurn};
 use super::router::{self, AgentCommand};
 use super::shared::{PendingOutcome, Ports, PromptError, SharedAgent};
 use super::turn_settings::TurnSettings;
-use super::turns;
+use super::{answering, turns};
 use crate::conversation::{ConversationId, TurnId};
 use crate::hooks::Hooks;
 

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::call_result::CallResult;
-use super::changed;
-use super::foreign;
 pub use super::guard::turn_name;
 use super::guard::{self, Guarded};
 use super::images::Recent;
@@ -15,6 +13,7 @@ use super::named::ActiveAgent;
 use super::own_tools;
 use super::ports::{CallOutcome, CallRequest, Pending, Toolbox};
 use super::turn::Changes;
+use super::{changed, foreign};
 use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
 use crate::note::code::ErrorCode;

@@ -92,7 +92,6 @@ impl Failure {
         Self { hint, ..self }
     }
 
-    /// The failure as one JSON value.
     pub fn json(&self) -> Value {
         let mut fields = json!({ "code": self.code, "message": self.message });
         if let Some(hint) = &self.hint {

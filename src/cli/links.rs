@@ -34,7 +34,6 @@ pub enum LinksAction {
     Check,
 }
 
-/// Lists the links of a note, or checks those of the vault.
 pub fn run(session: &Session, arguments: &LinksArguments) -> Result<ExitCode> {
     match &arguments.name {
         Some(name) => {

@@ -51,7 +51,6 @@ mod posting;
 mod progress;
 mod prompts;
 mod query;
-mod reach;
 mod recording;
 mod relay;
 mod serve;
@@ -83,8 +82,7 @@ use clap::CommandFactory as _;
 use arguments::{Cli, Command};
 use failure::{Failure, Result};
 use output::Output;
-use reach::CallOptions;
-use session::Session;
+use session::{CallOptions, Session};
 
 /// Runs the command line `arguments` (the program's name first); `docs/cli.md` and `--help` list the
 /// exit codes.

@@ -62,7 +62,6 @@ pub struct SuggestArguments {
     pub model: bool,
 }
 
-/// Shows, checks and suggests names.
 pub fn run(session: &Session, action: &NamesAction) -> Result<ExitCode> {
     match action {
         NamesAction::Conventions { folder } => conventions(session, folder.as_deref())?,

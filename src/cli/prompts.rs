@@ -40,7 +40,6 @@ pub enum PromptsAction {
     },
 }
 
-/// Lists, prints or adds prompts.
 pub fn run(session: &Session, arguments: &PromptsArguments) -> Result<()> {
     let found = found(session)?;
     match &arguments.action {

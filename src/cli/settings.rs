@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::failure::USAGE;
-use super::{Failure, Output, Result, Session, reach};
+use super::{Failure, Output, Result, Session, session};
 use crate::config::change::{self, ChangeError};
 use crate::config::folders::Folders;
 use crate::config::layers::{self, Flags};
@@ -68,7 +68,7 @@ impl SettingsSource {
         let Some((running, state)) = Running::find(&self.folders, &choice.root) else {
             return Ok(None);
         };
-        let asked = reach::ask_running(&running, &state, &SettingsGetParams {}, false)?;
+        let asked = session::ask_running(&running, &state, &SettingsGetParams {}, false)?;
         Ok(asked.filter(|settings| self.file.as_path() == Path::new(&settings.file)))
     }
 }
@@ -119,7 +119,7 @@ pub fn set(place: &SettingsSource, key: &str, value: Option<&str>, output: &Outp
     // The request makes the daemon reread the file, so that the answer is current.
     let held = place.daemon()?;
     let found = held.as_ref().map(|settings| find(settings, key)).transpose()?;
-    let value = json!({
+    let answer = json!({
         "key": key, "value": value, "file": place.file, "written": written, "daemon": found,
     });
     let file = place.file.display();
@@ -139,7 +139,7 @@ pub fn set(place: &SettingsSource, key: &str, value: Option<&str>, output: &Outp
             (None, None, _) => "; it is in effect now".to_owned(),
         });
     }
-    output.answer(&value, &said)
+    output.answer(&answer, &said)
 }
 
 /// Writes the typed value: as TOML if it is valid TOML, otherwise as text.

@@ -14,8 +14,9 @@ use crate::config::change;
 use crate::config::vendor_keys::{self, KeyError};
 use crate::llm::endpoint::Connections;
 use crate::llm::settings::split_reference;
-use crate::llm::{Endpoint, Facts, Item, Message, Provider as _, Settings, TurnEvent, TurnRequest};
-use crate::llm::{facts, setup};
+use crate::llm::{
+    Endpoint, Facts, Item, Message, Provider as _, Settings, TurnEvent, TurnRequest, facts, setup,
+};
 
 /// The local model servers besides Ollama.
 const LOCAL: [&str; 2] = ["lmstudio", "llamacpp"];

@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::{Result, Session, reach};
+use super::{Result, Session, session};
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
 use crate::protocol::policy::{AuditParams, ModeResult};
@@ -309,5 +309,5 @@ pub fn settings_problem(problem: &ConfigProblem) -> String {
 
 /// The state that the running daemon reports; `None` if none answers.
 pub fn ask(running: &Running, state: &Path) -> Result<Option<StatusResult>> {
-    reach::ask_running(running, state, &StatusParams {}, false)
+    session::ask_running(running, state, &StatusParams {}, false)
 }

@@ -96,7 +96,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.to_owned()))
 }
 
-/// Checks, runs, resumes or lists workflows.
 pub fn run(
     session: &dyn Fn() -> Result<Session>,
     action: &WorkflowAction,

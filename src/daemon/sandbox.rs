@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use super::confine;
-use crate::config::Config;
-use crate::config::folders;
 use crate::config::live::Live;
+use crate::config::{Config, folders};
 use crate::protocol::status::Confinement;
 use crate::vault::{make_system_trash, system_trash};
 

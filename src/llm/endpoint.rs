@@ -10,8 +10,6 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Provider;
-use super::classify;
 use super::error::{ErrorKind, LlmError};
 use super::facts::Facts;
 use super::http::{self, BodyForm, Http};
@@ -24,6 +22,7 @@ use super::settings::Limits;
 use super::tape::ExchangeRecorder;
 use super::turn::{Item, TurnEvent, TurnStream};
 use super::wire::{self, Target};
+use super::{Provider, classify};
 
 /// The most bytes of an error body to read.
 const MAX_ERROR: usize = 64 << 10;

@@ -3,14 +3,13 @@
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use super::ask;
 use super::call::Call;
 use super::fault::{Fault, HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use super::identity::{A_WHILE, kept, server, sign};
 use super::listen::Listen;
 use super::lookup::{self, no_cursor};
 use super::settings::Settings;
-use super::{CAPABILITIES, Era, LEGACY, MODERN, VERSION, listed};
+use super::{CAPABILITIES, Era, LEGACY, MODERN, VERSION, ask, listed};
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::tools::Registry;
 

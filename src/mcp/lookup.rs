@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Era;
 use super::fault::{BUSY, FORBIDDEN, Fault, INTERNAL, MISSING};
 use super::identity::{A_WHILE, kept};
-use super::uri;
+use super::{Era, uri};
 use crate::note::code::ErrorCode;
 use crate::tools::ToolError;
 

@@ -20,8 +20,7 @@ use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::organize::{OrganizeDraftParams, OrganizeDraftResult};
 use crate::server::table::{Context, Later};
 use crate::store::usage::Usage;
-use crate::tools::rules;
-use crate::tools::{Answer, DescribeVault, PlanChanges, Tool as _, ToolError};
+use crate::tools::{Answer, DescribeVault, PlanChanges, Tool as _, ToolError, rules};
 use crate::vault::Cancel;
 
 /// The most characters of a sentence.

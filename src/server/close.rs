@@ -1,9 +1,8 @@
 //! Close codes and reasons.
 
-use tokio_tungstenite::tungstenite::Error;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {

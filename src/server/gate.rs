@@ -16,12 +16,11 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::challenge;
 use super::guest_entry::guest_of;
 use super::page_keys::is_our_page;
 use super::reply::KeptOpen;
 use super::token::{Entry, TOKEN_CHECK, Token};
-use super::{SharedServer, lock};
+use super::{SharedServer, challenge, lock};
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 

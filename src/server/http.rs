@@ -27,7 +27,6 @@ use super::{SharedServer, lock};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
 use crate::policy::Scope;
-use crate::protocol::MethodParams;
 use crate::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,
 };
@@ -37,7 +36,7 @@ use crate::protocol::session::{
     PromptContent, PromptMeta, PromptVaultMeta, SessionNewParams, SessionNewResult,
     SessionPromptParams,
 };
-use crate::protocol::strict;
+use crate::protocol::{MethodParams, strict};
 use crate::vault::Cancel;
 
 /// The caller's name.

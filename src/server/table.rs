@@ -21,14 +21,13 @@ use super::outbox::Outbox;
 use super::{SharedServer, lock, page};
 use crate::calls::run::Work;
 use crate::policy::{Caller, Scope};
-use crate::protocol::MethodParams;
-use crate::protocol::envelope;
 use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::events::SubscribeParams;
 use crate::protocol::page::{PageCodeParams, PageCodeResult};
 use crate::protocol::ping::{PingParams, PingResult};
 use crate::protocol::session::{SessionCancelParams, SessionUpdateParams};
 use crate::protocol::tools::ToolsCallParams;
+use crate::protocol::{MethodParams, envelope};
 use crate::vault::Cancel;
 
 /// The callers of a method.

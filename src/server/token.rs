@@ -5,11 +5,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "the token file, in our own state folder")]
 
-use std::fmt;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, fs};
 use tokio::sync::watch;
 
 use hmac::{Hmac, KeyInit, Mac};

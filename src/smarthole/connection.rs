@@ -10,14 +10,13 @@ use tokio_tungstenite::tungstenite::error::Error as SocketError;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::backoff;
 use super::dial::{Dial, Loopback, Stream};
 use super::frames::{self, Incoming, ReceivedMessage};
-use super::name;
 use super::notification::Notification;
 use super::outbox::{Outbox, Sent};
 use super::settings::Settings;
 use super::status::{ConnectionState, ConnectionStatus};
+use super::{backoff, name};
 use crate::llm::clock::Clock;
 
 /// The largest frame, in bytes. SmartHole's texts have at most one mebibyte; JSON escapes may

@@ -6,8 +6,7 @@ use super::{Effect, MessageKind, Show, Turn};
 use crate::agent::call_result::CallResult;
 use crate::agent::entry::Entry;
 use crate::agent::own_tools::{self, Own};
-use crate::agent::read_set;
-use crate::agent::wrap;
+use crate::agent::{read_set, wrap};
 use crate::calls::{Answerer, Decision};
 use crate::llm::{Block, BlockKind, ToolArgs, ToolCall, ToolResult};
 

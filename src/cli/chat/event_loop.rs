@@ -7,14 +7,13 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::actions;
 use super::commands::{self, Command};
 use super::editor::{Editor, Typed};
 use super::interrupts::Interrupts;
 use super::link::Reconnected;
 use super::markdown::style::Style;
 use super::talk::Chat;
-use super::{prompts, proposals, words};
+use super::{actions, prompts, proposals, words};
 use crate::cli::failure::NO_MODEL;
 use crate::cli::{Failure, Result};
 use crate::protocol::session::PromptContent;

@@ -9,7 +9,7 @@ use super::interrupts::Interrupts;
 use super::link::{ChatEvent, Link};
 use super::names::Names;
 use super::{prompts, safe};
-use crate::cli::failure::{self};
+use crate::cli::failure;
 use crate::cli::{Failure, Output, Result};
 use crate::protocol::session::{PromptContent, SessionUpdate, StopReason};
 

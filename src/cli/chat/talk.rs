@@ -8,12 +8,11 @@ use super::link::{ChatEvent, Link};
 use super::look::Look;
 use super::markdown::style::Style;
 use super::names::{self, Names};
-use super::prompts;
 use super::questions::Questions;
-use super::safe;
 use super::screen::Screen;
 use super::transcript::{OutputPart, Transcript};
 use super::view::View;
+use super::{prompts, safe};
 use crate::cli::failure::NO_MODEL;
 use crate::cli::{Failure, Result, Session};
 use crate::protocol::conversations::{

@@ -11,7 +11,6 @@ use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
 use crate::protocol::tools::Content;
 
-/// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputPart {
     /// A piece of the agent's text.

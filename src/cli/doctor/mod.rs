@@ -17,10 +17,8 @@ use serde_json::json;
 use super::plugin;
 use crate::cli::output::Paint;
 use crate::cli::{Output, Result};
-use crate::config::folders;
 use crate::config::layers::{self, Flags, Settings};
-use crate::config::obsidian;
-use crate::config::{Config, Environment, vaults};
+use crate::config::{Config, Environment, folders, obsidian, vaults};
 use checks::{Check, CheckResult, Doctor};
 
 /// Runs all checks, even if some fail, and prints one line each. The exit code is 1 if any fails.

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use super::checks::Doctor;
 use crate::cli::status;
-use crate::config::folders;
 use crate::config::installed::Installation;
 use crate::config::keyring::Keyring;
 use crate::config::models::beside_the_chain;
 use crate::config::running::Running;
-use crate::config::vendor_keys;
+use crate::config::{folders, vendor_keys};
 use crate::daemon::confine;
 use crate::index::knowledge::Model;
 use crate::index::knowledge::minilm::{self, ModelState};

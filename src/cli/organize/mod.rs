@@ -16,7 +16,6 @@ use crate::note::path::visible;
 use jobs::{ApplyArguments, JobsArguments, ResumeArguments, StopArguments, UndoJobArguments};
 use plans::{EditPlanArguments, PlanArguments, ShowArguments, WhyArguments};
 
-// One file a group of subcommands beside this one.
 #[derive(Debug, Clone, Subcommand)]
 pub enum OrganizeAction {
     /// Plan what rules or a list of changes would do; changes nothing
@@ -44,7 +43,6 @@ pub enum OrganizeAction {
     Rules(rules::RulesAction),
 }
 
-/// Makes, shows and applies plans; lists and undoes jobs.
 pub fn run(session: &Session, action: &OrganizeAction) -> Result<ExitCode> {
     match action {
         OrganizeAction::Plan(arguments) => plans::plan(session, arguments)?,

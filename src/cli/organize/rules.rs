@@ -80,7 +80,6 @@ pub enum RulesAction {
     },
 }
 
-/// Checks, enables, disables and lists rules.
 pub fn run(session: &Session, action: &RulesAction) -> Result<ExitCode> {
     match action {
         RulesAction::Check { files } => return check_files(session, files),

@@ -16,12 +16,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::keeping::agreed;
-use super::key;
-use super::policy;
+use super::{key, policy};
 use crate::cli::{Failure, Result, Session};
-use crate::config::change;
-use crate::config::file;
 use crate::config::foreign::{ForeignFile, Language};
+use crate::config::{change, file};
 use crate::daemon::tool_servers;
 use crate::hooks::places::find;
 use crate::llm::key::Key;
@@ -130,7 +128,6 @@ pub enum ServersAction {
     },
 }
 
-/// Lists, shows, allows, adds or removes servers.
 pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> {
     match &arguments.action {
         ServersAction::List => list(session)?,

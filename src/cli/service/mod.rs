@@ -16,9 +16,8 @@ use serde_json::json;
 
 use crate::cli::{Failure, Output, Result, Session};
 use crate::config::folders::{self, same_folder};
-use crate::config::installed;
 use crate::config::running::Running;
-use crate::config::{Environment, outside};
+use crate::config::{Environment, installed, outside};
 use crate::daemon;
 use crate::daemon::confine::Bounds;
 pub(super) use plan::Plan;
@@ -48,7 +47,6 @@ pub enum ServiceAction {
     Restart,
 }
 
-/// Installs, removes or shows the service of the vault.
 pub fn run(session: &Session, action: &ServiceAction) -> Result<()> {
     // Not a word about the daemon's version here, where it may be about to change.
     let root = session.chosen()?;

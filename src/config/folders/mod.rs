@@ -8,8 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::Environment;
-use crate::config::instance;
+use crate::config::{Environment, instance};
 use crate::server::private;
 use crate::store::{DATABASE, Owner, Store, is_full, owner_of};
 
