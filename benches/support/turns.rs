@@ -28,7 +28,7 @@ use vault_steward::policy::Scope;
 use vault_steward::protocol::session::SessionUpdate;
 use vault_steward::protocol::tools::Content;
 use vault_steward::server::Settings;
-use vault_steward::server::events::{Event, Events, SessionTold};
+use vault_steward::server::events::{Event, Events, SessionEvent};
 use vault_steward::store::Store;
 use vault_steward::vault::Cancel;
 
@@ -280,9 +280,9 @@ fn publish(events: &Events) {
         content: Content::Text { text: "a few words ".to_owned() },
         message_id: "1.1".to_owned(),
     };
-    let told = SessionTold::Update(update);
+    let session_event = SessionEvent::Update(update);
     let (session, turn) = ("1".to_owned(), Some("1".to_owned()));
-    events.publish(Event::Session { session, turn, told, from: None });
+    events.publish(Event::Session { session, turn, session_event, from: None });
 }
 
 /// From a piece of an answer to those who watch, over real sockets.

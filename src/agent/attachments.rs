@@ -66,8 +66,8 @@ pub enum BadAttachment {
     #[error("the image is not PNG, JPEG, GIF or WebP")]
     Kind,
     /// The declared type differs from the actual one.
-    #[error("the image is declared as `{said}` but is `{found}`")]
-    Differs { said: String, found: &'static str },
+    #[error("the image is declared as `{declared}` but is `{found}`")]
+    Differs { declared: String, found: &'static str },
     /// Invalid base64.
     #[error("the image is not valid base64")]
     NoBase64,
@@ -97,8 +97,8 @@ impl Image {
         };
         let (found, ..) = KINDS.iter().find(is).ok_or(BadAttachment::Kind)?;
         if *found != mime {
-            let said = mime.chars().filter(|c| !c.is_control()).take(60).collect();
-            return Err(BadAttachment::Differs { said, found });
+            let declared = mime.chars().filter(|c| !c.is_control()).take(60).collect();
+            return Err(BadAttachment::Differs { declared, found });
         }
         Ok(Self { mime: mime.to_owned(), base64: base64.to_owned() })
     }

@@ -35,13 +35,13 @@ pub fn files(journal: &Journal, turn: &str, before: usize, data: &Value) -> Vec<
 }
 
 pub fn of_changes(journal: &Journal, changes: &[ListedChange]) -> Vec<ChangedFile> {
-    let mut room = MOST;
+    let mut bytes_left = MOST;
     let is_file = |change: &&ListedChange| change.entry == Kind::File;
     changes
         .iter()
         .filter(is_file)
         .take(MOST_FILES)
-        .map(|one| file(journal, one, &mut room))
+        .map(|one| file(journal, one, &mut bytes_left))
         .collect()
 }
 
@@ -50,17 +50,18 @@ fn of_turn(journal: &Journal, turn: &str) -> Option<ListedSet> {
     found.inspect_err(|error| tracing::warn!(%error, "what a call changed cannot be shown")).ok()?
 }
 
-fn file(journal: &Journal, change: &ListedChange, room: &mut u64) -> ChangedFile {
+fn file(journal: &Journal, change: &ListedChange, bytes_left: &mut u64) -> ChangedFile {
     let path = change.path.as_str().to_owned();
     let texts = match change.action {
         Action::Moved => None,
-        _ => journal.history().texts(change.id, *room).ok().flatten(),
+        _ => journal.history().texts(change.id, *bytes_left).ok().flatten(),
     };
     let Some((old, new)) = texts else {
         return ChangedFile { path, line: None, old: None, new: None };
     };
     let new = new.unwrap_or_default();
-    *room = room.saturating_sub((old.as_ref().map_or(0, String::len) + new.len()) as u64);
+    *bytes_left =
+        bytes_left.saturating_sub((old.as_ref().map_or(0, String::len) + new.len()) as u64);
     let line = first_difference(old.as_deref().unwrap_or_default(), &new);
     ChangedFile { path, line: Some(line), old, new: Some(new) }
 }

@@ -17,7 +17,7 @@ pub(super) fn digest<'a>(
     let mut digest = Digest::default();
     for (kind, text, body) in items {
         match kind {
-            ItemKind::User => digest.asked.push(text.to_owned()),
+            ItemKind::User => digest.user_messages.push(text.to_owned()),
             ItemKind::Assistant => {
                 digest.actions.extend(body.map(actions).unwrap_or_default());
                 if !text.trim().is_empty() {

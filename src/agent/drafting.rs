@@ -61,17 +61,20 @@ pub enum DraftError {
 pub async fn draft<T>(
     model: &dyn Provider,
     clock: &dyn Clock,
-    wanted: DraftRequest<'_>,
+    draft_request: DraftRequest<'_>,
     check: impl Fn(&str) -> Result<T, String>,
     count: impl Fn(Option<&Origin>, Option<Usage>),
 ) -> Result<Draft<T>, DraftError> {
     let known = format!(
         "{}\n\nThe vault:\n{}\n\nIts rules:\n{}",
-        wanted.language,
-        wrap::data(wanted.profile, PROFILE),
-        wrap::data(if wanted.rules.is_empty() { "none" } else { wanted.rules }, RULES),
+        draft_request.language,
+        wrap::data(draft_request.profile, PROFILE),
+        wrap::data(
+            if draft_request.rules.is_empty() { "none" } else { draft_request.rules },
+            RULES
+        ),
     );
-    let question = format!("{known}\n\nWhat the person wants: {}", wanted.sentence);
+    let question = format!("{known}\n\nWhat the person wants: {}", draft_request.sentence);
     let mut last = (String::new(), String::new());
     let take = |answer: &str| {
         let yaml = fenced(answer).to_owned();
@@ -107,16 +110,16 @@ mod tests {
     use crate::agent::clock::SystemClock;
     use crate::llm::{Block, Item, Stop, Turn, TurnRequest, TurnStream, Wire};
 
-    /// Gives one answer after another, and remembers what it was asked.
+    /// Returns one answer after another, and records the requests.
     struct Script {
         answers: Mutex<Vec<&'static str>>,
-        asked: Mutex<Vec<TurnRequest>>,
+        sent_requests: Mutex<Vec<TurnRequest>>,
     }
 
     impl Script {
         fn of(answers: &[&'static str]) -> Self {
             let answers = Mutex::new(answers.iter().rev().copied().collect());
-            Self { answers, asked: Mutex::default() }
+            Self { answers, sent_requests: Mutex::default() }
         }
     }
 
@@ -126,7 +129,7 @@ mod tests {
         }
 
         fn stream(&self, request: std::sync::Arc<TurnRequest>) -> TurnStream {
-            self.asked.lock().unwrap().push((*request).clone());
+            self.sent_requests.lock().unwrap().push((*request).clone());
             let answer = self.answers.lock().unwrap().pop().unwrap_or_default();
             let turn = Turn {
                 content: vec![Block::text(answer)],
@@ -165,11 +168,11 @@ mod tests {
         let draft = draft(&script, &SystemClock::default(), WANTED, check, count).await.unwrap();
         assert_eq!(requests.into_inner(), 2, "the first one counts, too");
         assert_eq!((draft.yaml.as_str(), draft.rules), ("7", 7));
-        let asked = script.asked.lock().unwrap();
-        assert_eq!(asked.len(), 2);
-        let last = format!("{:?}", asked[1].messages);
+        let sent_requests = script.sent_requests.lock().unwrap();
+        assert_eq!(sent_requests.len(), 2);
+        let last = format!("{:?}", sent_requests[1].messages);
         assert!(last.contains("1:1: `no` is not a number"), "{last}");
-        assert!(asked.iter().all(|request| request.tools.is_empty()));
+        assert!(sent_requests.iter().all(|request| request.tools.is_empty()));
         // The profile ends where its mark does.
         assert_eq!(last.matches("</tool_data>").count(), 2, "{last}");
     }

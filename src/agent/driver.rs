@@ -40,11 +40,11 @@ const GRACE: Duration = Duration::from_secs(5 * 60);
 pub(super) struct TurnResult {
     pub end: End,
     /// The inbox numbers of the messages delivered in this turn.
-    pub heard: Vec<i64>,
+    pub delivered: Vec<i64>,
     /// The last complete message.
     pub answer: String,
     /// Whether the turn's end was stored.
-    pub is_kept: bool,
+    pub is_stored: bool,
 }
 
 pub(super) struct Driver {
@@ -70,7 +70,7 @@ pub(super) struct Driver {
     questions: JoinSet<(String, (Decision, Answerer))>,
     pending: HashMap<String, Box<dyn Pending>>,
     cancel: Cancel,
-    heard: Vec<i64>,
+    delivered: Vec<i64>,
     /// Messages that could not be stored as delivered.
     undelivered: Vec<UserMessage>,
     answer: String,
@@ -125,7 +125,7 @@ impl Driver {
             questions: JoinSet::new(),
             pending: HashMap::new(),
             cancel: Cancel::default(),
-            heard: Vec::new(),
+            delivered: Vec::new(),
             undelivered: Vec::new(),
             answer: String::new(),
             question: None,
@@ -163,21 +163,21 @@ impl Driver {
         begins: Event,
         commands: &mut UnboundedReceiver<TurnCommand>,
     ) -> TurnResult {
-        let patience = Duration::from_secs(u64::from(self.settings.minutes) * 60);
-        let deadline = tokio::time::sleep_until(Instant::now() + patience);
+        let time_limit = Duration::from_secs(u64::from(self.settings.minutes) * 60);
+        let deadline = tokio::time::sleep_until(Instant::now() + time_limit);
         tokio::pin!(deadline);
         let mut event = begins;
         loop {
-            let heard = self.heard.len();
+            let delivered = self.delivered.len();
             let effects = self.turn.handle(event);
             match self.perform(effects).await {
                 Ok(None) => {}
                 Ok(Some(end)) => return self.done(end).await,
                 Err(error) => return self.broken(&error),
             }
-            if self.heard.len() > heard {
+            if self.delivered.len() > delivered {
                 // A new message is new work, with a new time limit.
-                deadline.as_mut().reset(Instant::now() + patience);
+                deadline.as_mut().reset(Instant::now() + time_limit);
             }
             self.show_state();
             event = loop {
@@ -187,7 +187,7 @@ impl Driver {
                 tokio::select! {
                     biased;
                     command = commands.recv() => match command {
-                        Some(TurnCommand::Message(said)) => break Event::Message(said),
+                        Some(TurnCommand::Message(user_message)) => break Event::Message(user_message),
                         Some(TurnCommand::Cancel) | None => break Event::Cancel,
                     },
                     Some(done) = self.calls.join_next() => {
@@ -197,7 +197,7 @@ impl Driver {
                     }
                     Some(decided) = self.questions.join_next() => {
                         // Waiting for a person does not count as the turn's time.
-                        deadline.as_mut().reset(Instant::now() + patience);
+                        deadline.as_mut().reset(Instant::now() + time_limit);
                         if let Ok((call, (decision, by))) = decided {
                             break Event::Decided { call, decision, by };
                         }
@@ -230,8 +230,8 @@ impl Driver {
                     if let Err(error) = self.record(entry).await {
                         // These messages still have to be delivered.
                         self.undelivered.extend(effects.flat_map(|effect| match effect {
-                            Effect::Show(Show::User(said)) => vec![said],
-                            Effect::Finish(end) => end.unheard,
+                            Effect::Show(Show::User(user_message)) => vec![user_message],
+                            Effect::Finish(end) => end.undelivered,
                             _ => Vec::new(),
                         }));
                         return Err(error);
@@ -246,9 +246,9 @@ impl Driver {
                     let room = self.turn.room();
                     let known = self.context.known().clone();
                     let agent = self.answering.agent.clone();
-                    let wanted =
+                    let call_request =
                         CallRequest { call, scope, conversation, turn, room, known, agent };
-                    let answer = self.shared.ports.toolbox.call(wanted, self.cancel.clone());
+                    let answer = self.shared.ports.toolbox.call(call_request, self.cancel.clone());
                     self.calls.spawn(async move { (id, catch_panic(answer).await) });
                 }
                 Effect::AskPerson { call } => {
@@ -298,14 +298,14 @@ impl Driver {
     fn show(&mut self, show: Show) {
         let mut limits = None;
         match &show {
-            Show::User(said) | Show::Resumed(said) => {
+            Show::User(user_message) | Show::Resumed(user_message) => {
                 // The first message was never queued.
-                if !self.heard.is_empty() {
+                if !self.delivered.is_empty() {
                     self.shared.has_heard(self.conversation, self.id);
                 }
-                self.heard.push(said.number);
-                if said.scope.limits() && self.context.limiting() == 1 {
-                    limits = Some(said.scope);
+                self.delivered.push(user_message.number);
+                if user_message.scope.limits() && self.context.limiting() == 1 {
+                    limits = Some(user_message.scope);
                 }
             }
             Show::Message { text, kind, .. } => {
@@ -493,10 +493,10 @@ impl Driver {
             shared.ports.memory.finish(conversation, id, &kept, question.as_deref())
         });
         match finished.await {
-            Ok(()) => self.told(end, true),
+            Ok(()) => self.into_result(end, true),
             Err(error) => {
-                let unheard = end.unheard;
-                self.told(End { unheard, ..broken(&error) }, false)
+                let undelivered = end.undelivered;
+                self.into_result(End { undelivered, ..broken(&error) }, false)
             }
         }
     }
@@ -506,14 +506,14 @@ impl Driver {
     fn broken(mut self, error: &MemoryError) -> TurnResult {
         tracing::error!(%error, conversation = %self.conversation, "a turn could not be kept");
         self.cancel.cancel();
-        let mut unheard = std::mem::take(&mut self.undelivered);
-        unheard.extend(self.turn.abandon());
-        self.told(End { unheard, ..broken(error) }, false)
+        let mut undelivered = std::mem::take(&mut self.undelivered);
+        undelivered.extend(self.turn.abandon());
+        self.into_result(End { undelivered, ..broken(error) }, false)
     }
 
-    fn told(self, end: End, is_kept: bool) -> TurnResult {
+    fn into_result(self, end: End, is_stored: bool) -> TurnResult {
         self.tell(Update::Ended { end: end.clone() });
-        TurnResult { end, heard: self.heard, answer: self.answer, is_kept }
+        TurnResult { end, delivered: self.delivered, answer: self.answer, is_stored }
     }
 }
 
@@ -528,7 +528,7 @@ pub(super) fn failed_to_begin(
     let end = broken(error);
     let what = Update::Ended { end: end.clone() };
     shared.ports.audience.tell(TurnUpdate { conversation, turn, what });
-    TurnResult { end, heard: vec![message], answer: String::new(), is_kept: false }
+    TurnResult { end, delivered: vec![message], answer: String::new(), is_stored: false }
 }
 
 fn broken(error: &MemoryError) -> End {
@@ -537,7 +537,7 @@ fn broken(error: &MemoryError) -> End {
         MemoryError::NotFound { .. } => None,
     };
     let words = format!("the message cannot be stored: {error}");
-    End { reason: Reason::Failed, words, cause: None, hint, unheard: Vec::new() }
+    End { reason: Reason::Failed, words, cause: None, hint, undelivered: Vec::new() }
 }
 
 /// A panicking tool becomes a failed call.

@@ -22,7 +22,7 @@ pub enum Entry {
         /// The tools, in the order in which they are sent.
         tools: Vec<ToolSpec>,
     },
-    /// A message of the person or the model, or a notice of ours.
+    /// A message of the person or the model, or a notice from the steward.
     Message {
         message: Message,
         /// The id that clients know it by; none for notices.
@@ -86,7 +86,7 @@ impl Entry {
         Self::Message { message, id, source: None, scope: None, attached: Attachments::default() }
     }
 
-    /// A notice of ours to the model.
+    /// A notice from the steward to the model.
     pub fn notice(text: impl Into<String>) -> Self {
         Self::message(Message::Notice { text: text.into() }, None)
     }

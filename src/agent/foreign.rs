@@ -43,7 +43,7 @@ pub fn spec(tool: &Definition) -> ToolSpec {
     ToolSpec { name: tool.name.clone(), description: tool.description.clone(), schema }
 }
 
-/// The call that is meant: of the foreign tool itself, where it goes through one of the two.
+/// The actual call: of the foreign tool itself, if it was made through one of the two tools.
 ///
 /// # Errors
 /// The result, where no tool has to be called.

@@ -61,10 +61,10 @@ impl Agent {
     /// caller settles it there.
     pub fn say(
         &self,
-        said: UserMessage,
+        user_message: UserMessage,
     ) -> impl Future<Output = Result<PendingOutcome, PromptError>> + Send + use<> {
         let (accepted, answering) = oneshot::channel();
-        self.send(AgentCommand::Send(said, accepted));
+        self.send(AgentCommand::Send(user_message, accepted));
         async move { answering.await.unwrap_or(Err(PromptError::Ending)) }
     }
 
@@ -76,13 +76,13 @@ impl Agent {
     /// [`PromptError`]; nothing was started. [`MemoryError::NotFound`] if the conversation is gone.
     pub fn go_on(
         &self,
-        said: UserMessage,
+        user_message: UserMessage,
         conversation: ConversationId,
         notice: String,
     ) -> impl Future<Output = Result<PendingOutcome, PromptError>> + Send + use<> {
         let notice = Entry::notice(notice);
         let (accepted, answering) = oneshot::channel();
-        self.send(AgentCommand::Resume { said, conversation, notice, accepted });
+        self.send(AgentCommand::Resume { user_message, conversation, notice, accepted });
         async move { answering.await.unwrap_or(Err(PromptError::Ending)) }
     }
 

@@ -120,8 +120,8 @@ mod tests {
         Some(Arc::new(Image { path, revision, mime: "image/png", bytes: b"abc".to_vec() }))
     }
 
-    /// Whether each image is given.
-    fn given(messages: &[Message]) -> Vec<bool> {
+    /// Whether each image is still included.
+    fn are_included(messages: &[Message]) -> Vec<bool> {
         let second = messages.iter().map(|message| blocks(message).nth(1).expect("an image"));
         second.map(|block| matches!(block.kind, BlockKind::Image { .. })).collect()
     }
@@ -132,8 +132,8 @@ mod tests {
             let history = history(images);
             assert!(are_in(&history));
             let filled = filled(history, image);
-            let wanted: Vec<bool> = (0..images).map(|number| number >= older).collect();
-            assert_eq!(given(&filled), wanted, "{images}");
+            let expected: Vec<bool> = (0..images).map(|number| number >= older).collect();
+            assert_eq!(are_included(&filled), expected, "{images}");
             assert!(!are_in(&filled));
         }
     }

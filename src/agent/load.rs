@@ -50,8 +50,8 @@ pub(super) fn load(
         context.present(system, tools);
     }
     fill_missing(shared, conversation, id, &mut context)?;
-    let news = shared.told(conversation, &place.moment(conversation, scope));
-    let notice: Vec<String> = news.into_iter().chain(outline).collect();
+    let announcement = shared.announce(conversation, &place.moment(conversation, scope));
+    let notice: Vec<String> = announcement.into_iter().chain(outline).collect();
     if !notice.is_empty() {
         store(shared, conversation, id, &mut context, Entry::notice(notice.join("\n")))?;
     }

@@ -53,18 +53,20 @@ impl From<StoreError> for MemoryError {
 }
 
 impl Memory for StoredMemory {
-    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>)> {
-        let name = match &said.client_id {
+    fn receive(&self, user_message: &UserMessage) -> Result<(i64, Option<TurnId>)> {
+        let name = match &user_message.client_id {
             // A client that guesses the id of a person's message must not get its answer.
-            Some(id) if !said.scope.is_person() => format!("{}/{id}", said.scope.word()),
+            Some(id) if !user_message.scope.is_person() => {
+                format!("{}/{id}", user_message.scope.word())
+            }
             Some(id) => id.clone(),
             None => unheard_of()?,
         };
-        let body = json(said)?;
+        let body = json(user_message)?;
         let received = self.0.store().inbox.receive(&NewMessage {
             source: SOURCE,
             message: &name,
-            text: &said.text,
+            text: &user_message.text,
             body: Some(&body),
             received: self.0.wall(),
         })?;
@@ -80,9 +82,14 @@ impl Memory for StoredMemory {
         })
     }
 
-    fn arrive(&self, said: &UserMessage) -> Result<Routing> {
-        let message = item(&said.entry())?;
-        match self.0.arrive_received(&message, &said.source, said.to, said.number) {
+    fn arrive(&self, user_message: &UserMessage) -> Result<Routing> {
+        let message = item(&user_message.entry())?;
+        match self.0.arrive_received(
+            &message,
+            &user_message.source,
+            user_message.to,
+            user_message.number,
+        ) {
             Ok(Taken::Heard(turn)) => Ok(Routing::Delivered { turn }),
             Ok(Taken::Arrived(arrived)) => {
                 Ok(Routing::Started { conversation: arrived.conversation, turn: arrived.turn })
@@ -219,8 +226,9 @@ impl Memory for StoredMemory {
         let mut messages = Vec::new();
         for state in [InboxState::New, InboxState::Taken] {
             for row in self.0.store().inbox.list(Some(SOURCE), state, LEFT)? {
-                let said = row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
-                let said = said.unwrap_or_else(|| UserMessage {
+                let user_message =
+                    row.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
+                let user_message = user_message.unwrap_or_else(|| UserMessage {
                     number: 0,
                     text: String::new(),
                     to: None,
@@ -231,7 +239,7 @@ impl Memory for StoredMemory {
                     from: None,
                     note: None,
                 });
-                messages.push(UserMessage { number: row.id, text: row.text, ..said });
+                messages.push(UserMessage { number: row.id, text: row.text, ..user_message });
             }
         }
         Ok(Leftovers { turns, messages })

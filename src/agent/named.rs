@@ -320,7 +320,7 @@ impl ActiveAgent {
 
     /// Its tools among those of the conversation.
     pub fn tools(&self, all: &[ToolSpec]) -> Vec<ToolSpec> {
-        // A guest writes to the user by itself.
+        // A guest writes to the user directly.
         let is_left_out = |name: &str| self.settings.is_guest() && own_tools::is_own(name);
         let has = |tool: &&ToolSpec| self.settings.has_tool(&tool.name) && !is_left_out(&tool.name);
         all.iter().filter(has).cloned().collect()

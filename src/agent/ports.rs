@@ -61,14 +61,14 @@ pub struct StoredTurn {
 pub trait Memory: Send + Sync + 'static {
     /// Stores a message before it is routed; the same message is stored once. Returns its number,
     /// and the turn in which it was already delivered, if any.
-    fn receive(&self, said: &UserMessage) -> Result<(i64, Option<TurnId>)>;
+    fn receive(&self, user_message: &UserMessage) -> Result<(i64, Option<TurnId>)>;
 
     /// Routes a message from the inbox, and starts a turn with it if none is running. The same
     /// commit marks the message as delivered, so it is delivered once.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing changed.
-    fn arrive(&self, said: &UserMessage) -> Result<Routing>;
+    fn arrive(&self, user_message: &UserMessage) -> Result<Routing>;
 
     /// Starts a turn that resumes the work on a message of this conversation, whether it was
     /// delivered before or not. `received` is its inbox number; `notice` tells the model. The same
@@ -238,7 +238,7 @@ pub trait Toolbox: Send + Sync + 'static {
     fn changes(&self) -> Changes;
 
     /// Makes a call. An unknown tool or a refusal is an error in the result.
-    fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome>;
+    fn call(&self, call_request: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome>;
 
     /// The image that the result of an earlier call refers to; `None` if its file is gone or has changed. May
     /// block.
@@ -285,7 +285,7 @@ pub enum Update {
 /// Receives the updates. Must not block.
 pub trait UpdateSink: Send + Sync + 'static {
     /// Sends an update to all clients, in the order of the calls.
-    fn tell(&self, told: TurnUpdate);
+    fn tell(&self, update: TurnUpdate);
 }
 
 /// The vault around the agent. May block.

@@ -83,16 +83,16 @@ pub struct Announced {
 
 impl Announced {
     /// The notice of changes; `None` if there are none.
-    pub fn news(&mut self, moment: &Situation) -> Option<String> {
+    pub fn news(&mut self, situation: &Situation) -> Option<String> {
         let mut lines = Vec::new();
-        let minute = moment.now.format("%A, %Y-%m-%d, %H:%M (UTC%:z)").to_string();
+        let minute = situation.now.format("%A, %Y-%m-%d, %H:%M (UTC%:z)").to_string();
         if self.minute.as_ref() != Some(&minute) {
             lines.push(format!("It is {minute}."));
             self.minute = Some(minute);
         }
-        let is_last = moment.active_note.is_some() && moment.as_of.is_some();
-        if self.active_note != moment.active_note || self.was_last != is_last {
-            lines.push(match (&moment.active_note, &moment.as_of) {
+        let is_last = situation.active_note.is_some() && situation.as_of.is_some();
+        if self.active_note != situation.active_note || self.was_last != is_last {
+            lines.push(match (&situation.active_note, &situation.as_of) {
                 (Some(path), None) => format!("In Obsidian this note is open:\n{}", data(path)),
                 (Some(path), Some(when)) => format!(
                     "In Obsidian this note was open last (as of {when}; it may be closed by now):\n{}",
@@ -100,12 +100,12 @@ impl Announced {
                 ),
                 (None, _) => "No note is open in Obsidian any more.".to_owned(),
             });
-            self.active_note.clone_from(&moment.active_note);
+            self.active_note.clone_from(&situation.active_note);
             self.was_last = is_last;
         }
-        if !moment.news.is_empty() {
-            let more = moment.news.len().saturating_sub(MAX_NEWS);
-            let named: Vec<_> = moment.news.iter().take(MAX_NEWS).map(String::as_str).collect();
+        if !situation.news.is_empty() {
+            let more = situation.news.len().saturating_sub(MAX_NEWS);
+            let named: Vec<_> = situation.news.iter().take(MAX_NEWS).map(String::as_str).collect();
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
             let named = data(&format!("{}{more}", named.join("; ")));
             lines.push(format!("Changed by others meanwhile:\n{named}"));
@@ -157,35 +157,35 @@ mod tests {
     #[test]
     fn notices_are_sent_once() {
         let at = |text: &str| DateTime::parse_from_rfc3339(text).unwrap();
-        let mut told = Announced::default();
-        let mut moment = Situation {
+        let mut announced = Announced::default();
+        let mut situation = Situation {
             now: at("2026-11-21T17:40:00+01:00"),
             active_note: Some("A.md".to_owned()),
             as_of: None,
             news: Vec::new(),
         };
-        let first = told.news(&moment).unwrap();
+        let first = announced.news(&situation).unwrap();
         assert_eq!(
             first,
             "It is Saturday, 2026-11-21, 17:40 (UTC+01:00).\nIn Obsidian this note is \
              open:\n<tool_data>\nA.md\n</tool_data>"
         );
-        assert_eq!(told.news(&moment), None);
-        moment.news = (0..25).map(|n| format!("created {n}.md")).collect();
-        let news = told.news(&moment).unwrap();
+        assert_eq!(announced.news(&situation), None);
+        situation.news = (0..25).map(|n| format!("created {n}.md")).collect();
+        let news = announced.news(&situation).unwrap();
         let head = "Changed by others meanwhile:\n<tool_data>\ncreated 0.md; ";
         assert!(news.starts_with(head), "{news}");
         assert!(news.ends_with("and 5 more\n</tool_data>"), "{news}");
-        moment.news.clear();
-        moment.as_of = Some("2026-11-21 17:30".to_owned());
-        let last = told.news(&moment).unwrap();
+        situation.news.clear();
+        situation.as_of = Some("2026-11-21 17:30".to_owned());
+        let last = announced.news(&situation).unwrap();
         assert!(
             last.starts_with("In Obsidian this note was open last (as of 2026-11-21 17:30;"),
             "{last}"
         );
-        moment.as_of = Some("2026-11-21 17:31".to_owned());
-        assert_eq!(told.news(&moment), None, "the same note, closed or not");
-        moment.active_note = None;
-        assert_eq!(told.news(&moment).unwrap(), "No note is open in Obsidian any more.");
+        situation.as_of = Some("2026-11-21 17:31".to_owned());
+        assert_eq!(announced.news(&situation), None, "the same note, closed or not");
+        situation.active_note = None;
+        assert_eq!(announced.news(&situation).unwrap(), "No note is open in Obsidian any more.");
     }
 }

@@ -31,7 +31,7 @@ pub struct ReadSet {
 }
 
 impl ReadSet {
-    /// Applies an update of a call. Text that was read counts only from [`Self::told`] on: calls of
+    /// Applies an update of a call. Text that was read counts only from [`Self::results_received`] on: calls of
     /// the same answer were made without knowing it.
     pub fn learn(&mut self, learnt: Learnt) {
         if !matches!(learnt, Learnt::Read { .. }) {
@@ -40,8 +40,8 @@ impl ReadSet {
         take(Arc::make_mut(&mut self.next), learnt);
     }
 
-    /// The model has received the results of all its calls.
-    pub fn told(&mut self) {
+    /// Called when the model has received the results of all its calls.
+    pub fn results_received(&mut self) {
         self.now = Arc::clone(&self.next);
     }
 
@@ -91,7 +91,7 @@ fn take(files: &mut Files, learnt: Learnt) {
         }
         Learnt::Gone { path } => {
             let below = format!("{path}/");
-            files.retain(|known, _| *known != path && !known.starts_with(&below));
+            files.retain(|other, _| *other != path && !other.starts_with(&below));
         }
     }
 }
@@ -116,62 +116,66 @@ mod tests {
         Learnt::Read { path, revision, first, last, lines }
     }
 
-    fn known(all: impl IntoIterator<Item = Learnt>) -> ReadSet {
-        let mut known = ReadSet::default();
+    fn read_set(all: impl IntoIterator<Item = Learnt>) -> ReadSet {
+        let mut read_set = ReadSet::default();
         for learnt in all {
-            known.learn(learnt);
-            known.told();
+            read_set.learn(learnt);
+            read_set.results_received();
         }
-        known
+        read_set
     }
 
     #[test]
     fn a_text_is_in_the_read_set_once_the_model_has_it() {
-        let mut known = ReadSet::default();
-        known.learn(read("1", 1, 5, 5));
+        let mut read_set = ReadSet::default();
+        read_set.learn(read("1", 1, 5, 5));
         assert_eq!(
-            known.revision("a/n.md"),
+            read_set.revision("a/n.md"),
             None,
             "the answer that asked for it knows nothing of it"
         );
-        known.told();
-        assert_eq!(known.whole("a/n.md"), Some("1"));
+        read_set.results_received();
+        assert_eq!(read_set.whole("a/n.md"), Some("1"));
         let (path, before) = ("a/n.md".to_owned(), "1".to_owned());
-        known.learn(Learnt::Edited { path, before, revision: "2".to_owned() });
-        assert_eq!(known.whole("a/n.md"), Some("2"), "its own change is known at once");
+        read_set.learn(Learnt::Edited { path, before, revision: "2".to_owned() });
+        assert_eq!(read_set.whole("a/n.md"), Some("2"), "its own change is known at once");
     }
 
     #[test]
     fn a_file_is_known_whole_once_all_its_pages_were_shown_of_one_revision() {
-        assert_eq!(known([read("1", 1, 5, 9)]).whole("a/n.md"), None);
-        assert_eq!(known([read("1", 1, 5, 9)]).revision("a/n.md"), Some("1"));
-        assert_eq!(known([read("1", 1, 5, 9), read("1", 6, 9, 9)]).whole("a/n.md"), Some("1"));
-        assert_eq!(known([read("1", 1, 5, 9), read("1", 7, 9, 9)]).whole("a/n.md"), None, "a gap");
+        assert_eq!(read_set([read("1", 1, 5, 9)]).whole("a/n.md"), None);
+        assert_eq!(read_set([read("1", 1, 5, 9)]).revision("a/n.md"), Some("1"));
+        assert_eq!(read_set([read("1", 1, 5, 9), read("1", 6, 9, 9)]).whole("a/n.md"), Some("1"));
         assert_eq!(
-            known([read("1", 1, 5, 9), read("2", 6, 9, 9)]).whole("a/n.md"),
+            read_set([read("1", 1, 5, 9), read("1", 7, 9, 9)]).whole("a/n.md"),
+            None,
+            "a gap"
+        );
+        assert_eq!(
+            read_set([read("1", 1, 5, 9), read("2", 6, 9, 9)]).whole("a/n.md"),
             None,
             "changed"
         );
-        assert_eq!(known([read("1", 0, 0, 0)]).whole("a/n.md"), Some("1"), "empty");
+        assert_eq!(read_set([read("1", 0, 0, 0)]).whole("a/n.md"), Some("1"), "empty");
     }
 
     #[test]
     fn what_others_wrote_before_an_edit_stays_unknown() {
         let path = "a/n.md".to_owned();
         let edited = Learnt::Edited { path, before: "2".into(), revision: "3".into() };
-        assert_eq!(known([read("1", 1, 5, 5), edited.clone()]).revision("a/n.md"), Some("1"));
-        assert_eq!(known([edited]).revision("a/n.md"), None);
+        assert_eq!(read_set([read("1", 1, 5, 5), edited.clone()]).revision("a/n.md"), Some("1"));
+        assert_eq!(read_set([edited]).revision("a/n.md"), None);
     }
 
     #[test]
     fn the_read_set_follows_moves_and_deletions() {
         let moved = Learnt::Moved { from: "a".into(), to: "b/c".into() };
-        let there = known([read("1", 1, 5, 5), moved]);
+        let there = read_set([read("1", 1, 5, 5), moved]);
         assert_eq!((there.revision("a/n.md"), there.revision("b/c/n.md")), (None, Some("1")));
         let other = Learnt::Moved { from: "a/n".into(), to: "b".into() };
-        assert_eq!(known([read("1", 1, 5, 5), other]).revision("a/n.md"), Some("1"));
+        assert_eq!(read_set([read("1", 1, 5, 5), other]).revision("a/n.md"), Some("1"));
         let gone = Learnt::Gone { path: "a".into() };
-        assert_eq!(known([read("1", 1, 5, 5), gone]).revision("a/n.md"), None);
+        assert_eq!(read_set([read("1", 1, 5, 5), gone]).revision("a/n.md"), None);
     }
 
     #[test]

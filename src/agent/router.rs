@@ -26,7 +26,12 @@ pub(super) enum AgentCommand {
     /// Route a new message to a turn.
     Send(UserMessage, Accepted),
     /// Resume the work on a message whose turn in this conversation was cut short.
-    Resume { said: UserMessage, conversation: ConversationId, notice: Entry, accepted: Accepted },
+    Resume {
+        user_message: UserMessage,
+        conversation: ConversationId,
+        notice: Entry,
+        accepted: Accepted,
+    },
     /// Stop the turn of a conversation, and messages sent to it before that are still on their way.
     Stop(ConversationId, oneshot::Sender<Result<()>>),
     /// Process the messages that an earlier run left.
@@ -35,7 +40,7 @@ pub(super) enum AgentCommand {
 
 /// A stored message that is not routed yet.
 struct Message {
-    said: UserMessage,
+    user_message: UserMessage,
     from: Sender,
     stopped: Vec<ConversationId>,
 }
@@ -56,7 +61,7 @@ struct Router {
     shared: Arc<SharedAgent>,
     /// The messages whose hooks are pending. Only the first of each lane is being asked about.
     lanes: HashMap<Lane, VecDeque<Message>>,
-    asked: JoinSet<(Lane, Result<UserMessage, PromptError>)>,
+    hook_checks: JoinSet<(Lane, Result<UserMessage, PromptError>)>,
     turns: JoinSet<FinishedTurn>,
     /// [`AgentCommand::Resume`]s that wait for the running turn to end.
     paused: Vec<(UserMessage, ConversationId, Entry, Accepted)>,
@@ -67,19 +72,19 @@ pub(super) async fn run(
     shared: Arc<SharedAgent>,
     mut orders: mpsc::UnboundedReceiver<AgentCommand>,
 ) {
-    let (lanes, asked, turns) = (HashMap::new(), JoinSet::new(), JoinSet::new());
-    let mut router = Router { shared, lanes, asked, turns, paused: Vec::new() };
+    let (lanes, hook_checks, turns) = (HashMap::new(), JoinSet::new(), JoinSet::new());
+    let mut router = Router { shared, lanes, hook_checks, turns, paused: Vec::new() };
     loop {
         tokio::select! {
             Some(order) = orders.recv() => router.handle(order).await,
-            Some(asked) = router.asked.join_next() => {
-                if let Ok((lane, said)) = asked {
-                    router.hooks_answered(lane, said).await;
+            Some(checked) = router.hook_checks.join_next() => {
+                if let Ok((lane, user_message)) = checked {
+                    router.hooks_answered(lane, user_message).await;
                 }
             }
-            Some(over) = router.turns.join_next() => {
-                if let Ok(over) = over {
-                    router.over(over).await;
+            Some(finished) = router.turns.join_next() => {
+                if let Ok(finished) = finished {
+                    router.turn_finished(finished).await;
                 }
             }
             else => return,
@@ -91,22 +96,22 @@ impl Router {
     async fn handle(&mut self, order: AgentCommand) {
         // A receiver that is gone needs no answer.
         match order {
-            AgentCommand::Send(said, accepted) => {
-                let is_kept = said.number != 0;
-                match self.receive(said).await {
-                    Ok((said, answering, true)) => {
-                        let from = match is_kept {
+            AgentCommand::Send(user_message, accepted) => {
+                let is_stored = user_message.number != 0;
+                match self.receive(user_message).await {
+                    Ok((user_message, answering, true)) => {
+                        let from = match is_stored {
                             true => Sender::Worker(accepted, answering),
                             false => Sender::Client(accepted, answering),
                         };
-                        self.bring(said, from).await;
+                        self.enqueue(user_message, from).await;
                     }
                     Ok((_, answering, false)) => drop(accepted.send(Ok(answering))),
                     Err(error) => drop(accepted.send(Err(error))),
                 }
             }
-            AgentCommand::Resume { said, conversation, notice, accepted } => {
-                self.go_on(said, conversation, notice, accepted).await;
+            AgentCommand::Resume { user_message, conversation, notice, accepted } => {
+                self.go_on(user_message, conversation, notice, accepted).await;
             }
             AgentCommand::Stop(conversation, done) => {
                 let on_the_way = self.lanes.values_mut().flatten();
@@ -116,13 +121,13 @@ impl Router {
                     false => self.interrupt_abandoned(conversation).await,
                 });
             }
-            AgentCommand::Undelivered(left, done) => {
-                for said in left {
+            AgentCommand::Undelivered(messages, done) => {
+                for user_message in messages {
                     // The sender may have reconnected and sent it again.
-                    let is_known = self.shared.state().waiting.contains_key(&said.number);
+                    let is_known = self.shared.state().waiting.contains_key(&user_message.number);
                     if !is_known {
-                        self.shared.state().waiting.insert(said.number, Vec::new());
-                        self.bring(said, Sender::Undelivered).await;
+                        self.shared.state().waiting.insert(user_message.number, Vec::new());
+                        self.enqueue(user_message, Sender::Undelivered).await;
                     }
                 }
                 let _ = done.send(());
@@ -134,44 +139,46 @@ impl Router {
     /// another one already does, or if it was delivered before.
     async fn receive(
         &self,
-        mut said: UserMessage,
+        mut user_message: UserMessage,
     ) -> Result<(UserMessage, PendingOutcome, bool), PromptError> {
-        if said.number != 0 {
-            let answering = self.shared.await_answer(said.number);
-            return Ok((said, answering, true));
+        if user_message.number != 0 {
+            let answering = self.shared.await_answer(user_message.number);
+            return Ok((user_message, answering, true));
         }
-        if let Some(to) = said.to
+        if let Some(to) = user_message.to
             && self.shared.state().running.get(&to).is_some_and(|running| running.queued >= QUEUE)
         {
             return Err(PromptError::Full);
         }
-        let message = said.clone();
+        let message = user_message.clone();
         let receipt = blocking(&self.shared, move |shared| shared.ports.memory.receive(&message));
-        let (number, heard) = receipt.await?;
-        said.number = number;
+        let (number, delivered_in) = receipt.await?;
+        user_message.number = number;
         // The first sender routes it.
-        let is_first = heard.is_none() && !self.shared.state().waiting.contains_key(&number);
+        let is_first = delivered_in.is_none() && !self.shared.state().waiting.contains_key(&number);
         let answering = self.shared.await_answer(number);
-        if let Some(turn) = heard {
-            self.answer_late(number, turn).await?;
+        if let Some(turn) = delivered_in {
+            self.answer_if_finished(number, turn).await?;
         }
-        Ok((said, answering, is_first))
+        Ok((user_message, answering, is_first))
     }
 
     /// Routes a message after the hooks have answered. Other lanes do not wait.
-    async fn bring(&mut self, said: UserMessage, from: Sender) {
+    async fn enqueue(&mut self, user_message: UserMessage, from: Sender) {
         let hooks = self.shared.hooks.get().filter(|hooks| hooks.hears(Kind::MessageReceived));
         if hooks.is_none() {
-            let heard = Ok(said.clone());
-            return self.settle(Message { said, from, stopped: Vec::new() }, heard).await;
+            let checked_message = Ok(user_message.clone());
+            return self
+                .settle(Message { user_message, from, stopped: Vec::new() }, checked_message)
+                .await;
         }
-        let lane = match (&from, said.from) {
+        let lane = match (&from, user_message.from) {
             (Sender::Undelivered, _) => (None, 0),
             (_, Some(connection)) => (Some(connection), 0),
-            (_, None) => (None, said.number),
+            (_, None) => (None, user_message.number),
         };
         let messages = self.lanes.entry(lane).or_default();
-        messages.push_back(Message { said, from, stopped: Vec::new() });
+        messages.push_back(Message { user_message, from, stopped: Vec::new() });
         if messages.len() == 1 {
             self.ask(lane);
         }
@@ -184,28 +191,32 @@ impl Router {
             self.lanes.remove(&lane);
             return;
         };
-        let (said, hooks) = (message.said.clone(), hooks.clone());
-        self.asked.spawn(async move {
-            let asked = tokio::task::spawn_blocking(move || ask(&hooks, said)).await;
-            (lane, asked.unwrap_or(Err(PromptError::Ending)))
+        let (user_message, hooks) = (message.user_message.clone(), hooks.clone());
+        self.hook_checks.spawn(async move {
+            let checked = tokio::task::spawn_blocking(move || ask(&hooks, user_message)).await;
+            (lane, checked.unwrap_or(Err(PromptError::Ending)))
         });
     }
 
-    async fn hooks_answered(&mut self, lane: Lane, said: Result<UserMessage, PromptError>) {
+    async fn hooks_answered(&mut self, lane: Lane, user_message: Result<UserMessage, PromptError>) {
         if let Some(message) = self.lanes.get_mut(&lane).and_then(VecDeque::pop_front) {
-            self.settle(message, said).await;
+            self.settle(message, user_message).await;
         }
         self.ask(lane);
     }
 
     /// Routes a message as the hooks left it. If it is rejected, tells everyone who waits for it.
-    async fn settle(&mut self, message: Message, heard: Result<UserMessage, PromptError>) {
-        let Message { said: UserMessage { number, .. }, from, stopped } = message;
-        let accepted = match heard {
-            Ok(said) => match (self.place(said.clone()).await, &from) {
+    async fn settle(
+        &mut self,
+        message: Message,
+        checked_message: Result<UserMessage, PromptError>,
+    ) {
+        let Message { user_message: UserMessage { number, .. }, from, stopped } = message;
+        let accepted = match checked_message {
+            Ok(user_message) => match (self.route(user_message.clone()).await, &from) {
                 // If its conversation is gone, it goes to the current one.
                 (Err(PromptError::Memory(MemoryError::NotFound { .. })), Sender::Undelivered) => {
-                    self.place(UserMessage { to: None, ..said }).await
+                    self.route(UserMessage { to: None, ..user_message }).await
                 }
                 (accepted, _) => accepted,
             },
@@ -239,17 +250,20 @@ impl Router {
 
     /// Queues a message for the running turn, or starts one. Returns the conversation; `None` if
     /// the message was delivered before.
-    async fn place(&mut self, said: UserMessage) -> Result<Option<ConversationId>, PromptError> {
+    async fn route(
+        &mut self,
+        user_message: UserMessage,
+    ) -> Result<Option<ConversationId>, PromptError> {
         for _ in 0..2 {
-            let message = said.clone();
+            let message = user_message.clone();
             let arrival =
                 blocking(&self.shared, move |shared| shared.ports.memory.arrive(&message));
             match arrival.await? {
                 Routing::Delivered { turn } => {
-                    return self.answer_late(said.number, turn).await.map(|()| None);
+                    return self.answer_if_finished(user_message.number, turn).await.map(|()| None);
                 }
                 Routing::Started { conversation, turn } => {
-                    self.begin(conversation, turn, said, Event::Started);
+                    self.begin(conversation, turn, user_message, Event::Started);
                     return Ok(Some(conversation));
                 }
                 Routing::Busy { conversation } => {
@@ -259,7 +273,7 @@ impl Router {
                         }
                         running.queued += 1;
                         // The end of a turn takes the queue under the same lock.
-                        let _ = running.commands.send(TurnCommand::Message(said));
+                        let _ = running.commands.send(TurnCommand::Message(user_message));
                         return Ok(Some(conversation));
                     }
                     // The turn could not be ended, or its end is being handled right now.
@@ -275,23 +289,23 @@ impl Router {
         &mut self,
         conversation: ConversationId,
         turn: TurnId,
-        said: UserMessage,
+        user_message: UserMessage,
         begins: fn(UserMessage) -> Event,
     ) {
-        self.turns.spawn(turns::begin(&self.shared, conversation, turn, said, begins));
+        self.turns.spawn(turns::begin(&self.shared, conversation, turn, user_message, begins));
     }
 
     async fn go_on(
         &mut self,
-        said: UserMessage,
+        user_message: UserMessage,
         conversation: ConversationId,
         notice: Entry,
         accepted: Accepted,
     ) {
         let answering = loop {
-            let (number, kept) = (said.number, notice.clone());
+            let (number, stored) = (user_message.number, notice.clone());
             let arrival = blocking(&self.shared, move |shared| {
-                shared.ports.memory.go_on(conversation, &kept, number)
+                shared.ports.memory.go_on(conversation, &stored, number)
             });
             match arrival.await {
                 Ok(Routing::Delivered { turn }) => {
@@ -299,11 +313,11 @@ impl Router {
                 }
                 Ok(Routing::Started { conversation, turn }) => {
                     let answering = self.shared.await_answer(number);
-                    self.begin(conversation, turn, said, Event::Resumed);
+                    self.begin(conversation, turn, user_message, Event::Resumed);
                     break Ok(answering);
                 }
                 Ok(Routing::Busy { conversation }) if self.shared.is_working(conversation) => {
-                    return self.paused.push((said, conversation, notice, accepted));
+                    return self.paused.push((user_message, conversation, notice, accepted));
                 }
                 Ok(Routing::Busy { conversation }) => {
                     let given_up =
@@ -319,23 +333,24 @@ impl Router {
     }
 
     /// Handles the end of a turn: undelivered messages start the next one.
-    async fn over(&mut self, over: FinishedTurn) {
-        let FinishedTurn { conversation, reason, is_kept, unheard } = over;
-        if !is_kept && let Err(error) = self.interrupt_abandoned(conversation).await {
+    async fn turn_finished(&mut self, finished: FinishedTurn) {
+        let FinishedTurn { conversation, reason, is_stored, undelivered } = finished;
+        if !is_stored && let Err(error) = self.interrupt_abandoned(conversation).await {
             tracing::error!(%error, %conversation, "a turn is still open; the next message or its \
                              cancellation tries again");
         }
-        for said in unheard {
+        for user_message in undelivered {
             // Not in a conversation that this turn ended.
-            let (number, to) = (said.number, (reason != Reason::Ended).then_some(conversation));
-            let accepted = self.place(UserMessage { to, ..said }).await;
+            let (number, to) =
+                (user_message.number, (reason != Reason::Ended).then_some(conversation));
+            let accepted = self.route(UserMessage { to, ..user_message }).await;
             if let Err(error) = &accepted {
                 self.shared.state().answer(number, &Err(error.clone()));
             }
             log_undelivered(number, accepted);
         }
-        for (said, conversation, notice, accepted) in std::mem::take(&mut self.paused) {
-            self.go_on(said, conversation, notice, accepted).await;
+        for (user_message, conversation, notice, accepted) in std::mem::take(&mut self.paused) {
+            self.go_on(user_message, conversation, notice, accepted).await;
         }
     }
 
@@ -349,7 +364,7 @@ impl Router {
 
     /// Answers those who wait for a message that was delivered in `turn`, if that turn is over.
     /// Otherwise its end will answer them.
-    async fn answer_late(&self, number: i64, turn: TurnId) -> Result<(), PromptError> {
+    async fn answer_if_finished(&self, number: i64, turn: TurnId) -> Result<(), PromptError> {
         let waiting = {
             let mut state = self.shared.state();
             // Under the same lock as the end of a turn, which answers all waiters.
@@ -358,8 +373,8 @@ impl Router {
             }
             state.waiting.remove(&number).unwrap_or_default()
         };
-        let kept = blocking(&self.shared, move |shared| shared.ports.memory.ended(turn)).await?;
-        let StoredTurn { conversation, reason, words, answer } = kept;
+        let stored = blocking(&self.shared, move |shared| shared.ports.memory.ended(turn)).await?;
+        let StoredTurn { conversation, reason, words, answer } = stored;
         let (cause, hint) = (None, None);
         let answered = MessageOutcome { conversation, turn, reason, words, cause, hint, answer };
         for tell in waiting {
@@ -387,27 +402,27 @@ fn log_undelivered(number: i64, accepted: Result<Option<ConversationId>, PromptE
 }
 
 /// Asks the hooks about a message; returns it as they left it. Blocks.
-fn ask(hooks: &Hooks, said: UserMessage) -> Result<UserMessage, PromptError> {
+fn ask(hooks: &Hooks, user_message: UserMessage) -> Result<UserMessage, PromptError> {
     let event = hooks::Event::new(Kind::MessageReceived)
-        .say("source", said.source.as_str())
-        .say("scope", said.scope.word())
-        .say("conversation", said.to.map(|to| to.to_string()))
-        .text("attached", attached(&said))
-        .with_input(said.text.as_str().into());
+        .say("source", user_message.source.as_str())
+        .say("scope", user_message.scope.word())
+        .say("conversation", user_message.to.map(|to| to.to_string()))
+        .text("attached", attached(&user_message))
+        .with_input(user_message.text.as_str().into());
     match hooks.ask(event, &|| false) {
-        Ok(None) => Ok(said),
-        Ok(Some(Value::String(text))) => Ok(UserMessage { text, ..said }),
+        Ok(None) => Ok(user_message),
+        Ok(Some(Value::String(text))) => Ok(UserMessage { text, ..user_message }),
         Ok(Some(_)) => unreachable!("a message is replaced by a text"),
         Err(Refused { hook, reason, failed }) => Err(PromptError::Refused { hook, reason, failed }),
     }
 }
 
 /// The attachments, as hooks see them: the excerpts, and the number of images.
-fn attached(said: &UserMessage) -> Value {
-    match said.attached.is_empty() {
+fn attached(user_message: &UserMessage) -> Value {
+    match user_message.attached.is_empty() {
         true => Value::Null,
         false => json!({
-            "excerpts": said.attached.excerpts, "images": said.attached.images.len(),
+            "excerpts": user_message.attached.excerpts, "images": user_message.attached.images.len(),
         }),
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct AgentState {
     /// number. Has an entry for every message that is being routed.
     pub waiting: HashMap<i64, Vec<OutcomeSender>>,
     /// The date and open note in the last notice of each conversation.
-    told: HashMap<ConversationId, Announced>,
+    announced: HashMap<ConversationId, Announced>,
     /// The cost of each conversation in this run, in US dollars.
     spent: HashMap<ConversationId, f64>,
 }
@@ -78,7 +78,9 @@ impl Future for PendingOutcome {
     type Output = Result<MessageOutcome, PromptError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map(|told| told.unwrap_or(Err(PromptError::Ending)))
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map(|received| received.unwrap_or(Err(PromptError::Ending)))
     }
 }
 
@@ -147,8 +149,8 @@ impl SharedAgent {
         PendingOutcome(answered)
     }
 
-    pub fn told(&self, conversation: ConversationId, moment: &Situation) -> Option<String> {
-        self.state().told.entry(conversation).or_default().news(moment)
+    pub fn announce(&self, conversation: ConversationId, situation: &Situation) -> Option<String> {
+        self.state().announced.entry(conversation).or_default().news(situation)
     }
 
     /// Adds to the cost of a conversation in this run; returns the total, if known.

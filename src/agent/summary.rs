@@ -107,8 +107,8 @@ impl Summaries {
         Ok(())
     }
 
-    async fn attend(&mut self, wanted: Untitled) -> Result<(), ConversationError> {
-        let id = wanted.conversation;
+    async fn attend(&mut self, candidate: Untitled) -> Result<(), ConversationError> {
+        let id = candidate.conversation;
         let read = self.blocking(move |conversations| {
             let ended = conversations.get(id)?.ended;
             Ok((ended, conversations.rows().branches.readable_history(id)?))
@@ -122,7 +122,9 @@ impl Summaries {
         // The conversation was resumed; its next end counts.
         let Some(ended) = ended.map(|end| end.at) else { return Ok(()) };
         if self.conversations.wall().saturating_sub(ended) > STALE {
-            return self.blocking(move |conversations| give_up(conversations, wanted, ended)).await;
+            return self
+                .blocking(move |conversations| give_up(conversations, candidate, ended))
+                .await;
         }
         // This reads key files.
         let (models, agent) = (Arc::clone(&self.models), self.agent.clone());
@@ -136,14 +138,14 @@ impl Summaries {
         let Some(model) = model else { return Ok(()) };
         let transcript = transcript(&history);
         let mut failure = None;
-        if wanted.title {
+        if candidate.title {
             let answer = self.ask(&*model.provider, id, PROMPT, &transcript).await;
             match answer.and_then(|text| title::parse(&text).ok_or_else(|| nonsense(&text))) {
                 Ok(titled) => self.title(id, ended, titled).await?,
                 Err(reason) => failure = Some(reason),
             }
         }
-        if wanted.note {
+        if candidate.note {
             let prompt = self.conversations.settings().retrospection_prompt.clone();
             let answer = self.ask(&*model.provider, id, &prompt, &transcript).await;
             match answer.and_then(|text| note(&text).ok_or_else(|| nonsense(&text))) {
@@ -156,32 +158,32 @@ impl Summaries {
                 self.failed.remove(&id);
                 Ok(())
             }
-            Some(reason) => self.count_failure(wanted, ended, &reason).await,
+            Some(reason) => self.count_failure(candidate, ended, &reason).await,
         }
     }
 
     async fn count_failure(
         &mut self,
-        wanted: Untitled,
+        candidate: Untitled,
         ended: i64,
         reason: &str,
     ) -> Result<(), ConversationError> {
-        let before = wanted.tries as usize;
-        let times = self.failed.get(&wanted.conversation).map_or(before, |(times, _)| *times);
-        tracing::info!(conversation = %wanted.conversation, reason, "a model gave no title");
+        let before = candidate.tries as usize;
+        let times = self.failed.get(&candidate.conversation).map_or(before, |(times, _)| *times);
+        tracing::info!(conversation = %candidate.conversation, reason, "a model gave no title");
         match PAUSES.get(times) {
             Some(pause) => {
                 let due = self.conversations.clock().running() + *pause;
-                self.failed.insert(wanted.conversation, (times + 1, due));
-                let id = wanted.conversation;
+                self.failed.insert(candidate.conversation, (times + 1, due));
+                let id = candidate.conversation;
                 self.blocking(move |conversations| {
                     Ok(conversations.rows().endings.count_title_try(id, ended, false)?)
                 })
                 .await
             }
             None => {
-                self.failed.remove(&wanted.conversation);
-                self.blocking(move |conversations| give_up(conversations, wanted, ended)).await
+                self.failed.remove(&candidate.conversation);
+                self.blocking(move |conversations| give_up(conversations, candidate, ended)).await
             }
         }
     }
@@ -275,10 +277,10 @@ impl Summaries {
 
 fn give_up(
     conversations: &Conversations,
-    wanted: Untitled,
+    candidate: Untitled,
     ended: i64,
 ) -> Result<(), ConversationError> {
-    let id = wanted.conversation;
+    let id = candidate.conversation;
     conversations.rows().endings.count_title_try(id, ended, true)?;
     conversations.rows().endings.store_note(id, ended, None, conversations.wall())?;
     Ok(())

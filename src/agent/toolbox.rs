@@ -110,8 +110,8 @@ impl Toolbox for VaultToolbox {
         Arc::new(named.chain(std::iter::once(through)).collect())
     }
 
-    fn call(&self, wanted: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
-        let CallRequest { call, scope, conversation, turn, room, known, agent } = wanted;
+    fn call(&self, call_request: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
+        let CallRequest { call, scope, conversation, turn, room, known, agent } = call_request;
         let call = match foreign::read(call, &self.calls.tools()) {
             Ok(call) => call,
             Err(done) => return Box::pin(std::future::ready(CallOutcome::Done(*done))),

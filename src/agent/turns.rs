@@ -17,9 +17,9 @@ pub(super) struct FinishedTurn {
     pub conversation: ConversationId,
     pub reason: Reason,
     /// Whether the end was stored.
-    pub is_kept: bool,
+    pub is_stored: bool,
     /// The messages that were not delivered.
-    pub unheard: Vec<UserMessage>,
+    pub undelivered: Vec<UserMessage>,
 }
 
 /// Repairs what an earlier run left; returns the undelivered messages. Blocks.
@@ -62,10 +62,10 @@ pub(super) fn begin(
     shared: &Arc<SharedAgent>,
     conversation: ConversationId,
     turn: TurnId,
-    said: UserMessage,
+    user_message: UserMessage,
     begins: fn(UserMessage) -> Event,
 ) -> impl Future<Output = FinishedTurn> + Send + use<> {
-    let (commands, mut heard) = mpsc::unbounded_channel();
+    let (commands, mut receiver) = mpsc::unbounded_channel();
     let (over, is_over) = oneshot::channel::<()>();
     let running = RunningTurn { turn, commands, queued: 0, is_over };
     let before = shared.state().running.insert(conversation, running);
@@ -77,14 +77,19 @@ pub(super) fn begin(
             // error.
             let _ = before.is_over.await;
         }
-        let message = said.number;
+        let message = user_message.number;
         let mut done = match Driver::begin(Arc::clone(&shared), conversation, turn).await {
-            Ok(driver) => driver.run(begins(said), &mut heard).await,
+            Ok(driver) => driver.run(begins(user_message), &mut receiver).await,
             Err(error) => driver::failed_to_begin(&shared, conversation, turn, message, &error),
         };
-        let unheard = unregister(&shared, conversation, turn, &mut done, &mut heard);
+        let undelivered = unregister(&shared, conversation, turn, &mut done, &mut receiver);
         drop(over);
-        FinishedTurn { conversation, reason: done.end.reason, is_kept: done.is_kept, unheard }
+        FinishedTurn {
+            conversation,
+            reason: done.end.reason,
+            is_stored: done.is_stored,
+            undelivered,
+        }
     }
 }
 
@@ -96,11 +101,11 @@ fn unregister(
     done: &mut driver::TurnResult,
     commands: &mut mpsc::UnboundedReceiver<TurnCommand>,
 ) -> Vec<UserMessage> {
-    let mut unheard = std::mem::take(&mut done.end.unheard);
+    let mut undelivered = std::mem::take(&mut done.end.undelivered);
     let mut state = shared.state();
     while let Ok(command) = commands.try_recv() {
-        if let TurnCommand::Message(said) = command {
-            unheard.push(said);
+        if let TurnCommand::Message(user_message) = command {
+            undelivered.push(user_message);
         }
     }
     // The next turn may be registered already.
@@ -116,6 +121,6 @@ fn unregister(
         hint: done.end.hint.clone(),
         answer: done.answer.clone(),
     });
-    done.heard.iter().for_each(|message| state.answer(*message, &answered));
-    unheard
+    done.delivered.iter().for_each(|message| state.answer(*message, &answered));
+    undelivered
 }

@@ -42,12 +42,12 @@ impl ConversationView for Conversations {
         // A damaged item must not hide the others.
         let history =
             self.rows().branches.readable_history(id).map_err(|error| failed(error.into()))?;
-        Ok(Some((conversation, history.into_iter().map(said).collect())))
+        Ok(Some((conversation, history.into_iter().map(conversation_item).collect())))
     }
 }
 
 /// Converts an item, listing the tools that it called.
-pub fn said(item: Item) -> ConversationItem {
+pub fn conversation_item(item: Item) -> ConversationItem {
     let tools = item.body.as_deref().map(actions).unwrap_or_default();
     let tools = tools.into_iter().map(|action| match action.path {
         Some(path) => format!("{} {path}", action.tool),

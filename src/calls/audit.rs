@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::call::Request;
-use super::judge::Seen;
+use super::judge::Judgement;
 use crate::policy::Settings;
 use crate::store::StoreError;
 use crate::store::audit::{self, AuditRow};
@@ -145,7 +145,7 @@ impl Audit {
     }
 
     /// Writes the row of a question before a person is asked; returns it with its id.
-    pub(super) fn asked(&self, row: AuditRow) -> Result<AuditRow, StoreError> {
+    pub(super) fn write_question(&self, row: AuditRow) -> Result<AuditRow, StoreError> {
         let id = self.shared.rows.write(std::slice::from_ref(&row))?;
         Ok(AuditRow { id, ..row })
     }
@@ -220,20 +220,24 @@ pub(super) fn begin(request: &Request) -> AuditRow {
     }
 }
 
-/// Adds what happened to the call; `asked` are the paths that its arguments name.
-pub(super) fn judged<'a>(row: &mut AuditRow, asked: impl Iterator<Item = &'a str>, seen: &Seen) {
+/// Adds what happened to the call; `named_paths` are the paths that its arguments name.
+pub(super) fn judged<'a>(
+    row: &mut AuditRow,
+    named_paths: impl Iterator<Item = &'a str>,
+    judgement: &Judgement,
+) {
     // If nothing was about to change, the paths of the arguments.
-    let paths: Vec<String> = match seen.paths.is_empty() {
-        true => asked.map(cut).collect(),
-        false => seen.paths.iter().take(MAX_PATHS).map(|path| cut(path)).collect(),
+    let paths: Vec<String> = match judgement.paths.is_empty() {
+        true => named_paths.map(cut).collect(),
+        false => judgement.paths.iter().take(MAX_PATHS).map(|path| cut(path)).collect(),
     };
     row.paths = paths.join("\n");
-    row.bytes = i64::try_from(seen.bytes).unwrap_or(i64::MAX);
-    row.change_set = seen.change_set.and_then(|set| i64::try_from(set).ok());
-    if let Some(decision) = seen.decision {
+    row.bytes = i64::try_from(judgement.bytes).unwrap_or(i64::MAX);
+    row.change_set = judgement.change_set.and_then(|set| i64::try_from(set).ok());
+    if let Some(decision) = judgement.decision {
         row.decision = decision.to_owned();
     }
-    if let Some(refusal) = &seen.refusal {
+    if let Some(refusal) = &judgement.refusal {
         row.decision = "refused".to_owned();
         row.layer = Some(refusal.layer.to_owned());
         // A value that does not fit a schema may come from a note.

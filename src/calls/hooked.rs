@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Calls;
 use super::call::Request;
-use super::judge::{ApprovalRequest, Seen};
+use super::judge::{ApprovalRequest, Judgement};
 use crate::hooks::{Event, Kind, Refused};
 use crate::journal::ChangeSetId;
 use crate::note::code::ErrorCode;
@@ -177,10 +177,10 @@ impl Calls {
         &self,
         request: &Request,
         row: &AuditRow,
-        seen: &Seen,
+        judgement: &Judgement,
         result: &Result<Answer<Facts>, ToolError>,
     ) {
-        if seen.refusal.is_some() || !self.hears(request, Kind::AfterToolCall) {
+        if judgement.refusal.is_some() || !self.hears(request, Kind::AfterToolCall) {
             return;
         }
         let text = match result {
@@ -195,7 +195,7 @@ impl Calls {
             .say("microseconds", row.microseconds)
             .say("bytes", row.bytes)
             .say("changeSet", row.change_set)
-            .place("paths", seen.paths.clone())
+            .place("paths", judgement.paths.clone())
             .text("input", request.arguments.clone())
             .text("answer", &text[..end]);
         self.0.hooks.tell(event);

@@ -97,7 +97,7 @@ fn shown(change: &ShownChange) -> Value {
 
 /// Events during the judgement of a call.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Judgement {
     pub paths: Vec<String>,
     pub bytes: u64,
     pub decision: Option<&'static str>,
@@ -113,23 +113,23 @@ pub(super) struct Seen {
 
 pub(super) struct Judged {
     pub result: Result<Answer<Facts>, ToolError>,
-    pub seen: Seen,
+    pub judgement: Judgement,
     pub question: Option<ApprovalRequest>,
 }
 
 impl Judged {
     pub fn refused(refusal: Refusal) -> Self {
-        let seen = Seen { refusal: Some(refusal.clone()), ..Seen::default() };
-        Self { result: Err(refusal.into()), seen, question: None }
+        let judgement = Judgement { refusal: Some(refusal.clone()), ..Judgement::default() };
+        Self { result: Err(refusal.into()), judgement, question: None }
     }
 
     pub fn refused_early(result: Result<Answer<Facts>, ToolError>) -> Self {
-        Self { result, seen: Seen::default(), question: None }
+        Self { result, judgement: Judgement::default(), question: None }
     }
 
     /// Whether the call was refused or has to run again.
     pub fn did_nothing(&self) -> bool {
-        self.seen.refusal.is_some() || self.question.is_some()
+        self.judgement.refusal.is_some() || self.question.is_some()
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) struct Judge {
     agreement: Option<Agreement>,
     agreed: Option<Agreed>,
     cancel: Cancel,
-    seen: Mutex<Seen>,
+    judgement: Mutex<Judgement>,
 }
 
 impl fmt::Debug for Judge {
@@ -175,7 +175,7 @@ impl Judge {
             agreement: call.agreement.cloned(),
             agreed,
             cancel: cancel.clone(),
-            seen: Mutex::default(),
+            judgement: Mutex::default(),
         }
     }
 
@@ -197,9 +197,9 @@ impl Judge {
     }
 
     pub fn end(&self, result: Result<Answer<Facts>, ToolError>) -> Judged {
-        let mut seen = std::mem::take(&mut *self.seen());
-        let question = seen.question.take();
-        let result = match seen.preview.take() {
+        let mut judgement = std::mem::take(&mut *self.judgement());
+        let question = judgement.question.take();
+        let result = match judgement.preview.take() {
             Some(preview) => {
                 // The identity is of all changes, those too that a limited program may not see.
                 let request = &self.request;
@@ -208,7 +208,7 @@ impl Judge {
             }
             None => result,
         };
-        Judged { result, seen, question }
+        Judged { result, judgement, question }
     }
 
     fn call(&self) -> Call<'_> {
@@ -246,7 +246,7 @@ impl Judge {
         })
     }
 
-    fn asked(&self, proposal: &Proposal, reasons: &[Reason]) -> ApprovalRequest {
+    fn approval_request(&self, proposal: &Proposal, reasons: &[Reason]) -> ApprovalRequest {
         let (mut room, mut left) = (MAX_DIFFS, MAX_HELD);
         let mut changes = Vec::new();
         // A whole plan has an outline that covers all of it.
@@ -310,24 +310,24 @@ impl Judge {
     /// Records that a whole plan was approved; its parts are judged next.
     fn begin_parts(&self, proposal: &Proposal, identity: String) {
         if proposal.whole.is_some() {
-            self.seen().whole = Some(identity);
+            self.judgement().whole = Some(identity);
         }
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn judgement(&self) -> std::sync::MutexGuard<'_, Judgement> {
+        self.judgement.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn refuse(&self, refusal: Refusal) -> Refusal {
-        self.seen().refusal = Some(refusal.clone());
+        self.judgement().refusal = Some(refusal.clone());
         refusal
     }
 
     /// Ends the call; it runs again once a person has approved.
-    fn ask(&self, asked: ApprovalRequest) -> Refusal {
+    fn ask(&self, approval_request: ApprovalRequest) -> Refusal {
         let reason = "a person has to agree first".to_owned();
-        let (layer, code) = (asked.layer, ErrorCode::ApprovalNeeded);
-        self.seen().question = Some(asked);
+        let (layer, code) = (approval_request.layer, ErrorCode::ApprovalNeeded);
+        self.judgement().question = Some(approval_request);
         Refusal { layer, code, reason, hint: None }
     }
 }
@@ -338,14 +338,14 @@ impl Gate for Judge {
             proposal.changes.iter().map(|change| change.effect.clone()).collect();
         let identity = identity(proposal);
         let is_judged_part = {
-            let mut seen = self.seen();
-            seen.effects.clone_from(&effects);
+            let mut judgement = self.judgement();
+            judgement.effects.clone_from(&effects);
             let is_part = proposal.whole.is_some_and(|whole| whole.is_part)
-                && seen.whole.as_ref() == Some(&identity);
+                && judgement.whole.as_ref() == Some(&identity);
             if !is_part {
-                seen.paths =
+                judgement.paths =
                     effects.iter().flat_map(Effect::paths).map(|path| path.to_string()).collect();
-                seen.bytes = effects.iter().map(|effect| effect.bytes).sum();
+                judgement.bytes = effects.iter().map(|effect| effect.bytes).sum();
             }
             is_part
         };
@@ -365,14 +365,14 @@ impl Gate for Judge {
         }
         // Hooks run first: a person is not asked about a change that their own hook refuses.
         if self.agreed.is_none() {
-            let shown = || self.asked(proposal, &reasons);
-            let asked = self.calls.ask_before_change(&self.request, &effects, shown, &self.cancel);
-            asked.map_err(|refusal| self.refuse(refusal))?;
+            let shown = || self.approval_request(proposal, &reasons);
+            let answer = self.calls.ask_before_change(&self.request, &effects, shown, &self.cancel);
+            answer.map_err(|refusal| self.refuse(refusal))?;
         }
         if self.request.dry_run {
-            let asked = self.asked(proposal, &reasons);
-            let mut seen = self.seen();
-            (seen.preview, seen.decision) = (Some(asked), Some("dry_run"));
+            let approval_request = self.approval_request(proposal, &reasons);
+            let mut judgement = self.judgement();
+            (judgement.preview, judgement.decision) = (Some(approval_request), Some("dry_run"));
             return Err(Refusal::denied("dry_run", "this is a dry run", "nothing was done"));
         }
         if let Some(agreed) = &self.agreed {
@@ -388,17 +388,19 @@ impl Gate for Judge {
             }));
         }
         if self.is_another(proposal) {
-            let mut asked = self.asked(proposal, &reasons);
-            asked.layer = layers::APPROVAL;
-            asked.reasons.insert(0, "what was shown and approved has changed meanwhile".to_owned());
-            return Err(self.ask(asked));
+            let mut approval_request = self.approval_request(proposal, &reasons);
+            approval_request.layer = layers::APPROVAL;
+            approval_request
+                .reasons
+                .insert(0, "what was shown and approved has changed meanwhile".to_owned());
+            return Err(self.ask(approval_request));
         }
         let lasting = reasons.iter().all(|reason| reason.lasting);
         if reasons.is_empty() || self.has_agreement() || (lasting && self.is_agreed(&effects)) {
             self.begin_parts(proposal, identity);
             return Ok(());
         }
-        Err(self.ask(self.asked(proposal, &reasons)))
+        Err(self.ask(self.approval_request(proposal, &reasons)))
     }
 
     fn limited(&self, proposal: &Proposal, limit: &JournalError) {
@@ -407,15 +409,15 @@ impl Gate for Judge {
         }
         let text = limit.to_string();
         let reason = Reason { layer: "blast_radius", text, lasting: false, personal: false };
-        let asked = self.asked(proposal, &[reason]);
-        self.seen().question = Some(asked);
+        let approval_request = self.approval_request(proposal, &[reason]);
+        self.judgement().question = Some(approval_request);
     }
 
     fn applied(&self, change_set: ChangeSetId) {
         let effects = {
-            let mut seen = self.seen();
-            seen.change_set = Some(change_set.0);
-            std::mem::take(&mut seen.effects)
+            let mut judgement = self.judgement();
+            judgement.change_set = Some(change_set.0);
+            std::mem::take(&mut judgement.effects)
         };
         self.calls.0.policy.applied(&self.call(), &effects);
         self.calls.tell_applied(&self.request, change_set);

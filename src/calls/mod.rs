@@ -53,7 +53,7 @@ use audit::Audit;
 pub use call::{Answerer, Decision, Request, ShownChange};
 pub use hooked::{CALLER as HOOK_CALLER, StepShown};
 use judge::{Agreed, Judge, Judged};
-pub use question::{Left, Outcome, Question};
+pub use question::{Outcome, Question, UnansweredQuestion};
 
 /// The store's key for the mode that a person set.
 const MODE: &str = "mode";
@@ -230,9 +230,9 @@ impl Calls {
     }
 
     /// The rows of the audit up to now.
-    pub fn audited(&self, wanted: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+    pub fn audited(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         self.0.audit.flush();
-        self.0.store.audit.rows(wanted)
+        self.0.store.audit.rows(filter)
     }
 
     /// Calls a tool; may block.
@@ -276,7 +276,7 @@ impl Calls {
         agreed: Option<Agreed>,
         cancel: &Cancel,
     ) -> Outcome {
-        let begun = Instant::now();
+        let started = Instant::now();
         if let Ok(tool) = &tool {
             // Policy, hooks and the audit know a tool by one name.
             request.tool.clone_from(&tool.name);
@@ -285,7 +285,7 @@ impl Calls {
         row.id = agreed.as_ref().map_or(0, |agreed| agreed.row);
         row.answered_by = agreed.as_ref().map(|agreed| agreed.by.program.clone());
         let end = |row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>| {
-            row.microseconds = i64::try_from(begun.elapsed().as_micros()).unwrap_or(i64::MAX);
+            row.microseconds = i64::try_from(started.elapsed().as_micros()).unwrap_or(i64::MAX);
             audit::result(row, result);
         };
         let record = |row: AuditRow| {
@@ -311,15 +311,15 @@ impl Calls {
             tool.spare_what_exists(&mut request.arguments);
         }
         let judged = self.judge(&tool, &mut request, agreed, cancel);
-        let Judged { result, seen, question } = judged;
+        let Judged { result, judgement, question } = judged;
         if nonblocking::is_aborted() {
             return Outcome::Answered(result);
         }
-        audit::judged(&mut row, tool.places(&request.arguments), &seen);
+        audit::judged(&mut row, tool.places(&request.arguments), &judgement);
         let Some(question) = question else {
             end(&mut row, &result);
             audit::server_fault(&mut row, &result);
-            self.tell_after_call(&request, &row, &seen, &result);
+            self.tell_after_call(&request, &row, &judgement, &result);
             record(row);
             return Outcome::Answered(result);
         };
@@ -332,7 +332,7 @@ impl Calls {
             return Outcome::Answered(error);
         }
         row.decision = "asked".to_owned();
-        let row = match self.0.audit.asked(row) {
+        let row = match self.0.audit.write_question(row) {
             Ok(row) => row,
             Err(error) => {
                 // A question that a restart could not mark as refused is not asked at all.
@@ -529,11 +529,11 @@ impl Calls {
             names.iter().filter_map(one).collect()
         };
         let view = (!settings.read.is_empty()).then(|| View::of(real(&settings.read)));
-        let seen = view.clone().unwrap_or_default();
+        let shown = view.clone().unwrap_or_default();
         let write = match settings.write.is_empty() {
-            true => seen.parts(&VaultPath::root()),
+            true => shown.parts(&VaultPath::root()),
             // Nobody may change what they cannot see.
-            false => real(&settings.write).iter().flat_map(|one| seen.parts(one)).collect(),
+            false => real(&settings.write).iter().flat_map(|one| shown.parts(one)).collect(),
         };
         (view, Some(write))
     }

@@ -31,7 +31,7 @@ pub enum Outcome {
 pub struct Question {
     calls: Calls,
     request: Request,
-    asked: ApprovalRequest,
+    approval_request: ApprovalRequest,
     row: AuditRow,
 }
 
@@ -39,10 +39,10 @@ impl Question {
     pub(super) fn new(
         calls: Calls,
         request: Request,
-        asked: ApprovalRequest,
+        approval_request: ApprovalRequest,
         row: AuditRow,
     ) -> Self {
-        Self { calls, request, asked, row }
+        Self { calls, request, approval_request, row }
     }
 
     /// The calls that this one belongs to.
@@ -52,12 +52,12 @@ impl Question {
 
     /// The call's description: "edit `Projects/Garden.md`".
     pub fn title(&self) -> &str {
-        &self.asked.title
+        &self.approval_request.title
     }
 
     /// Why a person has to approve, one sentence each.
     pub fn reasons(&self) -> &[String] {
-        &self.asked.reasons
+        &self.approval_request.reasons
     }
 
     pub fn tool(&self) -> &str {
@@ -73,22 +73,22 @@ impl Question {
     }
 
     pub fn changes(&self) -> &Arc<[ShownChange]> {
-        &self.asked.changes
+        &self.approval_request.changes
     }
 
     /// A short summary of all changes, if [`Self::changes`] lists only the first.
     pub fn outline(&self) -> Option<&str> {
-        self.asked.outline.as_deref()
+        self.approval_request.outline.as_deref()
     }
 
     /// The folder that [`Decision::Always`] would cover; `None` if there is none, and empty for a server's tool.
     pub fn folder(&self) -> Option<&str> {
-        self.asked.folder.as_ref().map(|folder| folder.as_str())
+        self.approval_request.folder.as_ref().map(|folder| folder.as_str())
     }
 
     /// Whether only a person's own program can answer.
     pub fn is_personal(&self) -> bool {
-        self.asked.personal
+        self.approval_request.personal
     }
 
     /// Its id: that of its audit row, until it is answered.
@@ -104,29 +104,34 @@ impl Question {
     /// The key that equal calls share.
     pub fn key(&self) -> Key {
         let mut request = self.request.clone();
-        if self.asked.is_general {
+        if self.approval_request.is_general {
             request.conversation = None;
         }
-        Key::of(&request, &self.asked.identity)
+        Key::of(&request, &self.approval_request.identity)
     }
 
     /// How long the question stays open while nobody is there to answer, and how long an answer is
     /// saved.
-    pub fn patience(&self) -> Duration {
-        patience(&self.calls)
+    pub fn answer_time(&self) -> Duration {
+        answer_time(&self.calls)
     }
 
     /// The data that remains if the call ends before a person answers.
-    pub fn left(&self) -> Left {
+    pub fn unanswered(&self) -> UnansweredQuestion {
         let (calls, tool) = (self.calls.clone(), self.request.tool.clone());
-        Left { calls, tool, folder: self.asked.folder.clone(), row: self.row.clone() }
+        UnansweredQuestion {
+            calls,
+            tool,
+            folder: self.approval_request.folder.clone(),
+            row: self.row.clone(),
+        }
     }
 
     /// Records the decision on a question that no call waits for ([`Calls::question`]); may block.
     pub fn settle(self, decision: Decision, by: &Answerer) {
         let mut row = self.row;
         let (word, answered) = match decision {
-            // The row stays until somebody answers (`Left`).
+            // The row stays until somebody answers (`UnansweredQuestion`).
             Decision::Pending { .. } => return,
             Decision::Once | Decision::Always => ("allowed", true),
             Decision::Reject => ("refused", true),
@@ -139,19 +144,20 @@ impl Question {
 
     /// Continues or ends the call as decided; may block.
     pub fn answer(self, decision: Decision, by: Answerer, cancel: &Cancel) -> Outcome {
-        let Self { calls, request, asked, mut row } = self;
+        let Self { calls, request, approval_request, mut row } = self;
         if decision == Decision::Always {
-            calls.agree(&request.tool, asked.folder.as_ref(), &by);
+            calls.agree(&request.tool, approval_request.folder.as_ref(), &by);
         }
         if matches!(decision, Decision::Once | Decision::Always) {
-            let agreed = Agreed { identity: asked.identity, row: row.id, by };
+            let agreed = Agreed { identity: approval_request.identity, row: row.id, by };
             let tool = calls.tools().find(&request.tool).cloned();
             return calls.run(tool, request, Some(agreed), cancel);
         }
-        let what = format!("{}, since {}", asked.title, asked.reasons.join("; "));
+        let what =
+            format!("{}, since {}", approval_request.title, approval_request.reasons.join("; "));
         let (code, why, hint) = match decision {
             Decision::Pending { question, shown } => {
-                pending(question, shown, patience(&calls))
+                pending(question, shown, answer_time(&calls))
             }
             Decision::Crowded => (
                 ErrorCode::RateLimited,
@@ -179,7 +185,7 @@ impl Question {
         (row.decision, row.layer) = ("refused".to_owned(), Some(layers::APPROVAL.to_owned()));
         row.reason = Some(audit::cut(&why));
         row.answered_by = (decision == Decision::Reject).then(|| by.program.clone());
-        let mut data = json!({ "layer": layers::APPROVAL, "reasons": asked.reasons });
+        let mut data = json!({ "layer": layers::APPROVAL, "reasons": approval_request.reasons });
         match decision {
             Decision::Pending { question, .. } => data["question"] = question.into(),
             Decision::Reject => data["refused"] = json!({ "by": by.program, "words": by.words }),
@@ -189,7 +195,7 @@ impl Question {
             ToolError { data: Some(data), ..ToolError::new(code, format!("{why}: {what}"), hint) };
         let result = Err(error);
         audit::result(&mut row, &result);
-        // The row of an open question stays until somebody answers it (`Left`).
+        // The row of an open question stays until somebody answers it (`UnansweredQuestion`).
         let waits = matches!(decision, Decision::Pending { question, .. } if question == row.id);
         if !waits {
             calls.0.audit.record(row);
@@ -218,8 +224,8 @@ fn refused(by: &Answerer) -> (ErrorCode, String, String) {
 }
 
 /// The error of a call that ends before its question is answered.
-fn pending(question: i64, shown: bool, patience: Duration) -> (ErrorCode, String, String) {
-    let kept = match patience.as_secs() {
+fn pending(question: i64, shown: bool, answer_time: Duration) -> (ErrorCode, String, String) {
+    let duration = match answer_time.as_secs() {
         1 => "1 second".to_owned(),
         seconds if seconds >= 120 && seconds % 60 == 0 => format!("{} minutes", seconds / 60),
         seconds => format!("{seconds} seconds"),
@@ -228,17 +234,17 @@ fn pending(question: i64, shown: bool, patience: Duration) -> (ErrorCode, String
         true => format!("a person is asked (question {question}) and has not answered yet"),
         false => format!(
             "a person has to agree, and no program in which they could is open; question {question} \
-             waits {kept} for one"
+             waits {duration} for one"
         ),
     };
     let hint = format!(
         "tell the user that it waits for them in Obsidian and in `steward approvals pending`; once they \
-         agree, this very call succeeds once within {kept}"
+         agree, this very call succeeds once within {duration}"
     );
     (ErrorCode::ApprovalPending, why, hint)
 }
 
-fn patience(calls: &Calls) -> Duration {
+fn answer_time(calls: &Calls) -> Duration {
     Duration::from_secs(u64::from(calls.policy().settings().pending_seconds))
 }
 
@@ -258,8 +264,8 @@ impl Calls {
         let mut row = audit::begin(&request);
         (row.decision, row.layer) = ("asked".to_owned(), Some(layers::APPROVAL.to_owned()));
         row.reason = Some(audit::cut(&title));
-        let row = self.0.audit.asked(row)?;
-        let asked = ApprovalRequest {
+        let row = self.0.audit.write_question(row)?;
+        let approval_request = ApprovalRequest {
             title,
             reasons,
             layer: layers::APPROVAL,
@@ -270,7 +276,7 @@ impl Calls {
             is_general,
             outline: None,
         };
-        Ok(Question::new(self.clone(), request, asked, row))
+        Ok(Question::new(self.clone(), request, approval_request, row))
     }
 
     /// Stores a permanent approval, if there is a folder for it.
@@ -282,16 +288,16 @@ impl Calls {
     }
 }
 
-/// A question whose call has ended: what its answer still has to change.
+/// A question whose call has ended without an answer: what the answer still has to change.
 #[derive(Debug)]
-pub struct Left {
+pub struct UnansweredQuestion {
     calls: Calls,
     tool: String,
     folder: Option<VaultPath>,
     row: AuditRow,
 }
 
-impl Left {
+impl UnansweredQuestion {
     /// Records the decision; may block.
     pub fn settle(self, decision: Decision, by: &Answerer) {
         let Self { calls, tool, folder, mut row } = self;

@@ -92,7 +92,7 @@ impl Tools for Calls {
         let tool = tools.get(name)?;
         Some(match tool.tier {
             Tier::Safe if tool.heavy => Work::Search,
-            // It waits for somebody else's program, and no change of the vault waits for it.
+            // It waits for a foreign program, so it must not delay changes of the vault.
             Tier::Safe | Tier::Unknown => Work::Read,
             _ => Work::Change,
         })
@@ -358,16 +358,16 @@ impl Runner {
         &self,
         look: impl FnOnce() -> Option<T>,
     ) -> Option<(Result<T, Stopped>, Duration)> {
-        let begun = std::time::Instant::now();
-        if !self.0.throttle.may_be(begun) {
+        let started = std::time::Instant::now();
+        if !self.0.throttle.may_be(started) {
             return None;
         }
-        let seen = catch_unwind(AssertUnwindSafe(look));
+        let looked = catch_unwind(AssertUnwindSafe(look));
         let now = std::time::Instant::now();
-        let took = now.saturating_duration_since(begun);
+        let took = now.saturating_duration_since(started);
         self.0.throttle.took(now, took);
-        match seen {
-            Ok(seen) => Some((Ok(seen?), took)),
+        match looked {
+            Ok(looked) => Some((Ok(looked?), took)),
             // The panic handler has logged it.
             Err(_) => Some((Err(Stopped::BrokeOff("it panicked".to_owned())), took)),
         }

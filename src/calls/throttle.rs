@@ -21,15 +21,15 @@ const LONGEST_REST: Duration = Duration::from_secs(600);
 /// Whether calls currently run without blocking, for all connections together.
 #[derive(Debug)]
 pub struct Throttle {
-    begun: Instant,
-    /// End of the pause, in microseconds since `begun`.
+    created: Instant,
+    /// End of the pause, in microseconds since `created`.
     none_until: AtomicU64,
 }
 
 impl Throttle {
     /// Allows calls from `now` on.
     pub fn new(now: Instant) -> Self {
-        Self { begun: now, none_until: AtomicU64::new(0) }
+        Self { created: now, none_until: AtomicU64::new(0) }
     }
 
     /// Whether a call is allowed at the time `now`.
@@ -53,7 +53,7 @@ impl Throttle {
     }
 
     fn at(&self, now: Instant) -> u64 {
-        micros(now.saturating_duration_since(self.begun))
+        micros(now.saturating_duration_since(self.created))
     }
 }
 

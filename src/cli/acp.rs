@@ -31,7 +31,7 @@ pub fn run(session: &Session) -> Result<ExitCode> {
     let root = session.vault()?;
     let most = session.settings.config.server.max_message_bytes;
     let relay = Relay {
-        way: DaemonFinder::new(session, root, Scope::Acp),
+        finder: DaemonFinder::new(session, root, Scope::Acp),
         daemon: None,
         introduction: None,
         in_flight: HashMap::new(),
@@ -42,7 +42,7 @@ pub fn run(session: &Session) -> Result<ExitCode> {
 }
 
 struct Relay<'a> {
-    way: DaemonFinder<'a>,
+    finder: DaemonFinder<'a>,
     /// The connection; `None` until the next line opens one.
     daemon: Option<Client>,
     /// The params of the client's `initialize`.
@@ -68,19 +68,22 @@ impl Relay<'_> {
         loop {
             // A client that has disconnected can neither see the end of a turn nor approve anything
             // in it.
-            let waits = self.in_flight.values().any(|asked| asked.method != "session/prompt");
+            let waits = self
+                .in_flight
+                .values()
+                .any(|client_request| client_request.method != "session/prompt");
             if !is_open && !waits {
                 break;
             }
             let listening = tokio::select! {
                 // Notices the end of the daemon before sending anything more.
                 biased;
-                told = next(&mut self.daemon) => match told {
-                    Ok(message) => self.told(message),
+                from_daemon = next(&mut self.daemon) => match from_daemon {
+                    Ok(message) => self.from_daemon(message),
                     Err(error) => self.lost(&error),
                 },
                 line = lines.recv(), if is_open => match line {
-                    Some(line) => self.heard(line).await,
+                    Some(line) => self.from_client(line).await,
                     None => {
                         is_open = false;
                         true
@@ -98,7 +101,7 @@ impl Relay<'_> {
     }
 
     /// Handles a line of the client.
-    async fn heard(&mut self, line: Line) -> Listening {
+    async fn from_client(&mut self, line: Line) -> Listening {
         let text = match line {
             Line::Text(text) if text.trim().is_empty() => return true,
             Line::Text(text) => text,
@@ -198,7 +201,7 @@ impl Relay<'_> {
         loop {
             tries += 1;
             let failed = |failure: Failure| unreachable(failure.message).maybe_hint(failure.hint);
-            let (port, token) = self.way.reach(gone).await.map_err(failed)?;
+            let (port, token) = self.finder.reach(gone).await.map_err(failed)?;
             match Client::connect_for(port, &token, params.clone()).await {
                 Ok((daemon, answer)) => {
                     self.daemon = Some(daemon);
@@ -226,24 +229,24 @@ impl Relay<'_> {
     }
 
     /// Handles a message of the daemon.
-    fn told(&mut self, message: Value) -> Listening {
+    fn from_daemon(&mut self, message: Value) -> Listening {
         if let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) {
             if id.as_str().is_some_and(|id| id.starts_with(OURS)) {
                 return true;
             }
             let id = serde_json::from_value::<RequestId>(id.clone()).ok();
-            let asked = id.and_then(|id| self.in_flight.remove(&id));
-            if let (Some(asked), Some(result)) = (asked, message.get("result")) {
-                self.note(&asked, result);
+            let client_request = id.and_then(|id| self.in_flight.remove(&id));
+            if let (Some(client_request), Some(result)) = (client_request, message.get("result")) {
+                self.note(&client_request, result);
             }
         }
         tell(&message.to_string())
     }
 
     /// Updates the open conversations after a successful request.
-    fn note(&mut self, asked: &ClientRequest, result: &Value) {
-        let named = asked.session.clone();
-        match asked.method.as_str() {
+    fn note(&mut self, client_request: &ClientRequest, result: &Value) {
+        let named = client_request.session.clone();
+        match client_request.method.as_str() {
             "session/new" => {
                 self.open.extend(result["sessionId"].as_str().map(str::to_owned));
             }
@@ -266,9 +269,9 @@ impl Relay<'_> {
     fn gone(&mut self) -> Listening {
         self.daemon = None;
         let mut listening = true;
-        for (id, asked) in self.in_flight.drain() {
+        for (id, client_request) in self.in_flight.drain() {
             let error = ErrorObject::new(Kind::Failed, "the connection to the steward broke off");
-            let error = error.hint(match asked.method.as_str() {
+            let error = error.hint(match client_request.method.as_str() {
                 "session/prompt" => "the conversation is saved; tell it to go on",
                 _ => "ask again",
             });

@@ -1,4 +1,4 @@
-//! `steward show NOTE --at TIME` and `steward list FOLDER --at TIME`: the vault as it was.
+//! `steward show NOTE --at TIME` and `steward list FOLDER --at TIME`: the vault at an earlier time.
 
 use chrono::{Local, SecondsFormat};
 

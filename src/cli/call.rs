@@ -227,8 +227,9 @@ pub fn run(session: &Session, call: &CallArguments) -> Result<ExitCode> {
         Ok(arguments) => arguments.clone(),
         Err(failure) => return Ok(session.output.report(failure)),
     };
-    let way = CallOptions { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
-    let answer = session.call_as_given(&call.tool, arguments, way)?;
+    let options =
+        CallOptions { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
+    let answer = session.call_as_given(&call.tool, arguments, options)?;
     let text = paint::differences(&session.output, &words::without_revision(&answer.text));
     session.output.answer(&answer.data, text)?;
     Ok(ExitCode::SUCCESS)

@@ -68,7 +68,7 @@ pub struct Client {
     next_id: i64,
     /// The largest frame that the server accepts, in bytes; longer messages are split.
     max_frame: usize,
-    patience: Duration,
+    answer_timeout: Duration,
     /// The id of the daemon's run, and the number of its last event at connection time.
     stands: (String, u64),
 }
@@ -162,7 +162,7 @@ impl Client {
             socket,
             next_id: 1,
             max_frame: FIRST_FRAME,
-            patience: HANDSHAKE,
+            answer_timeout: HANDSHAKE,
             stands: (String::new(), 0),
         })
     }
@@ -184,7 +184,7 @@ impl Client {
         self.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
             .map_or(FIRST_FRAME, |most| most.clamp(1, 1 << 20));
         let deadline = Duration::from_secs(u64::from(daemon.limits.request_seconds));
-        self.patience = deadline + GRACE;
+        self.answer_timeout = deadline + GRACE;
         self.stands = (daemon.epoch, daemon.seq);
         Ok(())
     }
@@ -195,14 +195,14 @@ impl Client {
     }
 
     /// The time limit for an answer.
-    pub fn patience(&self) -> Duration {
-        self.patience
+    pub fn answer_timeout(&self) -> Duration {
+        self.answer_timeout
     }
 
     /// Sends a request and waits for its answer; skips events meanwhile.
     pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result, ClientError> {
         let id = self.ask(params).await?;
-        let answer = tokio::time::timeout(self.patience, self.answer(id))
+        let answer = tokio::time::timeout(self.answer_timeout, self.answer(id))
             .await
             .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
         serde_json::from_value(answer).map_err(broken)

@@ -120,7 +120,7 @@ fn begins(text: &str, typed: &str) -> bool {
 /// The last change sets, by their numbers.
 pub fn changes() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let found = asked(ListChanges::NAME, json!({ "limit": CHANGES })).unwrap_or_default();
+        let found = tool_data(ListChanges::NAME, json!({ "limit": CHANGES })).unwrap_or_default();
         let sets = found["change_sets"].as_array().map(Vec::as_slice).unwrap_or_default();
         let shown = sets.iter().map(|set| {
             let title = set["title"].as_str().unwrap_or_default().to_owned();
@@ -133,7 +133,7 @@ pub fn changes() -> ArgValueCandidates {
 /// The files in the trash, by their former path, or by their name if the path is unknown.
 pub fn trashed() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let found = asked(ListTrash::NAME, json!({ "limit": OFFERED })).unwrap_or_default();
+        let found = tool_data(ListTrash::NAME, json!({ "limit": OFFERED })).unwrap_or_default();
         let items = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let name = |item: &Value| {
             let name = item["was"].as_str().or(item["item"].as_str())?.to_owned();
@@ -146,8 +146,8 @@ pub fn trashed() -> ArgValueCandidates {
 
 fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
     // In the shell's quoting of blanks: an open quotation mark, or a backslash before each.
-    let given = typed.to_str()?;
-    let typed = given.strip_prefix(['\'', '"']).unwrap_or(given).replace('\\', "");
+    let input = typed.to_str()?;
+    let typed = input.strip_prefix(['\'', '"']).unwrap_or(input).replace('\\', "");
     let session = session()?;
     let params = CompleteParams { text: typed.clone(), limit: Some(OFFERED) };
     let found =
@@ -168,7 +168,7 @@ fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
 }
 
 /// The answer of a tool that only reads.
-fn asked(tool: &str, arguments: Value) -> Option<Value> {
+fn tool_data(tool: &str, arguments: Value) -> Option<Value> {
     Some(session()?.call(tool, arguments).ok()?.data)
 }
 

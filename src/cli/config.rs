@@ -8,7 +8,7 @@ use serde_json::json;
 use super::settings::{self, SettingsSource};
 use super::{Failure, Output, Result, completions};
 use crate::config::layers::{self, Flags};
-use crate::config::models::beside_the_chain;
+use crate::config::models::outside_chain;
 use crate::config::{Environment, file, folders, init};
 use crate::llm::setup;
 
@@ -77,7 +77,7 @@ pub fn run(flags: Flags, action: &ConfigAction, output: &Output) -> Result<()> {
             settings.notices.iter().for_each(|notice| output.notice(notice));
             let mut all = settings.config.models.clone();
             let in_chain = all.chain.len();
-            all.chain.extend(beside_the_chain(&settings.config));
+            all.chain.extend(outside_chain(&settings.config));
             if let Some((model, fault)) = setup::faults(&all).into_iter().next() {
                 let file = settings.file.display();
                 let is_in_chain = all.chain[..in_chain].iter().any(|one| one == model);

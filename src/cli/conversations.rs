@@ -234,7 +234,7 @@ fn show(session: &Session, id: Option<&str>, branch: Option<u64>) -> Result<()> 
         // Notices are for the model alone.
         if item.kind != "notice" {
             lines.push(String::new());
-            lines.extend(told(item));
+            lines.extend(item_lines(item));
         }
         // The reason why the turn ended without an answer.
         lines.extend(item.updates.iter().filter_map(|update| match update {
@@ -246,7 +246,7 @@ fn show(session: &Session, id: Option<&str>, branch: Option<u64>) -> Result<()> 
 }
 
 /// An item as lines: `[3] you, 2026-11-20 14:30`, then its text.
-fn told(item: &ItemInfo) -> Vec<String> {
+fn item_lines(item: &ItemInfo) -> Vec<String> {
     let mut lines = vec![format!("[{}] {}, {}", item.item, note::who(item), short(&item.time))];
     lines.extend(item.tools.iter().map(|tool| format!("    uses {tool}")));
     if item.kind == "tool_results" {

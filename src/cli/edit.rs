@@ -46,13 +46,13 @@ pub fn run(session: &Session, edit: &EditArguments) -> Result<()> {
     let edited = edited.and_then(|edited| match change(&note, &edited) {
         None => Ok(None),
         Some(change) => {
-            let way = CallOptions::agreed(edit.yes);
-            session.call_with(EditFile::NAME, change, way).map(Some)
+            let call_options = CallOptions::agreed(edit.yes);
+            session.call_with(EditFile::NAME, change, call_options).map(Some)
         }
     });
     let is_as_read = || std::fs::read_to_string(&draft).is_ok_and(|text| text == note.text);
     let saved = match edited {
-        Err(failure) if !is_as_read() => return Err(kept(failure, &draft, &note.path)),
+        Err(failure) if !is_as_read() => return Err(with_draft(failure, &draft, &note.path)),
         saved => {
             let _ = std::fs::remove_file(&draft);
             saved?
@@ -69,7 +69,7 @@ pub fn run(session: &Session, edit: &EditArguments) -> Result<()> {
 }
 
 /// Adds the location of the edited copy to the failure.
-fn kept(failure: Failure, draft: &Path, path: &str) -> Failure {
+fn with_draft(failure: Failure, draft: &Path, path: &str) -> Failure {
     let draft = draft.display();
     let next = match failure.code.as_str() {
         "stale_revision" => format!("`steward edit '{path}'` opens the note as it is now"),

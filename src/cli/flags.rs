@@ -185,15 +185,15 @@ impl Parameter {
 
     /// The given value as JSON; `None` if it was omitted.
     pub fn value(&self, matches: &ArgMatches) -> Result<Option<Value>> {
-        let Ok(Some(mut given)) = matches.try_get_many::<String>(&self.id()) else {
+        let Ok(Some(mut parsed)) = matches.try_get_many::<String>(&self.id()) else {
             return Ok(None);
         };
         if let Kind::List(of) = &self.kind {
-            return given.map(|text| self.one(of, text)).collect::<Result<_, _>>().map(Some);
+            return parsed.map(|text| self.one(of, text)).collect::<Result<_, _>>().map(Some);
         }
         if self.kind == Kind::Map {
             let mut map = Map::new();
-            for text in given {
+            for text in parsed {
                 match self.one(&Kind::Map, text)? {
                     Value::Object(some) => map.extend(some),
                     _ => return Err(self.wrong(text, "NAME=VALUE")),
@@ -201,7 +201,7 @@ impl Parameter {
             }
             return Ok(Some(Value::Object(map)));
         }
-        given.next().map(|text| self.one(&self.kind, text)).transpose()
+        parsed.next().map(|text| self.one(&self.kind, text)).transpose()
     }
 
     fn one(&self, kind: &Kind, text: &str) -> Result<Value> {
@@ -287,7 +287,7 @@ mod tests {
         })
     }
 
-    fn given(line: &[&str]) -> Result<Value, String> {
+    fn parsed(line: &[&str]) -> Result<Value, String> {
         let parameters = parameters(&schema());
         let command =
             Command::new("t").no_binary_name(true).args(parameters.iter().map(Parameter::arg));
@@ -323,14 +323,14 @@ mod tests {
             "exclude": ["a", "-b"], "delete_lines": {"start": 1}, "old_text": "x",
             "sort": "overwrite",
         });
-        assert_eq!(given(&line), Ok(wanted));
-        assert_eq!(given(&["--replace-all=false"]), Ok(json!({"replace_all": false})));
-        assert_eq!(given(&[]), Ok(json!({})));
+        assert_eq!(parsed(&line), Ok(wanted));
+        assert_eq!(parsed(&["--replace-all=false"]), Ok(json!({"replace_all": false})));
+        assert_eq!(parsed(&[]), Ok(json!({})));
     }
 
     #[test]
     fn properties_are_given_as_people_write_them() {
-        let set = |value: &str| given(&["--set", value]).map(|all| all["set"].clone());
+        let set = |value: &str| parsed(&["--set", value]).map(|all| all["set"].clone());
         assert_eq!(set("status=done"), Ok(json!({"status": "done"})));
         assert_eq!(set("pages = 12"), Ok(json!({"pages": 12})));
         assert_eq!(set("read=true"), Ok(json!({"read": true})));
@@ -338,17 +338,17 @@ mod tests {
         assert_eq!(set("day=2026-11-21"), Ok(json!({"day": "2026-11-21"})));
         assert_eq!(set("of=[[My note]]"), Ok(json!({"of": "[[My note]]"})));
         assert_eq!(set(r#"{"a": [1]}"#), Ok(json!({"a": [1]})));
-        let both = given(&["--set", "a=1", "--set", "b=x=y"]);
+        let both = parsed(&["--set", "a=1", "--set", "b=x=y"]);
         assert_eq!(both, Ok(json!({"set": {"a": 1, "b": "x=y"}})));
         assert!(set("status").unwrap_err().contains("NAME=VALUE"));
     }
 
     #[test]
     fn mistakes_name_the_flag_and_the_nearest() {
-        assert!(given(&["--pth", "x"]).unwrap_err().contains("--path"));
-        assert!(given(&["--if-exists", "fial"]).unwrap_err().contains("fail"));
-        assert!(given(&["--end-line", "x"]).unwrap_err().contains("--end-line"));
-        assert!(given(&["--delete-lines", "{"]).unwrap_err().contains("JSON"));
+        assert!(parsed(&["--pth", "x"]).unwrap_err().contains("--path"));
+        assert!(parsed(&["--if-exists", "fial"]).unwrap_err().contains("fail"));
+        assert!(parsed(&["--end-line", "x"]).unwrap_err().contains("--end-line"));
+        assert!(parsed(&["--delete-lines", "{"]).unwrap_err().contains("JSON"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn check(session: &Session) -> Result<ExitCode> {
     let root = session.vault()?;
     let state = session.folders.prepare(root)?;
     let progress = Progress::new();
-    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.seen(n))?;
+    let context = daemon::open(root, &state, &session.settings.config, &|n| progress.report(n))?;
     drop(progress);
     let links = &context.index.links;
     let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");

@@ -198,7 +198,7 @@ fn text(report: &Report, output: &Output) -> String {
     } else {
         lines.push(output.paint(Paint::Bold, "Models, tried in this order:"));
         for link in &report.chain {
-            lines.push(format!("  {}{}", link.name, told(link)));
+            lines.push(format!("  {}{}", link.name, link_line(link)));
         }
     }
     for provider in &report.providers {
@@ -246,12 +246,12 @@ fn offered(models: &[String]) -> String {
     format!("  offers {}", shown.join(", "))
 }
 
-fn told(link: &Link) -> String {
+fn link_line(link: &Link) -> String {
     let window = link.window.map(|window| format!("reads {window} tokens"));
     let output = link.max_output.map(|most| format!("writes {most} tokens"));
     let vision = link.images.unwrap_or(false).then(|| "sees images".to_owned());
-    let told: Vec<String> = [window, output, vision].into_iter().flatten().collect();
-    if told.is_empty() { String::new() } else { format!("  ({})", told.join(", ")) }
+    let parts: Vec<String> = [window, output, vision].into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!("  ({})", parts.join(", ")) }
 }
 
 pub(super) fn place(source: &vendor_keys::Source) -> String {

@@ -55,7 +55,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
             );
             (false, text)
         }
-        PluginAction::Status => (false, told(&plugin, &status)),
+        PluginAction::Status => (false, status_text(&plugin, &status)),
         PluginAction::Install { force } => {
             refuse_foreign(&plugin, &status, force)?;
             if let Some(version) = status.version.as_ref().filter(|_| !is_whole && !force) {
@@ -125,7 +125,7 @@ pub(super) fn described(root: &Path) -> Option<(String, bool)> {
     let status = folder.status(&FILES).ok()?;
     status.version.as_ref()?;
     let is_older = status.same != FILES.len() && !is_newer(&status);
-    Some((told(&folder, &status), is_older))
+    Some((status_text(&folder, &status), is_older))
 }
 
 /// Removes the plugin's files; returns the names of other files in its folder.
@@ -167,7 +167,7 @@ fn next(status: &PluginStatus) -> String {
         .to_owned()
 }
 
-fn told(plugin: &PluginFolder, status: &PluginStatus) -> String {
+fn status_text(plugin: &PluginFolder, status: &PluginStatus) -> String {
     let folder = plugin.path();
     if let Some(what) = &status.foreign {
         return format!("`{folder}` holds something else than this plugin: {what}");

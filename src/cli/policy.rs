@@ -191,9 +191,9 @@ fn pending(session: &Session, id: Option<i64>) -> Result<()> {
     for one in &found.pending {
         let head = format!("{}  {}", one.id, short(&one.since));
         match &one.asked {
-            Some(asked) => {
+            Some(request) => {
                 let changes = changes(session, one.id)?;
-                text.push_str(&format!("{head}\n{}", approval::whole(asked, &changes)));
+                text.push_str(&format!("{head}\n{}", approval::whole(request, &changes)));
             }
             None => {
                 let caller = if one.caller.is_empty() { "-" } else { &one.caller };

@@ -139,12 +139,12 @@ fn is_stream(headers: &HeaderMap) -> bool {
 
 /// Passes each piece of an answer to `tell`, except the last one, which is returned.
 async fn last_piece(body: Body, tell: impl Fn(&str)) -> Result<String, ClientError> {
-    let (mut body, mut heard, mut last) = (body.into_data_stream(), Vec::new(), None);
+    let (mut body, mut buffer, mut last) = (body.into_data_stream(), Vec::new(), None);
     while let Some(Ok(bytes)) = body.next().await {
-        heard.extend_from_slice(&bytes);
+        buffer.extend_from_slice(&bytes);
         // An event is a line followed by an empty line.
-        while let Some(end) = heard.windows(2).position(|two| two == b"\n\n") {
-            let event: Vec<u8> = heard.drain(..end + 2).collect();
+        while let Some(end) = buffer.windows(2).position(|two| two == b"\n\n") {
+            let event: Vec<u8> = buffer.drain(..end + 2).collect();
             let Some(data) = event.strip_prefix(b"data: ") else { continue };
             let data = str::from_utf8(data).map_err(broken)?.trim_end().to_owned();
             if let Some(before) = last.replace(data) {

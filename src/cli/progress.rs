@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct Progress {
     started: Instant,
-    wanted: bool,
+    enabled: bool,
     bar: Mutex<Option<ProgressBar>>,
 }
 
@@ -22,14 +22,14 @@ impl Progress {
     pub fn new() -> Self {
         Self {
             started: Instant::now(),
-            wanted: std::io::stderr().is_terminal(),
+            enabled: std::io::stderr().is_terminal(),
             bar: Mutex::new(None),
         }
     }
 
     /// Reports the number of entries read so far; may be called from any thread.
-    pub fn seen(&self, entries: usize) {
-        if !self.wanted || self.started.elapsed() < PATIENCE {
+    pub fn report(&self, entries: usize) {
+        if !self.enabled || self.started.elapsed() < PATIENCE {
             return;
         }
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);

@@ -143,8 +143,8 @@ fn add(session: &Session, found: &PromptsResult, names: &[String], yes: bool) ->
     let mut written = Vec::new();
     for example in examples {
         let arguments = json!({ "path": example.path, "content": example.text, "if_exists": "fail", "create": true });
-        let way = CallOptions::agreed(true);
-        let answer = session.call_with(WriteFile::NAME, arguments, way)?;
+        let options = CallOptions::agreed(true);
+        let answer = session.call_with(WriteFile::NAME, arguments, options)?;
         let (path, change_set) = (&answer.data["path"], &answer.data["change_set"]);
         written.push(json!({ "name": example.name, "path": path, "changeSet": change_set }));
     }

@@ -69,7 +69,7 @@ pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
             let log = session.log.clone();
             move |level| log.set_level(level)
         }),
-        progress: &|entries| progress.seen(entries),
+        progress: &|entries| progress.report(entries),
         ready: &|ready| announce(ready, &session.output),
     })?;
     Ok(())

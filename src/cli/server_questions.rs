@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use crate::servers::asking::{Ask, Asked, Said};
+use crate::servers::asking::{Ask, PersonAnswer, PersonQuestion};
 
 /// Asks on the terminal.
 pub(super) struct OnTerminal {
@@ -11,21 +11,22 @@ pub(super) struct OnTerminal {
 }
 
 impl Ask for OnTerminal {
-    fn ask(&self, asked: &Asked, _: &dyn Fn() -> bool) -> Said {
-        if self.is_agreed && asked.is_yes_enough {
-            return Said::Yes(String::new());
+    fn ask(&self, question: &PersonQuestion, _: &dyn Fn() -> bool) -> PersonAnswer {
+        if self.is_agreed && question.is_yes_enough {
+            return PersonAnswer::Yes(String::new());
         }
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-            return Said::Nothing("nobody is at the terminal of this call".to_owned());
+            return PersonAnswer::Nothing("nobody is at the terminal of this call".to_owned());
         }
-        ask(asked).unwrap_or_else(|error| Said::Nothing(format!("the terminal failed: {error}")))
+        ask(question)
+            .unwrap_or_else(|error| PersonAnswer::Nothing(format!("the terminal failed: {error}")))
     }
 }
 
-fn ask(asked: &Asked) -> std::io::Result<Said> {
+fn ask(question: &PersonQuestion) -> std::io::Result<PersonAnswer> {
     let mut terminal = std::io::stderr().lock();
-    writeln!(terminal, "{}", asked.title)?;
-    for reason in &asked.reasons {
+    writeln!(terminal, "{}", question.title)?;
+    for reason in &question.reasons {
         writeln!(terminal, "  {reason}")?;
     }
     write!(terminal, "Answer it? [y, or y and the answer; N] ")?;
@@ -33,8 +34,8 @@ fn ask(asked: &Asked) -> std::io::Result<Said> {
     let mut typed = String::new();
     std::io::stdin().read_line(&mut typed)?;
     Ok(match yes(&typed) {
-        Some(words) => Said::Yes(words.to_owned()),
-        None => Said::No,
+        Some(words) => PersonAnswer::Yes(words.to_owned()),
+        None => PersonAnswer::No,
     })
 }
 

@@ -380,7 +380,7 @@ impl Session {
             true => Some(daemon::lock(&self.folders, root, &state, PATIENCE)?),
         };
         let progress = Progress::new();
-        let context = daemon::open(root, &state, config, &|n| progress.seen(n))?;
+        let context = daemon::open(root, &state, config, &|n| progress.report(n))?;
         drop(progress);
         context.vault.protect(&self.folders.settings_and_keys(&self.settings.file));
         if lock.is_some() {

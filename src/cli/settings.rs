@@ -46,8 +46,8 @@ impl SettingsSource {
     /// Every effective setting: of the daemon that uses this file, if one is running, or of a
     /// daemon started like this command.
     fn settings(&self) -> Result<(SettingsGetResult, bool)> {
-        if let Some(held) = self.daemon()? {
-            return Ok((held, true));
+        if let Some(daemon_settings) = self.daemon()? {
+            return Ok((daemon_settings, true));
         }
         let settings = layers::load(&self.flags, &self.environment, &self.folders)?;
         let live = Live::new(settings, self.named, self.flags.clone(), self.environment.clone());
@@ -73,8 +73,8 @@ impl SettingsSource {
     }
 }
 
-pub fn list(place: &SettingsSource, output: &Output) -> Result<()> {
-    let (settings, _) = place.settings()?;
+pub fn list(settings_source: &SettingsSource, output: &Output) -> Result<()> {
+    let (settings, _) = settings_source.settings()?;
     if output.json() {
         output.json_value(&settings)?;
         return Ok(());
@@ -97,8 +97,8 @@ pub fn list(place: &SettingsSource, output: &Output) -> Result<()> {
 }
 
 /// Prints the value of one setting: text as it is, anything else as JSON.
-pub fn get(place: &SettingsSource, key: &str, output: &Output) -> Result<()> {
-    let (settings, _) = place.settings()?;
+pub fn get(settings_source: &SettingsSource, key: &str, output: &Output) -> Result<()> {
+    let (settings, _) = settings_source.settings()?;
     let setting = find(&settings, key)?;
     output.answer(
         setting,
@@ -114,21 +114,26 @@ pub fn get(place: &SettingsSource, key: &str, output: &Output) -> Result<()> {
 ///
 /// # Errors
 /// The value is invalid, or the file cannot be changed; it is unchanged then.
-pub fn set(place: &SettingsSource, key: &str, value: Option<&str>, output: &Output) -> Result<()> {
-    let (written, value) = write(place, key, value)?;
+pub fn set(
+    settings_source: &SettingsSource,
+    key: &str,
+    value: Option<&str>,
+    output: &Output,
+) -> Result<()> {
+    let (written, value) = write(settings_source, key, value)?;
     // The request makes the daemon reread the file, so that the answer is current.
-    let held = place.daemon()?;
-    let found = held.as_ref().map(|settings| find(settings, key)).transpose()?;
+    let daemon_settings = settings_source.daemon()?;
+    let found = daemon_settings.as_ref().map(|settings| find(settings, key)).transpose()?;
     let answer = json!({
-        "key": key, "value": value, "file": place.file, "written": written, "daemon": found,
+        "key": key, "value": value, "file": settings_source.file, "written": written, "daemon": found,
     });
-    let file = place.file.display();
+    let file = settings_source.file.display();
     let mut said = match (written, value.is_null()) {
         (false, _) => format!("{file} has this already"),
         (true, false) => format!("wrote {key} = {value} to {file}"),
         (true, true) => format!("removed {key} from {file}"),
     };
-    if let (Some(settings), Some(setting)) = (&held, found) {
+    if let (Some(settings), Some(setting)) = (&daemon_settings, found) {
         said.push_str(&match (&setting.from, &setting.after_restart, setting.takes_effect) {
             _ if settings.problem.is_some() => "; the file is wrong elsewhere".to_owned(),
             (Some(from), ..) => format!("; `{from}` overrides it, so the daemon keeps its value"),
@@ -143,9 +148,13 @@ pub fn set(place: &SettingsSource, key: &str, value: Option<&str>, output: &Outp
 }
 
 /// Writes the typed value: as TOML if it is valid TOML, otherwise as text.
-fn write(place: &SettingsSource, key: &str, value: Option<&str>) -> Result<(bool, Value)> {
+fn write(
+    settings_source: &SettingsSource,
+    key: &str,
+    value: Option<&str>,
+) -> Result<(bool, Value)> {
     let Some(typed) = value else {
-        return Ok((change::set(&place.file, key, &Value::Null)?, Value::Null));
+        return Ok((change::set(&settings_source.file, key, &Value::Null)?, Value::Null));
     };
     let toml: Option<toml::Table> = format!("value = {typed}").parse().ok();
     let read = toml.filter(|table| table.len() == 1);
@@ -155,19 +164,19 @@ fn write(place: &SettingsSource, key: &str, value: Option<&str>) -> Result<(bool
         let list = typed.trim().trim_start_matches('[').trim_end_matches(']').split(',');
         let items = list.map(|item| item.trim().trim_matches('"')).filter(|item| !item.is_empty());
         let value = items.collect::<Value>();
-        return Ok((change::set(&place.file, key, &value)?, value));
+        return Ok((change::set(&settings_source.file, key, &value)?, value));
     }
     match read {
-        Some(value) => match change::set(&place.file, key, &value) {
+        Some(value) => match change::set(&settings_source.file, key, &value) {
             Err(ChangeError::Invalid { .. }) if value != text => {
                 // `~/Notes 2` is not TOML, and for a text `2` is not a number.
-                change::set(&place.file, key, &text)
+                change::set(&settings_source.file, key, &text)
                     .map(|written| (written, text))
-                    .or_else(|_| Ok((change::set(&place.file, key, &value)?, value)))
+                    .or_else(|_| Ok((change::set(&settings_source.file, key, &value)?, value)))
             }
             written => Ok((written?, value)),
         },
-        None => Ok((change::set(&place.file, key, &text)?, text)),
+        None => Ok((change::set(&settings_source.file, key, &text)?, text)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `steward uninstall`: takes away what this program put outside of its own file, and says what stays where.
+//! `steward uninstall`: removes what this program installed outside of its own file, and reports what stays.
 
 #![expect(
     clippy::disallowed_methods,
@@ -140,9 +140,9 @@ fn summary(found: &Installed, arguments: &UninstallArguments) -> String {
     removed.extend(found.services.iter().map(|plan| format!("the service {}", plan.name)));
     removed.extend(found.scripts.iter().map(|path| path.display().to_string()));
     let plugins = found.plugins.iter().map(|root| format!("the plugin in {}", root.display()));
-    let mut asked: Vec<String> = plugins.collect();
+    let mut questions: Vec<String> = plugins.collect();
     if arguments.plugin {
-        removed.append(&mut asked);
+        removed.append(&mut questions);
     }
     let mut own: Vec<String> = found
         .histories
@@ -166,8 +166,8 @@ fn summary(found: &Installed, arguments: &UninstallArguments) -> String {
         false => format!("{title}\n  {}\n", lines.join("\n  ")),
     };
     let mut text = list("To remove:", removed);
-    if !asked.is_empty() {
-        text.push_str(&list("Asked about:", asked));
+    if !questions.is_empty() {
+        text.push_str(&list("Asked about:", questions));
     }
     text.push_str(&list("Stays:", stays));
     if !arguments.purge {
@@ -214,7 +214,7 @@ fn remove(session: &Session, found: &Installed, arguments: &UninstallArguments) 
     Ok(())
 }
 
-/// Refuses to delete a folder of ours in which somebody keeps a vault.
+/// Refuses to delete a folder of this program that contains a vault.
 fn keeps_vaults_apart(session: &Session, found: &Installed) -> Result<()> {
     let own = [&session.folders.state, &session.folders.config];
     let vaults = found.histories.iter().map(|one| Path::new(&one.vault));

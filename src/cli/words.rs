@@ -225,7 +225,7 @@ pub fn without_revision(text: &str) -> String {
     }
 }
 
-/// A tool's text in the words of the command line: how to continue, and no revision.
+/// A tool's text, adapted to the command line: how to continue, and no revision.
 pub fn answer(text: &str) -> String {
     static UNDO: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?:undo change set (\d+) to have it back|change set (\d+) brings it back)")

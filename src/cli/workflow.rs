@@ -172,25 +172,25 @@ fn start(
     };
     let workflow = workflow::read(&text, &KnownTools(&known));
     let workflow = workflow.map_err(|found| invalid(&source, &found))?;
-    let given = inputs_of(&workflow, inputs);
+    let given_inputs = inputs_of(&workflow, inputs);
     if let Some(folder) = replay {
         let recording = recording::read(folder)?;
-        let given = match given.is_empty() {
+        let given_inputs = match given_inputs.is_empty() {
             true => None,
-            false => Some(workflow.inputs(&given).map_err(WorkflowError::Inputs)?),
+            false => Some(workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?),
         };
-        let result = methods::told(recording.replay(&workflow, given), u64::MAX);
+        let result = methods::workflow_result(recording.replay(&workflow, given_inputs), u64::MAX);
         show(&result, output)?;
         return Ok(exit(&result));
     }
-    workflow.inputs(&given).map_err(WorkflowError::Inputs)?;
+    workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?;
     how.record.as_deref().map_or(Ok(()), recording::check_free)?;
     let session = session()?;
     let there = WorkflowRunner { session: &session, direct: how.direct };
     let params = WorkflowRunParams {
         text,
         source,
-        inputs: given,
+        inputs: given_inputs,
         apply: *apply,
         confirmed: how.yes,
         answers: answers(how),
@@ -208,7 +208,7 @@ fn finish(
 ) -> Result<ExitCode> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     while let (true, "waiting", Some(run)) = (is_terminal, &*result.state, result.run) {
-        let Some(answers) = asked(&result)? else { break };
+        let Some(answers) = ask_questions(&result)? else { break };
         result = there.resume(&WorkflowResumeParams { run, confirmed: how.yes, answers })?;
     }
     show(&result, output)?;
@@ -219,7 +219,7 @@ fn finish(
 }
 
 /// The person's answers to all questions; `None` if one stays unanswered.
-fn asked(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>> {
+fn ask_questions(result: &WorkflowResult) -> Result<Option<BTreeMap<String, String>>> {
     let mut answers = BTreeMap::new();
     for step in &result.steps {
         let Some(waits) = &step.waits else { continue };
@@ -328,7 +328,7 @@ impl WorkflowRunner<'_> {
             let cancel = Cancel::default();
             let around = Around { models: Some(&models), tell: &|_| {}, cancel: &cancel };
             let caller = Caller { scope: Scope::Person, name: client::name() };
-            Ok(methods::told(work(&workflows, caller, around)?, u64::MAX))
+            Ok(methods::workflow_result(work(&workflows, caller, around)?, u64::MAX))
         })
     }
 }
@@ -338,14 +338,14 @@ fn answers(how: &RunOptions) -> BTreeMap<String, String> {
 }
 
 /// Parses the inputs given on the command line: as JSON if valid, unless the input's default is text.
-fn inputs_of(workflow: &Workflow, given: &[(String, String)]) -> Map<String, Value> {
+fn inputs_of(workflow: &Workflow, given_inputs: &[(String, String)]) -> Map<String, Value> {
     let value = |(name, text): &(String, String)| {
         let input = workflow.inputs.iter().find(|input| input.name == *name);
         let is_text = input.is_some_and(|input| matches!(input.default, Some(Value::String(_))));
         let json = (!is_text).then(|| serde_json::from_str(text).ok()).flatten();
         (name.clone(), json.unwrap_or_else(|| Value::from(text.as_str())))
     };
-    given.iter().map(value).collect()
+    given_inputs.iter().map(value).collect()
 }
 
 fn show(result: &WorkflowResult, output: &Output) -> Result<()> {

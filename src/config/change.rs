@@ -29,7 +29,7 @@ pub enum ChangeError {
         /// Which values are valid.
         hint: Option<String>,
     },
-    /// The file cannot be edited as it is.
+    /// The file cannot be edited in its present state.
     #[error("could not change `{}`: {source}", path.display())]
     Edit { path: PathBuf, source: EditError },
     #[error(transparent)]

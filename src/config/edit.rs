@@ -1,4 +1,4 @@
-//! Changes one setting in the TOML text and leaves every other byte as it is.
+//! Changes one setting in the TOML text and leaves every other byte unchanged.
 //!
 //! The TOML parser only locates the setting; the edit replaces one piece of the text, so that
 //! comments, order, blank lines and line endings stay. Afterwards the new text is parsed again; if
@@ -34,7 +34,7 @@ pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String
     let edited = edit(body, section, key, value)?;
     let meant = meant(body, section, key, value)?;
     match edited.parse::<toml::Table>() {
-        Ok(said) if said == meant => Ok(format!("{mark}{edited}")),
+        Ok(actual) if actual == meant => Ok(format!("{mark}{edited}")),
         _ => Err(EditError::Unusual(format!("{section}.{key}"))),
     }
 }
@@ -382,9 +382,9 @@ mod tests {
             }
             let table: toml::Table = text.parse().unwrap();
             for ((section, key), value) in &wanted {
-                let said = table.get(*section).and_then(|section| section.get(*key));
-                let said = said.map_or(Value::Null, |said| serde_json::to_value(said).unwrap());
-                prop_assert_eq!(&said, value);
+                let actual = table.get(*section).and_then(|section| section.get(*key));
+                let actual = actual.map_or(Value::Null, |actual| serde_json::to_value(actual).unwrap());
+                prop_assert_eq!(&actual, value);
             }
             for (section, key) in wanted.keys() {
                 text = set(&text, section, key, &Value::Null).unwrap();

@@ -88,7 +88,7 @@ impl ConfigError {
 pub struct Loaded {
     pub config: Config,
     /// The settings that the file sets, such as `server.port`.
-    pub given: Vec<String>,
+    pub set_keys: Vec<String>,
     /// Hints for the user that are not errors.
     pub notices: Vec<String>,
 }
@@ -153,7 +153,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
     })?;
     for (key, value) in table.into_inner() {
         let key_span = key.span();
-        loaded.given.extend(given(key.get_ref(), value.get_ref()));
+        loaded.set_keys.extend(set_keys(key.get_ref(), value.get_ref()));
         match key.into_inner().as_ref() {
             "vault" => source.vault(value, &mut loaded.config)?,
             "acp" => loaded.config.acp = source.section("acp", value)?,
@@ -207,7 +207,7 @@ pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
             let DeValue::String(name) = named.get_ref() else { return None };
             let source = Source { text: readable, path };
             loaded.config.path = Some(source.named(name, named.span()).ok()?);
-            loaded.given.push("vault.path".to_owned());
+            loaded.set_keys.push("vault.path".to_owned());
         }
         None if rest.contains("vault") || rest.contains("path") => return None,
         None => {}
@@ -216,7 +216,7 @@ pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
 }
 
 /// The names of the settings that `section` sets.
-fn given(section: &str, value: &DeValue<'_>) -> Vec<String> {
+fn set_keys(section: &str, value: &DeValue<'_>) -> Vec<String> {
     match value {
         DeValue::Table(table) => {
             table.keys().map(|key| format!("{section}.{}", key.get_ref())).collect()

@@ -1,6 +1,6 @@
 //! How this program was installed, and so what updates and removes it.
 //!
-//! The path says it, or a file beside the program: packages of ours hold `share/vault-steward/package` with the
+//! The path says it, or a file beside the program: our packages contain `share/vault-steward/package` with the
 //! name of their kind, and `cargo install` keeps a list. No program is run and nothing is downloaded to find out.
 
 #![expect(clippy::disallowed_methods, reason = "files beside the program, outside every vault")]

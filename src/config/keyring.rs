@@ -77,11 +77,11 @@ pub enum KeyringError {
     #[error("the keyring did not answer: `{program}` {reason}")]
     Silent { program: &'static str, reason: String },
     /// The program reported an error.
-    #[error("the keyring did not answer: `{program}` says `{said}`")]
+    #[error("the keyring did not answer: `{program}` says `{message}`")]
     Failed {
         program: &'static str,
         /// The last line of its output.
-        said: String,
+        message: String,
     },
     /// The entry is not a valid key.
     #[error("what the keyring holds for `{provider}` is not a key: {reason}")]
@@ -148,18 +148,18 @@ impl Keyring {
             System::Keychain => &["find-generic-password", "-s", SERVICE, "-a", provider, "-w"],
             System::Unknown => return Err(KeyringError::Unknown),
         };
-        let ended = self.run(arguments, None, LIMIT)?;
-        if !ended.status.success() {
+        let finished = self.run(arguments, None, LIMIT)?;
+        if !finished.status.success() {
             let is_none = match self.system {
                 // No output means no entry.
                 System::SecretService => {
-                    ended.status.code() == Some(1) && ended.error_line.is_empty()
+                    finished.status.code() == Some(1) && finished.error_line.is_empty()
                 }
-                _ => ended.status.code() == Some(NOT_FOUND),
+                _ => finished.status.code() == Some(NOT_FOUND),
             };
-            return if is_none { Ok(None) } else { Err(self.failed(&ended)) };
+            return if is_none { Ok(None) } else { Err(self.failed(&finished)) };
         }
-        let text = String::from_utf8_lossy(&ended.output);
+        let text = String::from_utf8_lossy(&finished.output);
         if text.trim().is_empty() {
             return Ok(None);
         }
@@ -174,8 +174,8 @@ impl Keyring {
         match self.system {
             System::SecretService => {
                 let arguments = ["store", &label, "service", SERVICE, "account", provider];
-                let ended = self.run(&arguments, Some(key), WITH_A_PERSON)?;
-                if ended.status.success() { Ok(()) } else { Err(self.failed(&ended)) }
+                let finished = self.run(&arguments, Some(key), WITH_A_PERSON)?;
+                if finished.status.success() { Ok(()) } else { Err(self.failed(&finished)) }
             }
             System::Keychain => Err(KeyringError::ByHand {
                 program: self.program_name(),
@@ -198,8 +198,8 @@ impl Keyring {
             System::Keychain => &["delete-generic-password", "-s", SERVICE, "-a", provider],
             System::Unknown => return Err(KeyringError::Unknown),
         };
-        let ended = self.run(arguments, None, WITH_A_PERSON)?;
-        if ended.status.success() { Ok(true) } else { Err(self.failed(&ended)) }
+        let finished = self.run(arguments, None, WITH_A_PERSON)?;
+        if finished.status.success() { Ok(true) } else { Err(self.failed(&finished)) }
     }
 
     pub fn program(&self) -> Result<PathBuf, KeyringError> {
@@ -262,12 +262,12 @@ impl Keyring {
         })
     }
 
-    fn failed(&self, ended: &Finished) -> KeyringError {
-        let said = match &*ended.error_line {
-            "" => ended.status.to_string(),
-            said => said.to_owned(),
+    fn failed(&self, finished: &Finished) -> KeyringError {
+        let message = match &*finished.error_line {
+            "" => finished.status.to_string(),
+            message => message.to_owned(),
         };
-        KeyringError::Failed { program: self.program_name(), said }
+        KeyringError::Failed { program: self.program_name(), message }
     }
 }
 
@@ -335,9 +335,9 @@ mod tests {
     fn one_that_hangs_is_ended_with_all_that_it_started() {
         let script = r#"sleep 600 & echo $! > "$HOME/started"; wait"#;
         let (place, keyring) = keyring(System::SecretService, script);
-        let begun = Instant::now();
+        let start = Instant::now();
         let error = keyring.get("work").unwrap_err();
-        assert!(begun.elapsed() >= LIMIT, "its time was its own");
+        assert!(start.elapsed() >= LIMIT, "its time was its own");
         assert_eq!(
             error.to_string(),
             "the keyring did not answer: `secret-tool` took longer than 2 s and was ended"
@@ -357,19 +357,19 @@ mod tests {
 
     #[test]
     fn a_failing_program_is_reported_without_a_key() {
-        let told = |script: &str| {
+        let error_text = |script: &str| {
             let error = keyring(System::SecretService, script).1.get("work").unwrap_err();
-            let told = format!("{error} {error:?} {}", error.hint());
-            assert!(!told.contains("canary"), "{told}");
+            let error_text = format!("{error} {error:?} {}", error.hint());
+            assert!(!error_text.contains("canary"), "{error_text}");
             error.to_string()
         };
         assert_eq!(
-            told("echo 'secret-tool: Cannot autolaunch D-Bus' >&2; exit 1"),
+            error_text("echo 'secret-tool: Cannot autolaunch D-Bus' >&2; exit 1"),
             "the keyring did not answer: `secret-tool` says `secret-tool: Cannot autolaunch D-Bus`"
         );
-        assert!(told("echo sk-canary two words").contains("is not a key"));
-        assert!(told("printf 'sk-canary\\001\\377'").contains("is not a key"));
-        assert!(told("while :; do echo sk-canary; done").contains("said too much"));
+        assert!(error_text("echo sk-canary two words").contains("is not a key"));
+        assert!(error_text("printf 'sk-canary\\001\\377'").contains("is not a key"));
+        assert!(error_text("while :; do echo sk-canary; done").contains("said too much"));
     }
 
     #[test]

@@ -221,14 +221,14 @@ pub fn differences(one: &Config, other: &Config) -> Vec<String> {
     names.into_iter().filter(|name| ones.get(*name) != others.get(*name)).cloned().collect()
 }
 
-/// `wanted`, but with the values of `running` for all settings that need a restart, and also for a
+/// `configured`, but with the values of `running` for all settings that need a restart, and also for a
 /// chain with a model whose provider needs one.
-pub fn hold_back(wanted: &Config, running: &Config) -> Config {
-    let mut held = wanted.clone();
-    held.path = running.path.clone();
+pub fn hold_back(configured: &Config, running: &Config) -> Config {
+    let mut effective = configured.clone();
+    effective.path = running.path.clone();
     let was = values(running);
     let part = |config: &Config| serde_json::to_value(Config { path: None, ..config.clone() });
-    let Ok(mut sections) = part(wanted) else { return held };
+    let Ok(mut sections) = part(configured) else { return effective };
     for (name, value) in was.iter().filter(|(name, _)| takes(name) == Takes::Restart) {
         if let Some((section, key)) = name.split_once('.')
             && let Some(slot) = sections.get_mut(section).and_then(|section| section.get_mut(key))
@@ -236,22 +236,22 @@ pub fn hold_back(wanted: &Config, running: &Config) -> Config {
             *slot = value.clone();
         }
     }
-    let mut held = match serde_json::from_value::<Config>(sections) {
+    let mut effective = match serde_json::from_value::<Config>(sections) {
         // Agents hold at once, and as JSON they have only marks in place of their variables' values.
         Ok(mut config) => {
             // What is no setting is not in the JSON.
-            config.models.ollama = held.models.ollama;
-            Config { path: held.path, agents: held.agents, ..config }
+            config.models.ollama = effective.models.ollama;
+            Config { path: effective.path, agents: effective.agents, ..config }
         }
-        Err(_) => held,
+        Err(_) => effective,
     };
     // A model whose provider needs a restart is not usable before it.
-    let there = setup::faults(&wanted.models);
+    let there = setup::faults(&configured.models);
     let waits = |(model, _): &(&str, _)| there.iter().all(|(faulty, _)| faulty != model);
-    if setup::faults(&held.models).iter().any(waits) {
-        held.models.chain.clone_from(&running.models.chain);
+    if setup::faults(&effective.models).iter().any(waits) {
+        effective.models.chain.clone_from(&running.models.chain);
     }
-    held
+    effective
 }
 
 /// The description of each setting: the prose above it in the commented file.
@@ -313,15 +313,15 @@ mod tests {
     #[test]
     fn what_needs_a_restart_is_held_back_and_nothing_else() {
         let running = Config { path: Some("/a".into()), ..Config::default() };
-        let mut wanted = Config { path: Some("/b".into()), ..Config::default() };
-        wanted.server.port = 1;
-        wanted.server.max_in_flight = 7;
-        wanted.search.deadline_milliseconds = 9;
-        wanted.security.landlock = false;
-        let held = hold_back(&wanted, &running);
-        let changed = differences(&held, &running);
+        let mut configured = Config { path: Some("/b".into()), ..Config::default() };
+        configured.server.port = 1;
+        configured.server.max_in_flight = 7;
+        configured.search.deadline_milliseconds = 9;
+        configured.security.landlock = false;
+        let effective = hold_back(&configured, &running);
+        let changed = differences(&effective, &running);
         assert_eq!(changed, ["search.deadline_milliseconds", "server.max_in_flight"]);
-        let waiting = differences(&wanted, &held);
+        let waiting = differences(&configured, &effective);
         assert_eq!(waiting, ["security.landlock", "server.port", "vault.path"]);
     }
 
@@ -350,15 +350,16 @@ mod tests {
         let running = parsed("[models]\nchain = [\"ollama/a\"]\n");
         let second =
             "[models.providers.second]\nwire = \"chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
-        let wanted = parsed(&format!("[models]\nchain = [\"second/m\", \"ollama/a\"]\n{second}"));
-        let held = hold_back(&wanted, &running);
-        assert_eq!(held.models.chain, ["ollama/a"]);
-        assert_eq!(differences(&wanted, &held), ["models.chain", "models.providers"]);
+        let configured =
+            parsed(&format!("[models]\nchain = [\"second/m\", \"ollama/a\"]\n{second}"));
+        let effective = hold_back(&configured, &running);
+        assert_eq!(effective.models.chain, ["ollama/a"]);
+        assert_eq!(differences(&configured, &effective), ["models.chain", "models.providers"]);
         // One that no restart brings either is for the model's own error.
-        let wanted = parsed(&format!("[models]\nchain = [\"third/m\"]\n{second}"));
-        assert_eq!(hold_back(&wanted, &running).models.chain, ["third/m"]);
+        let configured = parsed(&format!("[models]\nchain = [\"third/m\"]\n{second}"));
+        assert_eq!(hold_back(&configured, &running).models.chain, ["third/m"]);
         // Nor does another provider hold up one that is there.
-        let wanted = parsed(&format!("[models]\nchain = [\"vllm/b\"]\n{second}"));
-        assert_eq!(hold_back(&wanted, &running).models.chain, ["vllm/b"]);
+        let configured = parsed(&format!("[models]\nchain = [\"vllm/b\"]\n{second}"));
+        assert_eq!(hold_back(&configured, &running).models.chain, ["vllm/b"]);
     }
 }

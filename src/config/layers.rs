@@ -100,9 +100,9 @@ pub fn lay(
     environment: &Environment,
 ) -> Result<Settings, ConfigError> {
     let file_exists = loaded.is_some();
-    let file::Loaded { mut config, given, notices } = loaded.unwrap_or_default();
+    let file::Loaded { mut config, set_keys, notices } = loaded.unwrap_or_default();
     let mut sources: BTreeMap<String, Source> =
-        given.into_iter().map(|key| (key, Source::File)).collect();
+        set_keys.into_iter().map(|key| (key, Source::File)).collect();
 
     let number = |text: &str| {
         text.parse::<u16>().map_err(|_| "expected a number from 0 to 65535".to_owned())

@@ -89,15 +89,15 @@ pub struct Live {
 
 struct LiveState {
     /// The bytes last checked; `None` inside if there was no file.
-    seen: Option<Option<Vec<u8>>>,
+    last_bytes: Option<Option<Vec<u8>>>,
     problem: Option<Problem>,
     /// The settings in the file, including those that need a restart.
-    wanted: Config,
+    configured: Config,
 }
 
 /// The state of the file, for `status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct SettingsStatus {
     /// The file's error, if any.
     pub problem: Option<Problem>,
     pub needs_restart: Vec<String>,
@@ -111,7 +111,7 @@ impl Live {
             Some(folder) => folder.join(&settings.file),
             None => settings.file.clone(),
         };
-        let wanted = settings.config.clone();
+        let configured = settings.config.clone();
         Self {
             path,
             named,
@@ -120,7 +120,7 @@ impl Live {
             current: ArcSwap::from_pointee(settings),
             sink: OnceLock::new(),
             // Check the file again after the start: it may have changed since.
-            state: Mutex::new(LiveState { seen: None, problem: None, wanted }),
+            state: Mutex::new(LiveState { last_bytes: None, problem: None, configured }),
             changing: Mutex::default(),
         }
     }
@@ -140,17 +140,17 @@ impl Live {
     }
 
     /// The state of the file.
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> SettingsStatus {
         let state = self.state();
-        Standing {
+        SettingsStatus {
             problem: state.problem.clone(),
-            needs_restart: keys::differences(&state.wanted, &self.current().config),
+            needs_restart: keys::differences(&state.configured, &self.current().config),
         }
     }
 
     /// The settings in the file, including those that need a restart.
-    pub fn wanted(&self) -> Config {
-        self.state().wanted.clone()
+    pub fn configured(&self) -> Config {
+        self.state().configured.clone()
     }
 
     /// Checks the file and applies changed settings. The rooms have the new settings when this returns.
@@ -158,19 +158,19 @@ impl Live {
         let mut state = self.state();
         let bytes = self.bytes();
         if let Ok(bytes) = &bytes
-            && state.seen.as_ref() == Some(bytes)
+            && state.last_bytes.as_ref() == Some(bytes)
         {
             return News::Nothing;
         }
         let taken = bytes.and_then(|bytes| Ok((self.settings(bytes.as_deref())?, bytes)));
         let news = match taken {
             Ok((settings, bytes)) => {
-                state.seen = Some(bytes);
+                state.last_bytes = Some(bytes);
                 self.take(&mut state, settings)
             }
             Err(_) if how == Look::Early => return News::Nothing,
             Err(error) => {
-                state.seen = self.bytes().ok();
+                state.last_bytes = self.bytes().ok();
                 let problem = Problem::new(&error, &self.path);
                 if state.problem.as_ref() == Some(&problem) {
                     return News::Nothing;
@@ -203,14 +203,14 @@ impl Live {
             settings.config.path.clone_from(&running.config.path);
         }
         let mended = state.problem.take().is_some();
-        let waited = keys::differences(&state.wanted, &running.config);
-        state.wanted = settings.config.clone();
-        let held = keys::hold_back(&settings.config, &running.config);
-        let changed = keys::differences(&held, &running.config);
-        let needs_restart = keys::differences(&settings.config, &held);
+        let waited = keys::differences(&state.configured, &running.config);
+        state.configured = settings.config.clone();
+        let effective = keys::hold_back(&settings.config, &running.config);
+        let changed = keys::differences(&effective, &running.config);
+        let needs_restart = keys::differences(&settings.config, &effective);
         // The daemon keeps serving the chosen vault.
         let vault = running.vault.clone();
-        self.current.store(Arc::new(Settings { config: held, vault, ..settings }));
+        self.current.store(Arc::new(Settings { config: effective, vault, ..settings }));
         if changed.is_empty() && needs_restart == waited && !mended {
             return News::Nothing;
         }
@@ -267,7 +267,7 @@ mod tests {
     struct TestSettings {
         folder: tempfile::TempDir,
         live: Live,
-        told: Arc<Mutex<Vec<News>>>,
+        reported: Arc<Mutex<Vec<News>>>,
     }
 
     impl TestSettings {
@@ -278,10 +278,10 @@ mod tests {
             let folders = Folders { config: folder.path().into(), state: folder.path().into() };
             let settings = layers::load(&flags, &environment, &folders).unwrap();
             let live = Live::new(settings, false, flags, environment);
-            let told = Arc::<Mutex<Vec<News>>>::default();
-            let sink = Arc::clone(&told);
+            let reported = Arc::<Mutex<Vec<News>>>::default();
+            let sink = Arc::clone(&reported);
             live.tell(move |_, news| sink.lock().unwrap().push(news.clone()));
-            Self { folder, live, told }
+            Self { folder, live, reported }
         }
 
         fn write(&self, bytes: impl AsRef<[u8]>) -> News {
@@ -305,13 +305,13 @@ mod tests {
         let now = place.live.current();
         assert_eq!(now.config.search.deadline_milliseconds, 7);
         assert_eq!((now.config.server.max_in_flight, now.config.server.port), (3, 27180));
-        assert_eq!(place.live.wanted().server.port, 5);
-        assert_eq!(place.live.standing().needs_restart, ["server.port"]);
+        assert_eq!(place.live.configured().server.port, 5);
+        assert_eq!(place.live.status().needs_restart, ["server.port"]);
         assert_eq!(place.write(format!("# a comment\n{text}")), News::Nothing);
         std::fs::remove_file(place.live.path()).unwrap();
         assert_eq!(place.live.look(Look::Settled), reloaded(&changed, &[]));
         assert_eq!(place.live.current().config, Config::default());
-        assert_eq!(place.told.lock().unwrap().len(), 2, "nothing is told when nothing is new");
+        assert_eq!(place.reported.lock().unwrap().len(), 2, "nothing is told when nothing is new");
     }
 
     #[test]
@@ -334,12 +334,12 @@ mod tests {
             assert_eq!(problem.place, Some(at), "{problem}");
             assert!(problem.message.contains(message), "{problem}");
             assert_eq!(place.live.current().config, before.config);
-            assert_eq!(place.live.standing().problem, Some(problem));
+            assert_eq!(place.live.status().problem, Some(problem));
             assert_eq!(place.live.look(Look::Settled), News::Nothing, "told once");
         }
         let marked = b"\xEF\xBB\xBF[server]\nmax_in_flight = 3\n";
         assert_eq!(place.write(marked), reloaded(&[], &[]), "that it is right again is told");
-        assert_eq!(place.live.standing().problem, None);
+        assert_eq!(place.live.status().problem, None);
     }
 
     #[test]
@@ -348,10 +348,10 @@ mod tests {
         let file = place.live.path().to_path_buf();
         std::fs::write(&file, "[server]\nmax_in_fl").unwrap();
         assert_eq!(place.live.look(Look::Early), News::Nothing);
-        assert_eq!(place.live.standing().problem, None);
+        assert_eq!(place.live.status().problem, None);
         std::fs::write(&file, "[server]\nmax_in_flight = 3\n").unwrap();
         assert_eq!(place.live.look(Look::Early), reloaded(&["server.max_in_flight"], &[]));
-        assert_eq!(place.told.lock().unwrap().len(), 1);
+        assert_eq!(place.reported.lock().unwrap().len(), 1);
     }
 
     #[test]
@@ -390,6 +390,6 @@ mod tests {
         });
         let values = keys::values(&place.live.current().config);
         assert!(names.iter().all(|name| values[*name] == 20), "{values:?}");
-        assert_eq!(place.told.lock().unwrap().len(), 80);
+        assert_eq!(place.reported.lock().unwrap().len(), 80);
     }
 }

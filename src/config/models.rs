@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::heard_keys::HeardKeys;
+use super::keyring_cache::KeyringCache;
 use crate::agent::ports::{Model, Models};
 use crate::config::Environment;
 use crate::config::file::Config;
@@ -45,7 +45,7 @@ struct SharedModels {
     environment: Environment,
     folders: Folders,
     tape: Tape,
-    heard: HeardKeys,
+    keyring_cache: KeyringCache,
     guests: OnceLock<Guests>,
     state: Mutex<ModelsState>,
 }
@@ -82,12 +82,12 @@ impl ChosenModels {
         tape: Tape,
     ) -> Self {
         let state = Mutex::default();
-        let heard = HeardKeys::new(Keyring::new(&environment, Some(vault)));
+        let keyring_cache = KeyringCache::new(Keyring::new(&environment, Some(vault)));
         let models = Self(Arc::new(SharedModels {
             environment,
             folders,
             tape,
-            heard,
+            keyring_cache,
             guests: OnceLock::new(),
             state,
         }));
@@ -102,14 +102,14 @@ impl ChosenModels {
 
     /// Replaces the settings, from the next turn on.
     pub fn set_settings(&self, config: &Config) {
-        let (settings, others) = (config.models.clone(), beside_the_chain(config));
+        let (settings, others) = (config.models.clone(), outside_chain(config));
         let mut state = self.state();
         let is_new = state.settings != settings || state.others != others;
         (state.settings, state.others) = (settings, others);
         let all = state.all();
         match all.keyring {
-            true => self.0.heard.ask(self.without_key(&all, |_| true)),
-            false => self.0.heard.forget(),
+            true => self.0.keyring_cache.ask(self.without_key(&all, |_| true)),
+            false => self.0.keyring_cache.forget(),
         }
         if is_new || (state.chosen.is_none() && state.problem.is_none()) {
             self.make(&mut state);
@@ -122,7 +122,7 @@ impl ChosenModels {
 
     fn key(&self, known: &setup::ProviderConfig) -> Result<Option<Key>, KeyError> {
         let found = vendor_keys::find(known, &self.0.environment, &self.0.folders)?;
-        Ok(found.map(|(key, _)| key).or_else(|| self.0.heard.get(&known.name)))
+        Ok(found.map(|(key, _)| key).or_else(|| self.0.keyring_cache.get(&known.name)))
     }
 
     /// The providers of the chain that are `wanted` and have no key outside the keyring.
@@ -159,11 +159,11 @@ impl ChosenModels {
     /// Asks the keyring for missing keys and waits for it, at most for its time limit.
     fn ask_keyring(&self, settings: &Settings) {
         let lacks = |known: &setup::ProviderConfig| {
-            known.need == KeyNeed::Required && self.0.heard.get(&known.name).is_none()
+            known.need == KeyNeed::Required && self.0.keyring_cache.get(&known.name).is_none()
         };
         let lacking = self.without_key(settings, lacks);
-        self.0.heard.ask(lacking.clone());
-        self.0.heard.wait(&lacking);
+        self.0.keyring_cache.ask(lacking.clone());
+        self.0.keyring_cache.wait(&lacking);
     }
 
     /// The models in order, as `provider/model`.
@@ -356,7 +356,7 @@ fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
 }
 
 /// The models that the settings name outside the chain: they are asked for one purpose, or by one agent.
-pub fn beside_the_chain(config: &Config) -> Vec<String> {
+pub fn outside_chain(config: &Config) -> Vec<String> {
     let own = [&config.agent.fast_model, &config.agent.summary_model];
     let own = own.into_iter().filter(|model| !model.is_empty()).map(String::as_str);
     let mut others: Vec<String> = Vec::new();

@@ -6,7 +6,7 @@ use super::title::{Titled, first_sentences, first_words, plain, shortened, title
 #[derive(Debug, Clone, Default)]
 pub struct Digest {
     /// The person's messages, in order.
-    pub asked: Vec<String>,
+    pub user_messages: Vec<String>,
     /// The tool calls, in order.
     pub actions: Vec<Action>,
     /// The last message to the person.
@@ -32,15 +32,16 @@ const NAMED: usize = 3;
 impl Digest {
     /// Derives title and summary. Both are never empty.
     pub fn titled(&self) -> Titled {
-        let asked: Vec<String> = self.asked.iter().map(|text| plain(text)).collect();
-        let topic = topic(&asked);
+        let user_messages: Vec<String> =
+            self.user_messages.iter().map(|text| plain(text)).collect();
+        let topic = topic(&user_messages);
         let title = topic
             .and_then(|topic| title_of(&first_words(topic, WORDS, 80)))
             .or_else(|| self.actions.first().map(|action| format!("Use of {}", action.tool)))
             .unwrap_or_else(|| "Conversation without words".to_owned());
         let mut sentences = vec![match topic {
             Some(topic) => {
-                let more = match asked.len() - 1 {
+                let more = match user_messages.len() - 1 {
                     0 => String::new(),
                     1 => ", and one more message".to_owned(),
                     more => format!(", and {more} more messages"),
@@ -80,24 +81,24 @@ impl Digest {
             1 => (*tool).to_owned(),
             times => format!("{tool} ({times} times)"),
         });
-        let mut said = format!("Used {}", named(called.collect()));
+        let mut sentence = format!("Used {}", named(called.collect()));
         if !paths.is_empty() {
             let paths = paths.iter().map(|path| format!("`{}`", shortened(&plain(path), 60)));
-            said.push_str(&format!(" on {}", named(paths.collect())));
+            sentence.push_str(&format!(" on {}", named(paths.collect())));
         }
-        said.push('.');
-        Some(said)
+        sentence.push('.');
+        Some(sentence)
     }
 }
 
 /// The first message that is more than a greeting, otherwise the first.
-fn topic(asked: &[String]) -> Option<&str> {
+fn topic(user_messages: &[String]) -> Option<&str> {
     let says = |text: &&String| text.chars().any(char::is_alphanumeric);
     let long = |text: &&String| {
         // In scripts without spaces, one "word" can be a sentence.
         text.split(' ').count() >= TOPIC_WORDS || text.chars().count() >= 4 && !text.is_ascii()
     };
-    let mut with_words = asked.iter().filter(says);
+    let mut with_words = user_messages.iter().filter(says);
     let first = with_words.clone().next()?;
     Some(with_words.find(long).unwrap_or(first))
 }
@@ -125,7 +126,10 @@ mod tests {
     #[test]
     fn what_was_asked_done_and_answered_is_told() {
         let digest = Digest {
-            asked: vec!["hi".into(), "please sort my meeting notes by\nyear and project".into()],
+            user_messages: vec![
+                "hi".into(),
+                "please sort my meeting notes by\nyear and project".into(),
+            ],
             actions: vec![
                 action("read_file", "A.md"),
                 action("move", "A.md"),
@@ -144,9 +148,9 @@ mod tests {
 
     #[test]
     fn there_is_a_title_whatever_was_said() {
-        let of = |asked: &[&str]| {
-            let asked = asked.iter().map(|text| (*text).to_owned()).collect();
-            Digest { asked, ..Digest::default() }.titled()
+        let of = |user_messages: &[&str]| {
+            let user_messages = user_messages.iter().map(|text| (*text).to_owned()).collect();
+            Digest { user_messages, ..Digest::default() }.titled()
         };
         assert_eq!(of(&[]).title, "Conversation without words");
         assert_eq!(of(&["", "?!", "👍"]).title, "Conversation without words");
@@ -158,8 +162,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_title_is_one_short_line(asked in prop::collection::vec(".{0,60}", 0..4), end: Option<String>) {
-            let made = Digest { asked, actions: vec![action("move", "x")], outcome: end }.titled();
+        fn a_title_is_one_short_line(user_messages in prop::collection::vec(".{0,60}", 0..4), end: Option<String>) {
+            let made = Digest { user_messages, actions: vec![action("move", "x")], outcome: end }.titled();
             prop_assert!(!made.title.trim().is_empty() && !made.title.contains('\n'));
             prop_assert!(made.title.split(' ').count() <= 8);
             prop_assert!(made.title.chars().count() <= 80 && made.summary.chars().count() < 900);

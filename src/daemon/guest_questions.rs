@@ -5,12 +5,12 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use super::client_bridge::ClientBridge;
 use super::confine;
-use super::doors::Doors;
 use crate::agent::toolbox::Person as _;
 use crate::calls::{Calls, Decision, Request};
 use crate::config::folders::{self, Folders};
-use crate::guests::{Ask, Asked, Guests, Place};
+use crate::guests::{Ask, GuestQuestion, Guests, Place};
 use crate::policy::{Caller, Scope};
 use crate::protocol::status::ConfinementState;
 
@@ -19,21 +19,22 @@ const TOOL: &str = "guest";
 
 pub struct GuestQuestions {
     calls: Calls,
-    doors: Arc<Doors>,
+    client_bridge: Arc<ClientBridge>,
 }
 
 impl GuestQuestions {
-    /// Asks through `doors`; `calls` records the answers.
-    pub fn new(calls: Calls, doors: Arc<Doors>) -> Self {
-        Self { calls, doors }
+    /// Asks through `client_bridge`; `calls` records the answers.
+    pub fn new(calls: Calls, client_bridge: Arc<ClientBridge>) -> Self {
+        Self { calls, client_bridge }
     }
 }
 
 impl Ask for GuestQuestions {
-    fn ask(&self, asked: Asked) -> BoxFuture<'static, bool> {
-        let (calls, doors) = (self.calls.clone(), Arc::clone(&self.doors));
+    fn ask(&self, guest_question: GuestQuestion) -> BoxFuture<'static, bool> {
+        let (calls, client_bridge) = (self.calls.clone(), Arc::clone(&self.client_bridge));
         Box::pin(async move {
-            let Asked { guest, conversation, is_general, title, reasons, details } = asked;
+            let GuestQuestion { guest, conversation, is_general, title, reasons, details } =
+                guest_question;
             let request = Request {
                 tool: TOOL.to_owned(),
                 arguments: json!({ "title": title, "details": details }),
@@ -52,7 +53,7 @@ impl Ask for GuestQuestions {
                 Err(_) => return false,
             };
             let call = format!("guest-{}", question.number());
-            let (decision, by) = doors.ask(&question, call).await;
+            let (decision, by) = client_bridge.ask(&question, call).await;
             let agreed = matches!(decision, Decision::Once | Decision::Always);
             let settled = tokio::task::spawn_blocking(move || question.settle(decision, &by)).await;
             agreed && settled.is_ok()

@@ -13,10 +13,10 @@ pub fn raise_limit() {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         // macOS rejects more than 10,240 although it reports no limit.
-        for wanted in [WANTED, 10_240] {
-            let wanted = maximum.map_or(wanted, |most| most.min(wanted));
-            let enough = current.is_none_or(|current| current >= wanted);
-            let limit = Rlimit { current: Some(wanted), maximum };
+        for target in [WANTED, 10_240] {
+            let target = maximum.map_or(target, |most| most.min(target));
+            let enough = current.is_none_or(|current| current >= target);
+            let limit = Rlimit { current: Some(target), maximum };
             if enough || setrlimit(Resource::Nofile, limit).is_ok() {
                 return;
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::doors::Doors;
+use super::client_bridge::ClientBridge;
 use crate::agent::ConversationEvent;
 use crate::agent::ports::{TurnUpdate, Update, UpdateSink};
 use crate::agent::toolbox::turn_name;
@@ -23,20 +23,20 @@ const MAX_TITLE: usize = 100;
 
 /// Reports the ends of turns to hooks.
 pub struct Hooked {
-    doors: Arc<Doors>,
+    client_bridge: Arc<ClientBridge>,
     calls: Calls,
     /// The first messages of running turns.
-    asked: Mutex<HashMap<TurnId, String>>,
+    first_messages: Mutex<HashMap<TurnId, String>>,
 }
 
 impl Hooked {
-    pub fn new(doors: Arc<Doors>, calls: Calls) -> Self {
-        Self { doors, calls, asked: Mutex::default() }
+    pub fn new(client_bridge: Arc<ClientBridge>, calls: Calls) -> Self {
+        Self { client_bridge, calls, first_messages: Mutex::default() }
     }
 
     fn ended(&self, conversation: ConversationId, turn: TurnId, end: &End) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = asked.remove(&turn);
+        let mut first_messages = self.first_messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let first_message = first_messages.remove(&turn);
         if !self.calls.hooks().hears(Kind::TurnEnded) {
             return;
         }
@@ -44,8 +44,8 @@ impl Hooked {
             .say("conversation", conversation.to_string())
             .say("turn", turn.to_string())
             .say("outcome", word(end.reason))
-            .text("title", asked.as_deref().and_then(titled))
-            .text("message", asked)
+            .text("title", first_message.as_deref().and_then(titled))
+            .text("message", first_message)
             .text("words", Some(end.words.as_str()).filter(|words| !words.is_empty()));
         // Reads the database, so it must not run on the caller's thread.
         let (calls, name) = (self.calls.clone(), turn_name(conversation, turn));
@@ -58,17 +58,18 @@ impl Hooked {
 }
 
 impl UpdateSink for Hooked {
-    fn tell(&self, told: TurnUpdate) {
-        let TurnUpdate { conversation, turn, what } = &told;
+    fn tell(&self, update: TurnUpdate) {
+        let TurnUpdate { conversation, turn, what } = &update;
         match what {
-            Update::Show(Show::User(said)) => {
-                let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-                asked.entry(*turn).or_insert_with(|| said.text.clone());
+            Update::Show(Show::User(user_message)) => {
+                let mut first_messages =
+                    self.first_messages.lock().unwrap_or_else(PoisonError::into_inner);
+                first_messages.entry(*turn).or_insert_with(|| user_message.text.clone());
             }
             Update::Ended { end } => self.ended(*conversation, *turn, end),
             _ => {}
         }
-        self.doors.tell(told);
+        self.client_bridge.tell(update);
     }
 }
 
@@ -103,7 +104,7 @@ fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
 
 /// Reports the start or end of a conversation to hooks.
 pub fn hear(hooks: &Hooks, event: &ConversationEvent) {
-    let told = |kind, conversation: &Conversation| {
+    let conversation_hook = |kind, conversation: &Conversation| {
         Event::new(kind)
             .say("conversation", conversation.id.to_string())
             .say("source", conversation.source.as_str())
@@ -112,11 +113,13 @@ pub fn hear(hooks: &Hooks, event: &ConversationEvent) {
     };
     match event {
         ConversationEvent::Began(conversation) => {
-            hooks.tell(told(Kind::ConversationStarted, conversation));
+            hooks.tell(conversation_hook(Kind::ConversationStarted, conversation));
         }
         ConversationEvent::Ended(conversation) => {
             let reason = conversation.ended.as_ref().map(|end| end.reason.as_str());
-            hooks.tell(told(Kind::ConversationEnded, conversation).say("reason", reason));
+            hooks.tell(
+                conversation_hook(Kind::ConversationEnded, conversation).say("reason", reason),
+            );
         }
         _ => {}
     }

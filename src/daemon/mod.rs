@@ -3,8 +3,8 @@
 //! Everything that lives as long as the daemon is a local variable of [`run`]; no other place knows
 //! all rooms. Its methods are in `methods`; [`confine`] sandboxes the process.
 
+pub mod client_bridge;
 pub mod confine;
-pub mod doors;
 mod error;
 pub mod guest_questions;
 mod handles;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use doors::Doors;
+use client_bridge::ClientBridge;
 pub use error::StartError;
 use error::not_bound;
 use guest_questions::GuestQuestions;
@@ -195,9 +195,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     tool_servers::offer(&servers, &calls);
     let agent = agent(&calls, conversations, &config, folders, environment, tape, host);
     let guests = guest_questions::guests(root, &state, folders);
-    let asks = GuestQuestions::new(calls.clone(), Arc::clone(&agent.doors));
+    let asks = GuestQuestions::new(calls.clone(), Arc::clone(&agent.client_bridge));
     guests.set_ask(Arc::new(asks));
-    let asks = ServerQuestions::new(calls.clone(), Arc::clone(&agent.doors));
+    let asks = ServerQuestions::new(calls.clone(), Arc::clone(&agent.client_bridge));
     servers.set_ask(Arc::new(asks));
     agent.models.set_guests(guests.clone());
     let services = services(&calls, &agent, Arc::clone(&live), confinement, &recovered);
@@ -249,7 +249,7 @@ struct AgentParts {
     /// Messages that were received before this start and not handled.
     left: Undelivered,
     models: ChosenModels,
-    doors: Arc<Doors>,
+    client_bridge: Arc<ClientBridge>,
     host: Arc<HostDoor>,
     surroundings: Arc<Surroundings>,
     voice: Arc<Voice>,
@@ -267,13 +267,13 @@ fn agent(
 ) -> AgentParts {
     let root = calls.context().vault.root();
     let models = ChosenModels::new(config, environment, folders.clone(), root, tape);
-    let doors = Arc::new(Doors::new(root));
+    let client_bridge = Arc::new(ClientBridge::new(root));
     let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {
         memory: Box::new(StoredMemory::new(conversations.clone())),
         models: Box::new(models.clone()),
-        toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&doors) as _)),
-        audience: Box::new(Hooked::new(Arc::clone(&doors), calls.clone())),
+        toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&client_bridge) as _)),
+        audience: Box::new(Hooked::new(Arc::clone(&client_bridge), calls.clone())),
         place: surroundings.clone(),
     };
     let agent = Agent::new(ports, config.agent.clone());
@@ -287,9 +287,9 @@ fn agent(
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
     voice.set_retry_seconds(config.smarthole.retry_seconds);
     let hears = Arc::clone(&voice);
-    doors.tell_too(Box::new(move |told| hears.hear(told)));
+    client_bridge.set_listener(Box::new(move |told| hears.hear(told)));
     let talk = Arc::new(Talk::new(agent, conversations, calls.clone(), models.clone(), root));
-    AgentParts { talk, left, models, doors, host, surroundings, voice }
+    AgentParts { talk, left, models, client_bridge, host, surroundings, voice }
 }
 
 /// Creates the services of the methods. Probes the vault's file system with two temporary files, so it
@@ -408,7 +408,7 @@ async fn serve(
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     server.events().limit(calls.view(Scope::Client));
     live.tell(take(calls.clone(), &agent, servers.clone(), &server, smarthole.clone(), log_level));
-    agent.doors.open(server.events(), server.approvals());
+    agent.client_bridge.open(server.events(), server.approvals());
     agent.host.open(server.hosts());
     let _following = Following(tokio::spawn(config_watch::follow(live)));
 
@@ -503,7 +503,7 @@ async fn serve(
     };
     let asked = async move {
         tokio::select! {
-            () = signals::asked_to_stop(stop) => {}
+            () = signals::stop_requested(stop) => {}
             () = idle => tracing::info!("nobody is served any more"),
         }
         let _ = stopping.set(Instant::now());
@@ -523,7 +523,7 @@ fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Follow
     smarthole.subscribe(Box::new(move |_| {
         let tells = Arc::clone(&tells);
         // Counting waiting messages may block.
-        tokio::task::spawn_blocking(move || tells.tell_standing());
+        tokio::task::spawn_blocking(move || tells.publish_status());
     }));
     let connection = tokio::spawn(smarthole.clone().run());
     let work = tokio::spawn(Arc::clone(voice).run());

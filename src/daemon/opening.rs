@@ -28,15 +28,15 @@ use crate::vault::{Cancel, Vault, VaultError, Writer};
 ///
 /// # Errors
 /// [`StartError::AlreadyRunning`] at once when a daemon serves it; [`StartError::Busy`] when
-/// something else holds it for longer than `patience`.
+/// something else holds it for longer than `timeout`.
 pub fn lock(
     folders: &Folders,
     root: &Path,
     state: &Path,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<InstanceLock, StartError> {
-    let take = |patience| {
-        instance::lock(root, state, patience)
+    let take = |timeout| {
+        instance::lock(root, state, timeout)
             .with_context(|| format!("could not lock `{}`", root.display()))
     };
     if let Some(lock) = take(Duration::ZERO)? {
@@ -46,7 +46,7 @@ pub fn lock(
     if let Some(running) = served() {
         return Err(StartError::AlreadyRunning(running));
     }
-    take(patience)?.ok_or_else(|| match served() {
+    take(timeout)?.ok_or_else(|| match served() {
         Some(running) => StartError::AlreadyRunning(running),
         None => StartError::Busy { pid: instance::holder(state) },
     })

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::doors::Doors;
+use super::client_bridge::ClientBridge;
 use crate::agent::toolbox::Person as _;
 use crate::calls::{Answerer, Calls, Decision, Request};
 use crate::policy::{Caller, Scope};
-use crate::servers::asking::{Ask, Asked, Said, TOOL};
+use crate::servers::asking::{Ask, PersonAnswer, PersonQuestion, TOOL};
 
 /// How often a withdrawal is noticed.
 const POLL: Duration = Duration::from_millis(50);
@@ -18,23 +18,24 @@ const POLL: Duration = Duration::from_millis(50);
 /// Asks a person for servers.
 pub(super) struct ServerQuestions {
     calls: Calls,
-    doors: Arc<Doors>,
+    client_bridge: Arc<ClientBridge>,
 }
 
 impl ServerQuestions {
-    /// Asks through `doors`; `calls` records the answers.
-    pub fn new(calls: Calls, doors: Arc<Doors>) -> Self {
-        Self { calls, doors }
+    /// Asks through `client_bridge`; `calls` records the answers.
+    pub fn new(calls: Calls, client_bridge: Arc<ClientBridge>) -> Self {
+        Self { calls, client_bridge }
     }
 }
 
 impl Ask for ServerQuestions {
-    fn ask(&self, asked: &Asked, withdrawn: &dyn Fn() -> bool) -> Said {
+    fn ask(&self, person_question: &PersonQuestion, withdrawn: &dyn Fn() -> bool) -> PersonAnswer {
         // Calls run on threads of the daemon's runtime.
         let Ok(runtime) = Handle::try_current() else {
-            return Said::Nothing("nobody can be asked here".to_owned());
+            return PersonAnswer::Nothing("nobody can be asked here".to_owned());
         };
-        let Asked { server, call, conversation, title, reasons, .. } = asked.clone();
+        let PersonQuestion { server, call, conversation, title, reasons, .. } =
+            person_question.clone();
         let request = Request {
             tool: TOOL.to_owned(),
             arguments: json!({ "title": title, "reasons": reasons, "call": call }),
@@ -46,7 +47,7 @@ impl Ask for ServerQuestions {
             Ok(question) => question,
             Err(error) => {
                 tracing::error!(%error, "a question could not be written down");
-                return Said::Nothing("the question could not be written down".to_owned());
+                return PersonAnswer::Nothing("the question could not be written down".to_owned());
             }
         };
         let gone = async {
@@ -57,21 +58,23 @@ impl Ask for ServerQuestions {
         let (decision, by) = runtime.block_on(async {
             let call = format!("server-{}", question.number());
             tokio::select! {
-                answer = self.doors.ask(&question, call) => answer,
+                answer = self.client_bridge.ask(&question, call) => answer,
                 () = gone => (Decision::Withdrawn, Answerer::default()),
             }
         });
         let words = by.words.clone();
         question.settle(decision, &by);
         match decision {
-            Decision::Once | Decision::Always => Said::Yes(words),
-            Decision::Reject => Said::No,
-            Decision::Pending { question, .. } => Said::Nothing(format!(
+            Decision::Once | Decision::Always => PersonAnswer::Yes(words),
+            Decision::Reject => PersonAnswer::No,
+            Decision::Pending { question, .. } => PersonAnswer::Nothing(format!(
                 "no program in which a person could answer is open; question {question} waits in Obsidian and in \
                  `steward approvals pending`, and the same call gets the answer once it is there"
             )),
-            Decision::Crowded => Said::Nothing("too many questions wait already".to_owned()),
-            _ => Said::Nothing("nobody answered".to_owned()),
+            Decision::Crowded => {
+                PersonAnswer::Nothing("too many questions wait already".to_owned())
+            }
+            _ => PersonAnswer::Nothing("nobody answered".to_owned()),
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
 }
 
 /// Waits for a stop signal.
-pub(super) async fn asked_to_stop(mut stop: watch::Receiver<bool>) {
+pub(super) async fn stop_requested(mut stop: watch::Receiver<bool>) {
     if stop.wait_for(|stop| *stop).await.is_err() {
         // The sender is gone, so no signal can come.
         std::future::pending::<()>().await;

@@ -27,11 +27,11 @@ const OURS: Duration = Duration::from_secs(5);
 pub struct Surroundings {
     calls: Calls,
     host: Arc<HostDoor>,
-    news: Mutex<News>,
+    news: Mutex<RecentChanges>,
 }
 
 #[derive(Default)]
-struct News {
+struct RecentChanges {
     /// The number of changes so far.
     count: u64,
     last: VecDeque<Change>,
@@ -95,7 +95,7 @@ impl Surroundings {
         }
     }
 
-    fn news(&self) -> MutexGuard<'_, News> {
+    fn news(&self) -> MutexGuard<'_, RecentChanges> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

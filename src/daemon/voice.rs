@@ -46,14 +46,14 @@ pub struct Voice {
     agent: Agent,
     conversations: Conversations,
     /// The connection for notifications, once it is open.
-    doors: OnceLock<(Events, SmartHole)>,
+    outputs: OnceLock<(Events, SmartHole)>,
     /// Notified of new messages, and when a waiting message may be retried at once.
     came: Notify,
     hurry: Notify,
     retry: Mutex<Duration>,
     /// The last connection status that was sent to clients.
-    standing: Mutex<Option<SmartHoleState>>,
-    at_work: Mutex<Option<AtWork>>,
+    last_status: Mutex<Option<SmartHoleState>>,
+    current: Mutex<Option<CurrentMessage>>,
     /// Messages whose sender was notified that there is no model.
     waiting_for_model: Mutex<HashSet<i64>>,
     stopping: AtomicBool,
@@ -61,16 +61,16 @@ pub struct Voice {
 
 /// The message in progress.
 #[derive(Debug)]
-struct AtWork {
+struct CurrentMessage {
     /// Its number, and SmartHole's id of it.
     number: i64,
     message: String,
     text: String,
     turn: Option<TurnId>,
     /// The last notification to the sender.
-    told: String,
+    last_notification: String,
     /// The last complete answer of that turn, if nothing followed it.
-    said: String,
+    last_answer: String,
 }
 
 impl Voice {
@@ -79,12 +79,12 @@ impl Voice {
         Self {
             agent,
             conversations,
-            doors: OnceLock::new(),
+            outputs: OnceLock::new(),
             came: Notify::new(),
             hurry: Notify::new(),
             retry: Mutex::default(),
-            standing: Mutex::default(),
-            at_work: Mutex::default(),
+            last_status: Mutex::default(),
+            current: Mutex::default(),
             waiting_for_model: Mutex::default(),
             stopping: AtomicBool::new(false),
         }
@@ -92,7 +92,7 @@ impl Voice {
 
     /// Sets the connection for notifications.
     pub fn open(&self, events: Events, smarthole: SmartHole) {
-        let _ = self.doors.set((events, smarthole));
+        let _ = self.outputs.set((events, smarthole));
     }
 
     /// Applies new settings, and retries waiting messages at once.
@@ -110,26 +110,26 @@ impl Voice {
 
     /// Sends the state of a message to clients. Blocks.
     pub fn tell_of(&self, number: i64) {
-        let Some((events, _)) = self.doors.get() else { return };
+        let Some((events, _)) = self.outputs.get() else { return };
         let store = self.conversations.store();
         let message = store.inbox.get(number).and_then(|row| inbox::message(store, &row));
         match message {
             Ok(message) => events.publish(Event::Inbox(message)),
             Err(error) => tracing::warn!(%error, "the clients could not be informed of a message"),
         }
-        self.tell_standing();
+        self.publish_status();
     }
 
     /// Sends the connection status and the number of waiting messages to clients if either changed.
     /// Blocks.
-    pub fn tell_standing(&self) {
-        let Some((events, _)) = self.doors.get() else { return };
+    pub fn publish_status(&self) {
+        let Some((events, _)) = self.outputs.get() else { return };
         // Held while sending, so that the last status sent is the current one.
-        let mut told = lock(&self.standing);
+        let mut last_sent = lock(&self.last_status);
         let now = inbox::Voice::state(self);
-        if told.as_ref() != Some(&now) {
+        if last_sent.as_ref() != Some(&now) {
             events.publish(Event::SmartHole(now.clone()));
-            *told = Some(now);
+            *last_sent = Some(now);
         }
     }
 
@@ -137,7 +137,7 @@ impl Voice {
     /// count. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
-        let number = lock(&self.at_work).as_ref().map(|at_work| at_work.number);
+        let number = lock(&self.current).as_ref().map(|current| current.number);
         if let Some(number) = number
             && let Err(error) = self.conversations.store().inbox.release(number)
         {
@@ -146,29 +146,31 @@ impl Voice {
     }
 
     /// Handles events of conversations, to notify the sender. Never blocks.
-    pub fn hear(&self, told: &TurnUpdate) {
-        let Update::Show(show) = &told.what else { return };
-        let mut at_work = lock(&self.at_work);
-        let Some(at_work) = at_work.as_mut() else { return };
+    pub fn hear(&self, update: &TurnUpdate) {
+        let Update::Show(show) = &update.what else { return };
+        let mut current = lock(&self.current);
+        let Some(current) = current.as_mut() else { return };
         match show {
-            Show::User(said) | Show::Resumed(said) if said.number == at_work.number => {
-                at_work.turn = Some(told.turn);
+            Show::User(message) | Show::Resumed(message) if message.number == current.number => {
+                current.turn = Some(update.turn);
             }
-            _ if at_work.turn != Some(told.turn) => {}
-            Show::Message { text, kind: MessageKind::Answer, .. } => at_work.said.clone_from(text),
-            Show::Call { .. } => at_work.said.clear(),
+            _ if current.turn != Some(update.turn) => {}
+            Show::Message { text, kind: MessageKind::Answer, .. } => {
+                current.last_answer.clone_from(text)
+            }
+            Show::Call { .. } => current.last_answer.clear(),
             Show::User(_) => {
                 // The turn continues with another sender's message; its last answer belongs to that.
-                let said = std::mem::take(&mut at_work.said);
-                self.notify(at_work, &said, Priority::Normal, None);
+                let last_answer = std::mem::take(&mut current.last_answer);
+                self.notify(current, &last_answer, Priority::Normal, None);
             }
             Show::Message { text, kind: MessageKind::Sent, .. } => {
-                at_work.told.clone_from(text);
-                self.notify(at_work, text, Priority::Normal, None);
+                current.last_notification.clone_from(text);
+                self.notify(current, text, Priority::Normal, None);
             }
             Show::Message { text, kind: MessageKind::Question, .. } => {
-                at_work.told.clone_from(text);
-                self.notify(at_work, text, Priority::High, None);
+                current.last_notification.clone_from(text);
+                self.notify(current, text, Priority::High, None);
             }
             Show::Asking { title, .. } => {
                 // Approvals cannot be given by voice, since anybody may speak.
@@ -176,7 +178,7 @@ impl Voice {
                     "This waits for your agreement in Obsidian, or wherever you use the steward: \
                      {title}"
                 );
-                self.notify(at_work, &text, Priority::High, None);
+                self.notify(current, &text, Priority::High, None);
             }
             _ => {}
         }
@@ -184,14 +186,14 @@ impl Voice {
 
     fn notify(
         &self,
-        at_work: &AtWork,
+        current: &CurrentMessage,
         text: &str,
         priority: Priority,
         sent: Option<Box<dyn FnOnce() + Send>>,
     ) {
-        let Some((_, smarthole)) = self.doors.get() else { return };
-        let (message, said) = (&at_work.message, &at_work.text);
-        if let Some(notification) = Notification::of(message, said, text, priority) {
+        let Some((_, smarthole)) = self.outputs.get() else { return };
+        let (message, user_text) = (&current.message, &current.text);
+        if let Some(notification) = Notification::of(message, user_text, text, priority) {
             smarthole.notify(notification, sent);
         } else if let Some(sent) = sent {
             sent();
@@ -237,8 +239,8 @@ impl Voice {
         while !left.is_empty() {
             let mut unread = Vec::new();
             for row in left {
-                match self.turn_before(&row).await {
-                    Ok(Before::Answered(reason, answer)) => {
+                match self.earlier_attempt(&row).await {
+                    Ok(EarlierAttempt::Answered(reason, answer)) => {
                         self.answered(&row, reason, answer, "").await
                     }
                     // Deleted with its conversation: there is nothing to show.
@@ -273,19 +275,19 @@ impl Voice {
             if lock(&self.waiting_for_model).insert(row.id) {
                 let text = "No language model is chosen yet, so I kept your message; I go on with \
                             it once there is one.";
-                self.notify(&AtWork::new(&row), text, Priority::Normal, None);
+                self.notify(&CurrentMessage::new(&row), text, Priority::Normal, None);
             }
         }
         Ok(None)
     }
 
     async fn work(self: &Arc<Self>, row: InboxRow) {
-        let resumed = match self.turn_before(&row).await {
-            Ok(Before::Answered(reason, answer)) => {
+        let resumed = match self.earlier_attempt(&row).await {
+            Ok(EarlierAttempt::Answered(reason, answer)) => {
                 return self.answered(&row, reason, answer, "").await;
             }
-            Ok(Before::CutShort(conversation)) => Some(conversation),
-            Ok(Before::Nothing) => None,
+            Ok(EarlierAttempt::CutShort(conversation)) => Some(conversation),
+            Ok(EarlierAttempt::Nothing) => None,
             Err(error) => {
                 // Without knowing that, the work might be done twice.
                 tracing::error!(%error, message = row.id, "an earlier attempt cannot be looked at");
@@ -300,7 +302,7 @@ impl Voice {
             let why = "the steward ended each time while processing it";
             return self.set_aside(&row, why, None).await;
         }
-        *lock(&self.at_work) = Some(AtWork::new(&row));
+        *lock(&self.current) = Some(CurrentMessage::new(&row));
         let answered = match self.begin(&row, resumed).await {
             Ok(answering) => {
                 self.tell(row.id).await;
@@ -319,33 +321,34 @@ impl Voice {
                 self.failed(&row, "its turn was cut short", None).await;
             }
             Ok(MessageOutcome { reason: Some(reason), answer, .. }) => {
-                let told = lock(&self.at_work).as_ref().map(|one| one.told.clone());
-                self.answered(&row, reason, answer, &told.unwrap_or_default()).await;
+                let last_notification =
+                    lock(&self.current).as_ref().map(|one| one.last_notification.clone());
+                self.answered(&row, reason, answer, &last_notification.unwrap_or_default()).await;
             }
             Err(error @ PromptError::Refused { failed: false, .. }) => {
                 self.set_aside(&row, &error.to_string(), None).await;
             }
             Err(error) => self.failed(&row, &error.to_string(), None).await,
         }
-        *lock(&self.at_work) = None;
+        *lock(&self.current) = None;
     }
 
     /// The outcome of an earlier attempt at a message.
-    async fn turn_before(&self, row: &InboxRow) -> Result<Before, MemoryError> {
-        let Some(turn) = row.turn else { return Ok(Before::Nothing) };
+    async fn earlier_attempt(&self, row: &InboxRow) -> Result<EarlierAttempt, MemoryError> {
+        let Some(turn) = row.turn else { return Ok(EarlierAttempt::Nothing) };
         let store = self.conversations.store().clone();
         if blocking(move || store.conversations.turns.get(turn)).await?.is_none() {
             // The conversation was deleted meanwhile.
-            return Ok(Before::Nothing);
+            return Ok(EarlierAttempt::Nothing);
         }
         let agent = self.agent.clone();
         let ended = tokio::task::spawn_blocking(move || agent.ended(turn));
         // It only reads; where it breaks off, the runtime ends.
         let Ok(ended) = ended.await else { return std::future::pending().await };
-        let kept = ended?;
-        Ok(match kept.reason {
-            None | Some(Reason::Failed) => Before::CutShort(kept.conversation),
-            Some(reason) => Before::Answered(reason, kept.answer),
+        let stored = ended?;
+        Ok(match stored.reason {
+            None | Some(Reason::Failed) => EarlierAttempt::CutShort(stored.conversation),
+            Some(reason) => EarlierAttempt::Answered(reason, stored.answer),
         })
     }
 
@@ -355,7 +358,7 @@ impl Voice {
         resumed: Option<ConversationId>,
     ) -> Result<PendingOutcome, PromptError> {
         let how = inbox::how(row);
-        let said = UserMessage {
+        let user_message = UserMessage {
             number: row.id,
             text: row.text.clone(),
             to: None,
@@ -367,17 +370,19 @@ impl Voice {
             note: Some(spoken::note(&how)),
         };
         if let Some(conversation) = resumed {
-            let going =
-                self.agent.go_on(said.clone(), conversation, spoken::again(row, ATTEMPTS)).await;
+            let going = self
+                .agent
+                .go_on(user_message.clone(), conversation, spoken::again(row, ATTEMPTS))
+                .await;
             match going {
                 Err(PromptError::Memory(MemoryError::NotFound { .. })) => {}
                 going => return going,
             }
         }
-        let mut said = said;
+        let mut user_message = user_message;
         // No trace of an earlier attempt is left, but it may be half done.
         if row.turn.is_some() || row.attempts > 1 || row.reason == LOST {
-            said.note = said.note.map(|note| format!("{note}\n{}", spoken::ANEW));
+            user_message.note = user_message.note.map(|note| format!("{note}\n{}", spoken::ANEW));
         }
         if row.turn.is_some() {
             // A message of a deleted conversation starts again.
@@ -385,7 +390,7 @@ impl Voice {
             let forgotten = blocking(move || store.inbox.clear_deleted_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
         }
-        self.agent.say(said).await
+        self.agent.say(user_message).await
     }
 
     /// Handles the end of a turn: notifies the sender, unless the last notification did, and settles the
@@ -395,10 +400,10 @@ impl Voice {
         row: &InboxRow,
         reason: Reason,
         answer: String,
-        told: &str,
+        last_notification: &str,
     ) {
         let answer = spoken::answer(reason, answer);
-        if answer.trim().is_empty() || answer == told {
+        if answer.trim().is_empty() || answer == last_notification {
             return self.settle(row.id, InboxState::Done, "").await;
         }
         self.settle(row.id, InboxState::Answered, ANSWERED).await;
@@ -410,7 +415,7 @@ impl Voice {
             Reason::Waiting => Priority::High,
             _ => Priority::Normal,
         };
-        self.notify(&AtWork::new(row), &answer, priority, Some(Box::new(sent)));
+        self.notify(&CurrentMessage::new(row), &answer, priority, Some(Box::new(sent)));
     }
 
     /// Handles a failed attempt: the message is retried later or set aside.
@@ -427,8 +432,8 @@ impl Voice {
         self.settle(row.id, InboxState::New, words).await;
         let text =
             format!("{}; I kept your message and will try again.", spoken::plain(words, cause));
-        self.notify(&AtWork::new(row), &text, Priority::Normal, None);
-        *lock(&self.at_work) = None;
+        self.notify(&CurrentMessage::new(row), &text, Priority::Normal, None);
+        *lock(&self.current) = None;
         let pause = *lock(&self.retry) * row.attempts.max(1);
         self.pause(pause).await;
     }
@@ -442,7 +447,7 @@ impl Voice {
             spoken::plain(words, cause),
             row.id
         );
-        self.notify(&AtWork::new(row), &text, Priority::High, None);
+        self.notify(&CurrentMessage::new(row), &text, Priority::High, None);
     }
 
     async fn settle(self: &Arc<Self>, number: i64, state: InboxState, reason: &str) {
@@ -466,7 +471,7 @@ impl Voice {
 
 impl inbox::Voice for Voice {
     fn state(&self) -> SmartHoleState {
-        let Some((_, smarthole)) = self.doors.get() else { return SmartHoleState::default() };
+        let Some((_, smarthole)) = self.outputs.get() else { return SmartHoleState::default() };
         let store = self.conversations.store();
         // A failing store is reported by everything else that needs it.
         let count = |state| store.inbox.count(VOICE, state).unwrap_or(0);
@@ -496,7 +501,7 @@ impl inbox::Voice for Voice {
 }
 
 /// The outcome of an earlier attempt.
-enum Before {
+enum EarlierAttempt {
     /// No turn began, or no trace of it is left.
     Nothing,
     /// The turn failed, or the steward ended during it.
@@ -505,27 +510,28 @@ enum Before {
     Answered(Reason, String),
 }
 
-impl AtWork {
+impl CurrentMessage {
     fn new(row: &InboxRow) -> Self {
         Self {
             number: row.id,
             message: row.message.clone(),
             text: row.text.clone(),
             turn: None,
-            told: String::new(),
-            said: String::new(),
+            last_notification: String::new(),
+            last_answer: String::new(),
         }
     }
 }
 
 impl Inbox for Voice {
-    fn keep(&self, heard: &ReceivedMessage) -> Result<(), String> {
+    fn keep(&self, message_received: &ReceivedMessage) -> Result<(), String> {
         let store = self.conversations.store();
-        let body = serde_json::to_string(&heard.how).map_err(|error| error.to_string())?;
+        let body =
+            serde_json::to_string(&message_received.how).map_err(|error| error.to_string())?;
         let received = store.inbox.receive(&NewMessage {
             source: VOICE,
-            message: &heard.id,
-            text: &heard.text,
+            message: &message_received.id,
+            text: &message_received.text,
             body: Some(&body),
             received: self.conversations.clock().wall().timestamp_millis(),
         });

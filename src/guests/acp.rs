@@ -22,9 +22,9 @@ const TITLE: usize = 200;
 /// The most tool calls of a prompt that are remembered.
 const MAX_CALLS: usize = 256;
 
-/// A message of the agent.
+/// A line of the agent's output, parsed.
 #[derive(Debug, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum AgentMessage {
     /// The answer to our request with this id.
     Answer {
         id: u64,
@@ -63,26 +63,26 @@ struct ErrorObject {
 }
 
 /// Parses a line.
-pub(super) fn hear(line: &str) -> Heard {
-    let Ok(message) = serde_json::from_str::<Message>(line) else { return Heard::Malformed };
+pub(super) fn hear(line: &str) -> AgentMessage {
+    let Ok(message) = serde_json::from_str::<Message>(line) else { return AgentMessage::Malformed };
     let Message { id, method, params, result, error } = message;
     let params = params.unwrap_or_default();
     match (method, id) {
-        (Some(method), Some(id)) => Heard::Request { id, method, params },
+        (Some(method), Some(id)) => AgentMessage::Request { id, method, params },
         (Some(method), None) if method == "session/update" => {
-            let Value::Object(mut params) = params else { return Heard::Malformed };
+            let Value::Object(mut params) = params else { return AgentMessage::Malformed };
             let session = params.get("sessionId").and_then(Value::as_str).unwrap_or_default();
             let session = session.to_owned();
             let update = params.remove("update").unwrap_or_default();
-            Heard::Update { session, update }
+            AgentMessage::Update { session, update }
         }
-        (Some(_), None) => Heard::Other,
+        (Some(_), None) => AgentMessage::Other,
         (None, Some(id)) => match (id.as_u64(), error) {
-            (Some(id), None) => Heard::Answer { id, result: Ok(result.unwrap_or_default()) },
-            (Some(id), Some(error)) => Heard::Answer { id, result: Err(words(&error)) },
-            (None, _) => Heard::Other,
+            (Some(id), None) => AgentMessage::Answer { id, result: Ok(result.unwrap_or_default()) },
+            (Some(id), Some(error)) => AgentMessage::Answer { id, result: Err(words(&error)) },
+            (None, _) => AgentMessage::Other,
         },
-        (None, None) => Heard::Malformed,
+        (None, None) => AgentMessage::Malformed,
     }
 }
 
@@ -93,7 +93,7 @@ fn words(error: &ErrorObject) -> String {
     }
 }
 
-/// A request of ours.
+/// A request to the agent.
 pub(super) fn request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
@@ -132,21 +132,21 @@ pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
     }
 }
 
-/// All that the agent has said of its tool calls in a prompt, by their ids: a later message has only what changed.
+/// The tool calls of the agent in a prompt, by their ids; later messages contain only what changed.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls(HashMap<String, Map<String, Value>>);
 
 impl ToolCalls {
     /// Adds what a message says of a call; returns all that is known of it.
-    pub fn add(&mut self, said: &Value) -> Value {
-        let id = said["toolCallId"].as_str().unwrap_or_default();
-        // One without an id is known by nothing that was said before.
+    pub fn add(&mut self, call_update: &Value) -> Value {
+        let id = call_update["toolCallId"].as_str().unwrap_or_default();
+        // Without an id it cannot be merged with earlier messages.
         if id.is_empty() || (self.0.len() >= MAX_CALLS && !self.0.contains_key(id)) {
-            return said.clone();
+            return call_update.clone();
         }
         let known = self.0.entry(id.to_owned()).or_default();
         for key in ["title", "kind", "rawInput", "locations", "content", "_meta"] {
-            if let Some(value) = said.get(key).filter(|value| !value.is_null()) {
+            if let Some(value) = call_update.get(key).filter(|value| !value.is_null()) {
                 known.insert(key.to_owned(), value.clone());
             }
         }
@@ -165,7 +165,7 @@ pub(super) struct Permission {
     pub title: String,
     /// What the guest would do, as JSON.
     pub input: String,
-    /// Whether it is about a tool of ours.
+    /// Whether it is about a tool of the vault.
     pub is_ours: bool,
     yes: Option<String>,
     no: Option<String>,
@@ -236,7 +236,7 @@ fn is_ours(call: &Value, tools: &[String]) -> bool {
 
 /// What an update shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum AgentOutput {
     Text {
         text: String,
         /// The id of the message that it belongs to.
@@ -246,16 +246,16 @@ pub(super) enum Shown {
 }
 
 /// What a `session/update` shows, if anything. Calls of our tools show themselves.
-pub(super) fn shown(update: &Value, tools: &[String]) -> Option<Shown> {
+pub(super) fn shown(update: &Value, tools: &[String]) -> Option<AgentOutput> {
     let text = || update["content"]["text"].as_str().filter(|text| !text.is_empty());
     match update["sessionUpdate"].as_str()? {
         "agent_message_chunk" => text().map(|text| {
             let message = update["messageId"].as_str().map(str::to_owned);
-            Shown::Text { text: text.to_owned(), message }
+            AgentOutput::Text { text: text.to_owned(), message }
         }),
-        "agent_thought_chunk" => text().map(|text| Shown::Thought(text.to_owned())),
+        "agent_thought_chunk" => text().map(|text| AgentOutput::Thought(text.to_owned())),
         "tool_call" if !is_ours(update, tools) => {
-            Some(Shown::Thought(format!("\n[its own tool: {}]\n", title(update))))
+            Some(AgentOutput::Thought(format!("\n[its own tool: {}]\n", title(update))))
         }
         "plan" => {
             let entries = update["entries"].as_array()?.iter().take(50);
@@ -265,7 +265,7 @@ pub(super) fn shown(update: &Value, tools: &[String]) -> Option<Shown> {
                 format!("- [{done}] {}", text.chars().take(TITLE).collect::<String>())
             };
             let lines: Vec<String> = entries.map(line).collect();
-            Some(Shown::Thought(format!("\n{}\n", lines.join("\n"))))
+            Some(AgentOutput::Thought(format!("\n{}\n", lines.join("\n"))))
         }
         _ => None,
     }
@@ -355,10 +355,10 @@ mod tests {
             "toolCall": { "title": "rm -rf\n~", "kind": "execute" },
             "options": [{ "optionId": "a", "kind": "allow_always" }, { "optionId": "r", "kind": "reject_once" }],
         });
-        let asked = Permission::read(&params, &params["toolCall"], &[]);
-        assert_eq!((asked.title.as_str(), asked.is_ours), ("rm -rf ~", false));
-        assert_eq!(asked.answer(&json!(1), true)["result"]["outcome"]["optionId"], "a");
-        assert_eq!(asked.answer(&json!(1), false)["result"]["outcome"]["optionId"], "r");
+        let permission = Permission::read(&params, &params["toolCall"], &[]);
+        assert_eq!((permission.title.as_str(), permission.is_ours), ("rm -rf ~", false));
+        assert_eq!(permission.answer(&json!(1), true)["result"]["outcome"]["optionId"], "a");
+        assert_eq!(permission.answer(&json!(1), false)["result"]["outcome"]["optionId"], "r");
         let none = Permission::read(&json!({}), &json!({}), &[]);
         assert_eq!(none.answer(&json!("x"), true)["result"]["outcome"]["outcome"], "cancelled");
     }
@@ -375,22 +375,22 @@ mod tests {
         }));
         let params =
             json!({ "toolCall": { "toolCallId": "c1", "kind": "execute", "title": null } });
-        let asked = Permission::read(&params, &calls.add(&params["toolCall"]), &tools);
-        assert_eq!((asked.title.as_str(), asked.is_ours), ("mcp.vault.move", true));
+        let permission = Permission::read(&params, &calls.add(&params["toolCall"]), &tools);
+        assert_eq!((permission.title.as_str(), permission.is_ours), ("mcp.vault.move", true));
         for (server, tool) in [("other", "move"), ("vault", "rm")] {
-            let said = json!({
+            let call_update = json!({
                 "toolCallId": "c2", "_meta": { "is_mcp_tool_call": true },
                 "rawInput": { "server": server, "tool": tool },
             });
-            assert!(!is_ours(&calls.add(&said), &tools), "{said}");
+            assert!(!is_ours(&calls.add(&call_update), &tools), "{call_update}");
         }
         // Another call is not the announced one.
         let other = json!({ "toolCall": { "toolCallId": "c3", "kind": "execute" } });
         assert!(!Permission::read(&other, &calls.add(&other["toolCall"]), &tools).is_ours);
         let edit =
             json!({ "toolCallId": "c4", "title": "Edit files", "locations": [{ "path": "/a" }] });
-        let asked = Permission::read(&json!({}), &calls.add(&edit), &tools);
-        assert!(asked.input.contains("/a"), "{}", asked.input);
+        let permission = Permission::read(&json!({}), &calls.add(&edit), &tools);
+        assert!(permission.input.contains("/a"), "{}", permission.input);
     }
 
     #[test]
@@ -406,11 +406,13 @@ mod tests {
     #[test]
     fn what_is_no_message_is_malformed() {
         for line in ["", "hello", "[]", "1", "{}", r#"{"method":"session/update","params":3}"#] {
-            assert_eq!(hear(line), Heard::Malformed, "{line}");
+            assert_eq!(hear(line), AgentMessage::Malformed, "{line}");
         }
-        assert_eq!(hear(r#"{"id":"x","result":{}}"#), Heard::Other);
+        assert_eq!(hear(r#"{"id":"x","result":{}}"#), AgentMessage::Other);
         let answer = hear(r#"{"id":3,"error":{"code":-32000,"message":"Run login"}}"#);
-        let Heard::Answer { id: 3, result: Err(words) } = answer else { panic!("{answer:?}") };
+        let AgentMessage::Answer { id: 3, result: Err(words) } = answer else {
+            panic!("{answer:?}")
+        };
         assert_eq!(words, "its user has to sign in first: Run login");
     }
 }

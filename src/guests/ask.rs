@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 /// A question about a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct GuestQuestion {
     /// The guest's name.
     pub guest: String,
     pub conversation: String,
@@ -21,5 +21,5 @@ pub struct Asked {
 /// Asks a person.
 pub trait Ask: Send + Sync + 'static {
     /// Whether a person agrees. Without one the answer is no. Dropping the future withdraws the question.
-    fn ask(&self, asked: Asked) -> BoxFuture<'static, bool>;
+    fn ask(&self, question: GuestQuestion) -> BoxFuture<'static, bool>;
 }

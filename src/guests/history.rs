@@ -1,4 +1,4 @@
-//! A conversation as text for a guest: what it has not heard yet, in bounds.
+//! A conversation as text for a guest: the messages not yet delivered to it, within limits.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -11,16 +11,16 @@ const MAX_EARLIER: usize = 60_000;
 /// The most characters of one answer's text in it.
 const MAX_ANSWER: usize = 8_000;
 
-/// What a session knows of a conversation: its first messages.
+/// The messages of a conversation that a session knows: the first ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct KnownMessages {
     pub messages: usize,
-    /// Of what was said in them.
+    /// A hash of their content.
     hash: String,
 }
 
-impl Known {
-    /// These messages, and the session's own answer to them.
+impl KnownMessages {
+    /// These messages, and the session's answer to them.
     pub fn of(messages: &[Message], answer: Option<&[Block]>) -> Self {
         let mut hasher = blake3::Hasher::new();
         // The rest is shortened and renewed as a conversation goes on.
@@ -43,18 +43,22 @@ impl Known {
     }
 }
 
-/// The prompt of a session: all of the conversation for a new one, else the messages from `heard` on.
-pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bool) -> Vec<Value> {
+/// The prompt of a session: all of the conversation for a new one, else the messages from `delivered` on.
+pub(super) fn prompt(
+    request: &TurnRequest,
+    delivered: Option<usize>,
+    has_images: bool,
+) -> Vec<Value> {
     let messages = &request.messages;
     // The latest messages of the user are the prompt; what is before them is history.
     let is_answer = |message: &Message| {
         matches!(message, Message::Assistant { .. } | Message::ToolResults { .. })
     };
-    let new = messages.get(heard.unwrap_or(0)..).unwrap_or_default();
+    let new = messages.get(delivered.unwrap_or(0)..).unwrap_or_default();
     let split = new.iter().rposition(is_answer).map_or(0, |at| at + 1);
     let (earlier, now) = new.split_at(split);
     let mut text = String::new();
-    if heard.is_none() {
+    if delivered.is_none() {
         text.push_str(
             "[From Vault Steward, the program that runs you here. Your tools are those of its MCP server `vault`; \
              files, terminals and the network are not part of this work. Its instructions and those of its user:]\n",
@@ -62,7 +66,7 @@ pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bo
         text.push_str(&request.system);
         text.push_str("\n\n");
     }
-    let earlier = told(earlier);
+    let earlier = transcript(earlier);
     if !earlier.is_empty() {
         text.push_str("[Earlier in this conversation:]\n");
         text.push_str(&end_of(&earlier, MAX_EARLIER));
@@ -88,7 +92,7 @@ pub(super) fn prompt(request: &TurnRequest, heard: Option<usize>, has_images: bo
 
 /// What came after the results of its calls while it works, as text for it.
 pub(super) fn meanwhile(after: &[Message]) -> Option<String> {
-    let text = told(after);
+    let text = transcript(after);
     (!text.is_empty()).then(|| format!("\n[Meanwhile, from the program that runs you:]\n{text}"))
 }
 
@@ -107,7 +111,7 @@ fn add(block: &Block, has_images: bool, text: &mut String, blocks: &mut Vec<Valu
     }
 }
 
-fn told(messages: &[Message]) -> String {
+fn transcript(messages: &[Message]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for message in messages {
         match message {
@@ -180,7 +184,7 @@ mod tests {
     #[test]
     fn a_session_knows_a_conversation_until_what_was_said_changes() {
         let messages = vec![Message::user("Hello"), answer("Hi"), Message::user("Move it")];
-        let known = Known::of(&messages, Some(&[Block::text("Moved.\n")]));
+        let known = KnownMessages::of(&messages, Some(&[Block::text("Moved.\n")]));
         let and = |rest: &[Message]| [&messages[..], rest].concat();
         assert!(known.is_start_of(&and(&[answer("Moved."), Message::user("So?")])));
         assert!(!known.is_start_of(&and(&[Message::user("So?")])), "its answer was not said");

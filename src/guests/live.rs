@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, timeout};
 
-use super::acp::{self, Heard, Permission, Shown, ToolCalls};
-use super::ask::{Ask, Asked};
-use super::history::Known;
+use super::acp::{self, AgentMessage, AgentOutput, Permission, ToolCalls};
+use super::ask::{Ask, GuestQuestion};
+use super::history::KnownMessages;
 use super::place::Place;
 use super::process::{Line, Process};
 use super::seat::Seat;
@@ -89,14 +89,14 @@ struct State {
     bytes: usize,
     shown: usize,
     malformed: u32,
-    /// What it knows of the conversation; `None` for a new session.
-    heard: Option<Known>,
+    /// The messages that it knows; `None` for a new session.
+    heard: Option<KnownMessages>,
     /// Its tool calls of this prompt.
     calls: ToolCalls,
     /// When its last turn ended.
     idle: Instant,
-    /// Permissions that wait for a person.
-    asked: HashSet<String>,
+    /// Permission requests that wait for a person.
+    pending_permissions: HashSet<String>,
 }
 
 /// What a new session needs.
@@ -152,7 +152,7 @@ impl Live {
                     Err(why) => tracing::info!(guest = guest.name, why, "a session is gone"),
                 }
             }
-            let (session, said, heard) = match loaded {
+            let (session, response, heard) = match loaded {
                 Some(loaded) => loaded,
                 None => {
                     let params = acp::session(&cwd, server, &guest.meta);
@@ -162,7 +162,7 @@ impl Live {
                 }
             };
             if let Some(mode) = &guest.session_mode {
-                acp::has_mode(&said, mode)?;
+                acp::has_mode(&response, mode)?;
                 let params = acp::mode(&session, mode);
                 ask(&process, &mut lines, 4, "session/set_mode", params).await?;
             }
@@ -172,8 +172,12 @@ impl Live {
         let (session, heard, can_load, has_images) = match began {
             Ok(Ok(began)) => began,
             Ok(Err(why)) => {
-                let said = process.error_line();
-                let why = if said.is_empty() { why } else { format!("{why}; it said: {said}") };
+                let error_line = process.error_line();
+                let why = if error_line.is_empty() {
+                    why
+                } else {
+                    format!("{why}; it said: {error_line}")
+                };
                 let why = process.fault().unwrap_or(why);
                 return Err(fault(ErrorKind::InvalidRequest, why));
             }
@@ -205,7 +209,7 @@ impl Live {
                 heard,
                 calls: ToolCalls::default(),
                 idle: Instant::now(),
-                asked: HashSet::new(),
+                pending_permissions: HashSet::new(),
             }),
             settled: Notify::new(),
         });
@@ -240,12 +244,12 @@ impl Live {
     }
 
     /// What it knows of the conversation; `None` for a new session.
-    pub fn heard(&self) -> Option<Known> {
+    pub fn heard(&self) -> Option<KnownMessages> {
         self.state().heard.clone()
     }
 
-    /// Records what it knows of the conversation.
-    pub fn has_heard(&self, known: Known) {
+    /// Records the messages that it knows.
+    pub fn has_heard(&self, known: KnownMessages) {
         self.state().heard = Some(known);
     }
 
@@ -309,7 +313,7 @@ impl Live {
             state.idle = Instant::now();
             if state.prompt == Some(number) {
                 state.is_cancelled = true;
-                state.asked.clear();
+                state.pending_permissions.clear();
             }
         }
         self.keep();
@@ -373,7 +377,7 @@ impl Live {
             self.state().calls.add(update);
         }
         let Some(shown) = acp::shown(update, &self.seat.tools()) else { return Ok(()) };
-        let (Shown::Text { text, .. } | Shown::Thought(text)) = &shown;
+        let (AgentOutput::Text { text, .. } | AgentOutput::Thought(text)) = &shown;
         {
             let mut state = self.state();
             if state.prompt.is_none() || state.is_cancelled {
@@ -386,8 +390,8 @@ impl Live {
             }
         }
         let _ = self.happens.send(match shown {
-            Shown::Text { text, message } => Happening::Text { text, message },
-            Shown::Thought(text) => Happening::Thought(text),
+            AgentOutput::Text { text, message } => Happening::Text { text, message },
+            AgentOutput::Thought(text) => Happening::Thought(text),
         });
         Ok(())
     }
@@ -414,44 +418,54 @@ impl Live {
         });
     }
 
-    /// Answers a request: permissions for tools of ours at once, others by a person.
-    fn asked(self: &Arc<Self>, id: Value, method: &str, params: &Value, asks: &Arc<dyn Ask>) {
+    /// Answers a request: permissions for tools of the vault at once, others by a person.
+    fn answer_request(
+        self: &Arc<Self>,
+        id: Value,
+        method: &str,
+        params: &Value,
+        asks: &Arc<dyn Ask>,
+    ) {
         if method != "session/request_permission" || params["sessionId"] != *self.session {
             self.process.tell(&acp::unknown(&id, method));
             return;
         }
         let call = self.state().calls.add(&params["toolCall"]);
-        let asked = Permission::read(params, &call, &self.seat.tools());
+        let permission = Permission::read(params, &call, &self.seat.tools());
         let key = id.to_string();
         let is_known = {
             let mut state = self.state();
             let is_on = state.prompt.is_some() && !state.is_cancelled;
             is_on
-                && (asked.is_ours
-                    || (state.asked.len() < MAX_ASKED && state.asked.insert(key.clone())))
+                && (permission.is_ours
+                    || (state.pending_permissions.len() < MAX_ASKED
+                        && state.pending_permissions.insert(key.clone())))
         };
-        if asked.is_ours || !is_known {
-            self.process.tell(&asked.answer(&id, asked.is_ours && is_known));
+        if permission.is_ours || !is_known {
+            self.process.tell(&permission.answer(&id, permission.is_ours && is_known));
             return;
         }
-        let question = Asked {
+        let question = GuestQuestion {
             guest: self.guest.name.clone(),
             conversation: self.conversation.clone(),
-            title: format!("`{}` wants to use a tool of its own: {}", self.guest.name, asked.title),
+            title: format!(
+                "`{}` wants to use a tool of its own: {}",
+                self.guest.name, permission.title
+            ),
             is_general: false,
             reasons: vec![
                 "it is no tool of the vault: what it does is neither recorded nor can it be undone"
                     .to_owned(),
-                format!("it says: {}", asked.input),
+                format!("it says: {}", permission.input),
             ],
-            details: asked.input.clone(),
+            details: permission.input.clone(),
         };
         let (live, asks) = (Arc::clone(self), Arc::clone(asks));
         tokio::spawn(async move {
             let agreed = asks.ask(question).await;
             // An answer that comes after the end of the turn agrees to nothing.
-            let is_wanted = live.state().asked.remove(&key);
-            live.process.tell(&asked.answer(&id, agreed && is_wanted));
+            let is_wanted = live.state().pending_permissions.remove(&key);
+            live.process.tell(&permission.answer(&id, agreed && is_wanted));
         });
     }
 }
@@ -473,11 +487,11 @@ async fn ask(
             Some(Line::Text(line)) => {
                 bytes += line.len();
                 match acp::hear(&line) {
-                    Heard::Answer { id: of, result } if of == id => return result,
-                    Heard::Request { id, method, .. } => {
+                    AgentMessage::Answer { id: of, result } if of == id => return result,
+                    AgentMessage::Request { id, method, .. } => {
                         process.tell(&acp::unknown(&id, &method));
                     }
-                    Heard::Malformed => malformed += u32::from(!line.trim().is_empty()),
+                    AgentMessage::Malformed => malformed += u32::from(!line.trim().is_empty()),
                     _ => {}
                 }
                 if bytes > MAX_BYTES || malformed > MAX_MALFORMED {
@@ -504,10 +518,10 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
                     true => tracing::info!(guest = live.guest.name, "a guest has ended while idle"),
                     false => tokio::time::sleep(LAST_WORDS).await,
                 }
-                let said = live.process.error_line();
-                let why = match said.as_str() {
+                let error_line = live.process.error_line();
+                let why = match error_line.as_str() {
                     "" => "it has ended".to_owned(),
-                    said => format!("it has ended and said: {said}"),
+                    error_line => format!("it has ended and said: {error_line}"),
                 };
                 let why = live.process.fault().unwrap_or(why);
                 Err(live.fault(ErrorKind::Truncated, &why))
@@ -532,13 +546,17 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
 
 fn handle(live: &Arc<Live>, line: &str, asks: &Arc<dyn Ask>) -> Result<(), LlmError> {
     match acp::hear(line) {
-        Heard::Answer { id, result } => live.answered(id, result),
-        Heard::Request { id, method, params } => live.asked(id, &method, &params, asks),
-        Heard::Update { session, update } if session == live.session => return live.show(&update),
+        AgentMessage::Answer { id, result } => live.answered(id, result),
+        AgentMessage::Request { id, method, params } => {
+            live.answer_request(id, &method, &params, asks)
+        }
+        AgentMessage::Update { session, update } if session == live.session => {
+            return live.show(&update);
+        }
         // Of other sessions it has nothing to tell.
-        Heard::Update { .. } | Heard::Other => {}
-        Heard::Malformed if line.trim().is_empty() => {}
-        Heard::Malformed => {
+        AgentMessage::Update { .. } | AgentMessage::Other => {}
+        AgentMessage::Malformed if line.trim().is_empty() => {}
+        AgentMessage::Malformed => {
             let mut state = live.state();
             state.malformed += 1;
             if state.malformed > MAX_MALFORMED {

@@ -9,7 +9,7 @@
 //! other: its limits, approvals, journal, undo and audit are those of every turn.
 //!
 //! Invariants: guests come from the settings file alone; a guest runs without a shell, with few environment variables,
-//! in a folder of ours, with fewer rights where the system can do that; its token is valid for its session, at `/mcp`,
+//! in a folder of this program, with fewer rights where the system can do that; its token is valid for its session, at `/mcp`,
 //! and only while a turn of its conversation runs; a person agrees before it first answers; everything that it sends is
 //! bounded; it ends with all processes that it started.
 //!
@@ -39,7 +39,7 @@ use tokio::sync::oneshot;
 
 use crate::llm::{ErrorKind, LlmError, Message, Origin, Provider, ToolResult};
 pub use allowed::Allowed;
-pub use ask::{Ask, Asked};
+pub use ask::{Ask, GuestQuestion};
 pub use live::VARIABLE;
 use live::{Beginning, Live};
 pub use place::Place;
@@ -50,7 +50,7 @@ use stored_sessions::StoredSessions;
 /// The most guests that run at the same time; the one that has been idle longest makes room.
 const MAX_LIVE: usize = 4;
 
-/// A guest without a turn for this long is ended; its next turn starts it anew.
+/// A guest without a turn for this long is ended; its next turn starts it again.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// How often idle guests are looked for.

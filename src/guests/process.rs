@@ -89,9 +89,9 @@ impl Process {
                 }
             });
         }
-        let (heard, lines) = mpsc::channel(UNREAD);
+        let (sender, lines) = mpsc::channel(UNREAD);
         if let Some(pipe) = child.stdout.take() {
-            std::thread::spawn(move || read_lines(pipe, &heard));
+            std::thread::spawn(move || read_lines(pipe, &sender));
         }
         let error_line = Arc::<Mutex<String>>::default();
         if let Some(pipe) = child.stderr.take() {
@@ -143,7 +143,7 @@ impl Process {
         });
     }
 
-    /// Why it was ended because of what it used.
+    /// Why it was ended for exceeding its limits.
     pub fn fault(&self) -> Option<String> {
         self.fault.get().cloned()
     }
@@ -188,7 +188,7 @@ fn environment(guest: &Guest) -> Vec<(OsString, OsString)> {
     environment
 }
 
-fn read_lines(pipe: impl Read, heard: &mpsc::Sender<Line>) {
+fn read_lines(pipe: impl Read, sender: &mpsc::Sender<Line>) {
     let mut input = BufReader::new(pipe);
     loop {
         let mut bytes = Vec::new();
@@ -199,7 +199,7 @@ fn read_lines(pipe: impl Read, heard: &mpsc::Sender<Line>) {
             Ok(_) => Line::Text(String::from_utf8_lossy(&bytes).into_owned()),
         };
         let is_last = matches!(line, Line::TooLong);
-        if heard.blocking_send(line).is_err() || is_last {
+        if sender.blocking_send(line).is_err() || is_last {
             // Dropping the pipe makes its next write fail.
             return;
         }

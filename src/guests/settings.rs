@@ -1,4 +1,4 @@
-//! What the settings say of a guest: the program, and what it gets.
+//! The settings of a guest: its program, and what it may use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// The program of a guest and what it gets, of `[agents.NAME]`.
+/// The program of a guest and what it may use, from `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
     pub name: String,

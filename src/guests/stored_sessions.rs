@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::history::Known;
+use super::history::KnownMessages;
 use super::settings::Guest;
 
 /// The most sessions that are remembered; the oldest are forgotten.
@@ -27,7 +27,7 @@ pub(super) struct Session {
     /// The guest's id of the session.
     pub id: String,
     /// What it knows of the conversation.
-    pub heard: Known,
+    pub heard: KnownMessages,
     /// When it was last asked, in seconds since the Unix epoch.
     time: i64,
 }
@@ -51,7 +51,7 @@ impl StoredSessions {
     }
 
     /// Remembers a session.
-    pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: Known) {
+    pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: KnownMessages) {
         if id.len() > MAX_ID {
             return;
         }

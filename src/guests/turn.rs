@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::stream;
 
 use super::Guests;
-use super::ask::Asked;
-use super::history::{self, Known};
+use super::ask::GuestQuestion;
+use super::history::{self, KnownMessages};
 use super::live::{Happening, Live, error};
 use super::settings::Guest;
 use crate::llm::{
@@ -116,7 +116,7 @@ impl TurnRequests {
         Ok(Box::new(Round { live, text: String::new(), message: None, request }))
     }
 
-    /// Sends the session what it has not heard. From then on it is the session of this turn.
+    /// Sends the session the messages it does not know. From then on it is the session of this turn.
     async fn prompt(&self, live: &Arc<Live>, request: &TurnRequest) -> Result<(), LlmError> {
         live.seat.offer(request.tools.iter().map(|tool| tool.name.clone()).collect());
         let mut happenings = live.happenings.lock().await;
@@ -174,7 +174,7 @@ impl TurnRequests {
 }
 
 /// The question before a guest first answers.
-fn first_use(guests: &Guests, guest: &Guest, conversation: &str) -> Asked {
+fn first_use(guests: &Guests, guest: &Guest, conversation: &str) -> GuestQuestion {
     let command = guest.command.join(" ");
     let confined = match guests.unconfined() {
         None => "the system keeps it from the vault's files, from the steward's own, and from writing elsewhere than in \
@@ -182,7 +182,7 @@ fn first_use(guests: &Guests, guest: &Guest, conversation: &str) -> Asked {
             .to_owned(),
         Some(why) => format!("nothing but its own settings keeps it from your files: {why}"),
     };
-    Asked {
+    GuestQuestion {
         guest: guest.name.clone(),
         conversation: conversation.to_owned(),
         is_general: true,
@@ -262,7 +262,7 @@ impl Round {
         let content: Vec<Block> = text.into_iter().chain(calls).collect();
         // It knows its own answer.
         let answer = (!content.is_empty()).then_some(content.as_slice());
-        self.live.has_heard(Known::of(&self.request.messages, answer));
+        self.live.has_heard(KnownMessages::of(&self.request.messages, answer));
         let origin = origin(&self.live.guest.name);
         Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None }))
     }

@@ -1,10 +1,10 @@
 //! Hooks: the user's own commands, which receive events and may refuse or change calls and changes.
 //!
-//! Floor 1: imports nothing of ours. The code that performs an operation makes an [`Event`] and
+//! Floor 1: imports no other module. The code that performs an operation makes an [`Event`] and
 //! calls [`Hooks::ask`] before it, or [`Hooks::tell`] after it.
 //!
 //! Invariants: hooks come from the settings file alone; neither the program nor its script lies in
-//! the vault; it runs without a shell, with few environment variables, in a folder of ours; it is
+//! the vault; it runs without a shell, with few environment variables, in a folder of this program; it is
 //! killed at its time limit, with all processes that it started; it sees no more than `sees`
 //! allows; its answer is limited in size, and validated like any caller's input.
 //!
@@ -157,10 +157,10 @@ impl Hooks {
         self.0.shared.failures().values().cloned().collect()
     }
 
-    /// Waits until the queue is empty, at most `patience`, then kills and drops the rest. Later
+    /// Waits until the queue is empty, at most `timeout`, then kills and drops the rest. Later
     /// events are not delivered.
-    pub fn end(&self, patience: Duration) {
-        self.0.queue.end(Some(patience));
+    pub fn end(&self, timeout: Duration) {
+        self.0.queue.end(Some(timeout));
     }
 }
 

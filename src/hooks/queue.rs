@@ -59,12 +59,12 @@ impl Queue {
         self.state.1.notify_all();
     }
 
-    /// Waits until the queue is empty, at most `patience`, and ends the thread.
-    pub fn end(&self, patience: Option<Duration>) {
+    /// Waits until the queue is empty, at most `timeout`, and ends the thread.
+    pub fn end(&self, timeout: Option<Duration>) {
         let mut state = lock(&self.state.0);
         state.ended = true;
         self.state.1.notify_all();
-        let until = patience.map(|patience| Instant::now() + patience);
+        let until = timeout.map(|timeout| Instant::now() + timeout);
         while state.busy || !state.waiting.is_empty() {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
@@ -104,10 +104,10 @@ fn work(shared: &SharedHooks, state: &(Mutex<QueueState>, Condvar)) {
     loop {
         let event = {
             let idle = |state: &mut QueueState| state.waiting.is_empty() && !state.ended;
-            let held = state.1.wait_while(lock(&state.0), idle);
-            let mut held = held.unwrap_or_else(PoisonError::into_inner);
-            let Some(event) = held.waiting.pop_front() else { return };
-            held.busy = true;
+            let locked = state.1.wait_while(lock(&state.0), idle);
+            let mut locked = locked.unwrap_or_else(PoisonError::into_inner);
+            let Some(event) = locked.waiting.pop_front() else { return };
+            locked.busy = true;
             event
         };
         let settings = shared.settings.load_full();

@@ -34,8 +34,8 @@ pub(super) enum Fault {
     Late(u32),
     #[error("it said more than {} bytes and was ended", MAX_ANSWER)]
     TooMuch,
-    #[error("it ended with {status}{}", after_colon(.said))]
-    Failed { status: ExitStatus, said: String },
+    #[error("it ended with {status}{}", after_colon(.error_line))]
+    Failed { status: ExitStatus, error_line: String },
     #[error("{0}")]
     Answer(String),
     #[error("the operation was cancelled")]
@@ -75,7 +75,9 @@ impl Run<'_> {
         })?;
         match finished.status.success() {
             true => Ok(finished.output),
-            false => Err(Fault::Failed { status: finished.status, said: finished.error_line }),
+            false => {
+                Err(Fault::Failed { status: finished.status, error_line: finished.error_line })
+            }
         }
     }
 

@@ -224,16 +224,16 @@ fn at_its_limit_it_is_ended_with_all_that_it_started() {
         while [ $(wc -l < \"$TMPDIR/pids\") -lt 3 ]; do sleep 0.01; done
         echo $$ >> \"$TMPDIR/pids\"; sleep 600";
     let slow = with(before(), &json!({"seconds": 1, "critical": true}));
-    let begun = Instant::now();
+    let started = Instant::now();
     let hooks = ground.hooks(&[("slow", slow, script)]);
     let refused = ask(&hooks).unwrap_err();
     assert!(refused.reason.contains("longer than 1 s"), "{refused:?}");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     let pids = std::fs::read_to_string(ground.path("place/pids")).unwrap();
     assert_eq!(pids.lines().count(), 4, "{pids}");
-    let patience = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(5);
     while pids.lines().any(lives) {
-        assert!(Instant::now() < patience, "some live on: {pids}");
+        assert!(Instant::now() < deadline, "some live on: {pids}");
         std::thread::yield_now();
     }
 }
@@ -252,13 +252,17 @@ fn a_withdrawn_call_ends_its_hook_and_one_that_ended_leaves_nothing() {
 
     let script = "sleep 600 & echo $! > \"$TMPDIR/left\"";
     let hooks = ground.hooks(&[("leaves", before(), script)]);
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(ask(&hooks), Ok(None));
-    assert!(begun.elapsed() < Duration::from_secs(5), "it held the pipe: {:?}", begun.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "it held the pipe: {:?}",
+        started.elapsed()
+    );
     let left = std::fs::read_to_string(ground.path("place/left")).unwrap();
-    let patience = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(5);
     while lives(left.trim()) {
-        assert!(Instant::now() < patience, "it lives on");
+        assert!(Instant::now() < deadline, "it lives on");
         std::thread::yield_now();
     }
 }
@@ -285,10 +289,10 @@ fn events_arrive_in_order_and_before_the_end() {
     let hooks = ground.hooks(&[("slow", slow, "sleep 600")]);
     hooks.tell(Event::new(Kind::ChangeApplied));
     hooks.tell(Event::new(Kind::ChangeApplied));
-    let begun = Instant::now();
+    let started = Instant::now();
     hooks.end(Duration::from_millis(50));
     drop(hooks);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
 #[test]

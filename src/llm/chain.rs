@@ -20,7 +20,7 @@ use super::turn::{Item, TurnEvent, TurnStream};
 
 /// Retry and circuit breaker limits of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// The most retries of one model.
     pub retries: u32,
     /// The longest single pause.
@@ -33,7 +33,7 @@ pub struct Patience {
     pub breaker_pause: Duration,
 }
 
-impl Patience {
+impl RetryPolicy {
     /// The limits that the settings name.
     pub fn of(settings: &Settings) -> Self {
         let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
@@ -54,7 +54,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 pub struct Chain {
     id: String,
     links: Arc<[Link]>,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     clock: Arc<dyn Clock>,
 }
 
@@ -69,15 +69,15 @@ impl Chain {
     /// `providers` holds at least one model.
     pub fn new(
         providers: Vec<Arc<dyn Provider>>,
-        patience: Patience,
+        retry_policy: RetryPolicy,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let id = providers.iter().map(|provider| provider.id()).collect::<Vec<_>>().join(", ");
         let link = |provider| Link {
             provider,
-            breaker: Breaker::new(patience.breaker_failures, patience.breaker_pause),
+            breaker: Breaker::new(retry_policy.breaker_failures, retry_policy.breaker_pause),
         };
-        Self { id, links: providers.into_iter().map(link).collect(), patience, clock }
+        Self { id, links: providers.into_iter().map(link).collect(), retry_policy, clock }
     }
 }
 
@@ -89,7 +89,7 @@ impl Provider for Chain {
     fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
         let running = ChainStream {
             links: Arc::clone(&self.links),
-            patience: self.patience,
+            retry_policy: self.retry_policy,
             clock: Arc::clone(&self.clock),
             request,
             order: None,
@@ -110,7 +110,7 @@ impl Provider for Chain {
 
 struct ChainStream {
     links: Arc<[Link]>,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     clock: Arc<dyn Clock>,
     request: Arc<TurnRequest>,
     /// Set at the first poll. Models with an open breaker move to the end; they are not dropped.
@@ -181,9 +181,9 @@ impl ChainStream {
     fn failed(&mut self, error: LlmError) -> Result<Item, LlmError> {
         self.current = None;
         let wait = self.pause_for(&error);
-        let has_time = wait <= self.patience.max_wait
-            && self.waited.saturating_add(wait) <= self.patience.budget;
-        if error.retry_same() && self.retried < self.patience.retries && has_time {
+        let has_time = wait <= self.retry_policy.max_wait
+            && self.waited.saturating_add(wait) <= self.retry_policy.budget;
+        if error.retry_same() && self.retried < self.retry_policy.retries && has_time {
             self.retried += 1;
             self.waited += wait;
             self.pause = wait;
@@ -221,7 +221,7 @@ impl ChainStream {
     fn pause_for(&self, error: &LlmError) -> Duration {
         let spread = self.clock.spread().clamp(0.0, 1.0);
         match error.retry_after {
-            Some(asked) => asked.saturating_add(FIRST_PAUSE.mul_f64(spread)),
+            Some(requested) => requested.saturating_add(FIRST_PAUSE.mul_f64(spread)),
             None => {
                 let longest = FIRST_PAUSE * 2_u32.saturating_pow(self.retried.min(8));
                 longest.mul_f64(0.5 + spread / 2.0)

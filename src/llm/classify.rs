@@ -32,7 +32,7 @@ pub(super) fn from_body(head: &Head, body: &[u8]) -> LlmError {
 pub(super) fn from_json(head: &Head, value: &Value) -> LlmError {
     let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let said = text(error)
+    let error_text = text(error)
         .or_else(|| text(&error["message"]))
         .or_else(|| text(&value["message"]))
         .or_else(|| text(&value["detail"]))
@@ -51,10 +51,10 @@ pub(super) fn from_json(head: &Head, value: &Value) -> LlmError {
         let code = error["code"].as_u64().or_else(|| error["code"].as_str()?.parse().ok())?;
         u16::try_from(code).ok().filter(|code| (400..600).contains(code))
     });
-    let kind = by_words(&words, &said, status)
+    let kind = by_words(&words, &error_text, status)
         .or_else(|| by_status(status))
         .unwrap_or(ErrorKind::Protocol);
-    let mut failure = LlmError::new(kind, &said);
+    let mut failure = LlmError::new(kind, &error_text);
     failure.detail.code = words.into_iter().next();
     failure.detail.request_id = text(&value["request_id"]);
     failure.retry_after = delay::of_google_details(&error["details"]);
@@ -125,9 +125,9 @@ const WORDS: &[(ErrorKind, &[&str])] = &[
     (ErrorKind::InvalidRequest, &["invalid_request_error", "INVALID_ARGUMENT", "invalid_prompt"]),
 ];
 
-fn by_words(words: &[String], said: &str, status: Option<u16>) -> Option<ErrorKind> {
-    let said = said.to_lowercase();
-    let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+fn by_words(words: &[String], error_text: &str, status: Option<u16>) -> Option<ErrorKind> {
+    let error_text = error_text.to_lowercase();
+    let says = |parts: &[&str]| parts.iter().any(|part| error_text.contains(part));
     let found = WORDS
         .iter()
         .find(|(_, known)| words.iter().any(|word| known.contains(&word.as_str())))

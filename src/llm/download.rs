@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Redirects that are followed: the content is checked by its sum, not by where it comes from.
 const REDIRECTS: usize = 5;
 
-/// The content of a file of at most `most` bytes. `told` gets the bytes so far.
+/// The content of a file of at most `most` bytes. `progress` gets the bytes so far.
 ///
 /// # Errors
 /// The server cannot be reached, refuses, or sends more.
 pub async fn download(
     address: &Address,
     most: u64,
-    mut told: impl FnMut(u64),
+    mut progress: impl FnMut(u64),
 ) -> Result<Vec<u8>, LlmError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -41,11 +41,11 @@ pub async fn download(
     let mut content = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(connection_error)? {
         if content.len() as u64 + piece.len() as u64 > most {
-            let said = format!("the file has more than the {most} bytes that it should have");
-            return Err(LlmError::new(ErrorKind::Network, said));
+            let message = format!("the file has more than the {most} bytes that it should have");
+            return Err(LlmError::new(ErrorKind::Network, message));
         }
         content.extend_from_slice(&piece);
-        told(content.len() as u64);
+        progress(content.len() as u64);
     }
     Ok(content)
 }
@@ -67,18 +67,19 @@ mod tests {
             lines.take_while(|line| line.as_ref().is_ok_and(|it| !it.is_empty())).for_each(drop);
             let _ = stream.write_all(answer.as_bytes());
         });
-        let mut told = 0;
+        let mut progress = 0;
         let address = Address::new(&address).expect("an address");
-        let content = download(&address, 10, |bytes| told = bytes).await;
+        let content = download(&address, 10, |bytes| progress = bytes).await;
         server.join().expect("it answered");
-        (content.map_err(|error| error.to_string()), told)
+        (content.map_err(|error| error.to_string()), progress)
     }
 
     #[tokio::test]
     async fn a_file_is_downloaded_as_a_whole_and_no_more_than_expected() {
-        let (content, told) = downloaded("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbytes").await;
-        assert_eq!((content.as_deref(), told), (Ok(&b"bytes"[..]), 5));
-        for (answer, said) in [
+        let (content, progress) =
+            downloaded("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbytes").await;
+        assert_eq!((content.as_deref(), progress), (Ok(&b"bytes"[..]), 5));
+        for (answer, message) in [
             ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404"),
             ("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nmuch longer", "more than the 10 bytes"),
             (
@@ -88,7 +89,7 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut", ""),
         ] {
             let error = downloaded(answer).await.0.expect_err("it is refused");
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct ResponseDecoder {
     taken: usize,
     events: Vec<SseEvent>,
     /// The body of a response that is one JSON document instead of a stream.
-    whole: Option<Vec<u8>>,
+    body: Option<Vec<u8>>,
     ended: bool,
 }
 
@@ -35,7 +35,7 @@ impl ResponseDecoder {
             limit,
             taken: 0,
             events: Vec::new(),
-            whole: is_whole.then(Vec::new),
+            body: is_whole.then(Vec::new),
             ended: false,
         }
     }
@@ -46,16 +46,16 @@ impl ResponseDecoder {
     /// # Errors
     /// The vendor's error, `Protocol`, or `TooLarge`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<TurnEvent>) -> Result<bool, LlmError> {
-        if let Some(whole) = &mut self.whole {
-            whole.extend_from_slice(bytes);
+        if let Some(body) = &mut self.body {
+            body.extend_from_slice(bytes);
         }
-        let fed = match &self.whole {
+        let fed = match &self.body {
             Some(_) => Ok(()),
             None => self.sse.feed(bytes, &mut self.events),
         };
         self.decode(out)?;
-        let whole = self.whole.as_ref().map_or(0, Vec::len);
-        let is_too_much = self.taken + self.sse.passed_over() + whole > self.limit;
+        let body = self.body.as_ref().map_or(0, Vec::len);
+        let is_too_much = self.taken + self.sse.passed_over() + body > self.limit;
         if !self.ended && (fed.is_err() || is_too_much) {
             let message = format!("an answer of more than {} bytes was sent", self.limit);
             return Err(self.with_partial(LlmError::new(ErrorKind::TooLarge, message)));
@@ -68,10 +68,10 @@ impl ResponseDecoder {
     /// # Errors
     /// `Truncated` if the answer is incomplete; otherwise as [`ResponseDecoder::feed`].
     pub fn finish(&mut self, out: &mut Vec<TurnEvent>) -> Result<Turn, LlmError> {
-        let whole = self.whole.take();
-        let is_whole = whole.is_some();
-        if let Some(whole) = whole {
-            let data = String::from_utf8_lossy(&whole).into_owned();
+        let body = self.body.take();
+        let is_whole = body.is_some();
+        if let Some(body) = body {
+            let data = String::from_utf8_lossy(&body).into_owned();
             self.events.push(SseEvent { event: String::new(), data });
         } else if !self.ended {
             self.sse.finish(&mut self.events);
@@ -103,15 +103,15 @@ impl ResponseDecoder {
             if self.ended {
                 break;
             }
-            let told = out.len();
+            let before = out.len();
             match self.decoder.event(&event, out) {
                 Ok(ended) => self.ended = ended,
                 Err(error) => return Err(self.with_partial(error)),
             }
-            self.taken += match out.len() - told {
+            self.taken += match out.len() - before {
                 0 => event.data.len(),
                 _ => {
-                    let answered: usize = out[told..].iter().map(TurnEvent::bytes).sum();
+                    let answered: usize = out[before..].iter().map(TurnEvent::bytes).sum();
                     answered.max(event.data.len() / AROUND)
                 }
             };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Provider;
-use super::chain::{Chain, Patience};
+use super::chain::{Chain, RetryPolicy};
 use super::clock::{Clock, SystemClock};
 use super::endpoint::{Address, BadAddress, Connections, Endpoint, Service};
 use super::facts::Facts;
@@ -221,7 +221,7 @@ pub fn chain<E: From<SetupError>>(
         };
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    Ok(Some(Chain::new(links, Patience::of(settings), clock)))
+    Ok(Some(Chain::new(links, RetryPolicy::of(settings), clock)))
 }
 
 impl ProviderConfig {

@@ -24,12 +24,12 @@ pub(super) fn can_ask(capabilities: &Value) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     pub state: String,
-    pub said: Said,
+    pub choice: Choice,
 }
 
 /// The answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum Choice {
     Yes,
     No,
     /// The user closed the form.
@@ -53,13 +53,13 @@ pub(super) fn reply(params: &Map<String, Value>) -> Result<Option<Reply>, Fault>
     let text = |of: &Value, name: &str| of.get(name)?.as_str().map(str::to_owned);
     let action = responses.and_then(|response| text(response, "action"));
     let answer = responses.and_then(|response| text(response.get("content")?, "answer"));
-    let said = match (action.as_deref(), answer.as_deref()) {
-        (Some("accept"), Some("allow")) => Said::Yes,
-        (Some("accept"), Some("refuse")) | (Some("decline"), _) => Said::No,
-        (Some("cancel"), _) => Said::Dismissed,
-        _ => Said::Nothing,
+    let choice = match (action.as_deref(), answer.as_deref()) {
+        (Some("accept"), Some("allow")) => Choice::Yes,
+        (Some("accept"), Some("refuse")) | (Some("decline"), _) => Choice::No,
+        (Some("cancel"), _) => Choice::Dismissed,
+        _ => Choice::Nothing,
     };
-    Ok(Some(Reply { state, said }))
+    Ok(Some(Reply { state, choice }))
 }
 
 /// The result that asks the user to approve `title` for these reasons; `diff` shows the change.
@@ -111,15 +111,15 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_yes_only_where_it_says_so() {
-        let said = |response: Value| {
+        let choice = |response: Value| {
             let params = json!({ "requestState": "s", "inputResponses": response });
-            reply(params.as_object().unwrap()).map(|reply| reply.unwrap().said)
+            reply(params.as_object().unwrap()).map(|reply| reply.unwrap().choice)
         };
         let with = |action: &str, answer: &str| json!({ NAME: { "action": action, "content": { "answer": answer } } });
-        assert_eq!(said(with("accept", "allow")), Ok(Said::Yes));
-        assert_eq!(said(with("accept", "refuse")), Ok(Said::No));
-        assert_eq!(said(with("decline", "allow")), Ok(Said::No));
-        assert_eq!(said(with("cancel", "allow")), Ok(Said::Dismissed));
+        assert_eq!(choice(with("accept", "allow")), Ok(Choice::Yes));
+        assert_eq!(choice(with("accept", "refuse")), Ok(Choice::No));
+        assert_eq!(choice(with("decline", "allow")), Ok(Choice::No));
+        assert_eq!(choice(with("cancel", "allow")), Ok(Choice::Dismissed));
         for nothing in [
             with("accept", "yes"),
             json!({ NAME: { "action": "accept" } }),
@@ -128,9 +128,9 @@ mod tests {
             json!({ "other": { "action": "accept", "content": { "answer": "allow" } } }),
             json!({}),
         ] {
-            assert_eq!(said(nothing.clone()), Ok(Said::Nothing), "{nothing}");
+            assert_eq!(choice(nothing.clone()), Ok(Choice::Nothing), "{nothing}");
         }
-        assert!(said(json!([])).is_err() && said(json!(null)).is_err());
+        assert!(choice(json!([])).is_err() && choice(json!(null)).is_err());
         assert_eq!(reply(&Map::new()), Ok(None), "it brings none");
     }
 

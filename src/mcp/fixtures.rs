@@ -21,7 +21,7 @@ const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42
 /// A sound of no length, in base64.
 const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
-/// The number for a request that takes what its client has not said it can do.
+/// The error code for a request that needs a capability that the client did not declare.
 const MISSING_CAPABILITY: i32 = -32021;
 
 /// Addresses of resources.
@@ -258,11 +258,12 @@ impl Fixture {
         let purpose = |round: usize| format!("{} {round}", self.name);
         let is_stateful = ["state", "multi"].iter().any(|part| self.name.contains(part));
         let state = |round| if is_stateful { states.make(&purpose(round)) } else { String::new() };
-        let given = self.params.get("requestState").map(|state| state.as_str().unwrap_or_default());
-        let round = match given {
+        let request_state =
+            self.params.get("requestState").map(|state| state.as_str().unwrap_or_default());
+        let round = match request_state {
             None => 0,
-            Some(given) => (0..rounds.len())
-                .find(|round| states.take(&purpose(*round), given))
+            Some(request_state) => (0..rounds.len())
+                .find(|round| states.take(&purpose(*round), request_state))
                 .ok_or_else(|| Fault::params("`requestState` is none of ours"))?,
         };
         let answers = match self.params.get("inputResponses") {

@@ -50,7 +50,7 @@ pub enum What {
     /// The client cancels this request.
     GivenUp(RequestId),
     /// Send this answer.
-    Said(Said),
+    Response(Response),
     /// Call a tool or look something up.
     Call(Box<Call>),
     /// Subscribe the client to events.
@@ -62,7 +62,7 @@ pub enum What {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct Response {
     pub status: u16,
     pub text: String,
     /// The client's name, if the message has it.
@@ -71,7 +71,7 @@ pub struct Said {
 
 impl What {
     pub fn fault(id: Option<&RequestId>, status: u16, fault: &Fault) -> Self {
-        Self::Said(Said { status, text: fault.text(id), introduced: None })
+        Self::Response(Response { status, text: fault.text(id), introduced: None })
     }
 }
 
@@ -131,7 +131,13 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
             lookup.map(|lookup| Call::lookup(id.clone(), era, client, &method, lookup))
         }
         (_, None) => {
-            return said(&id, (era, headers.is_none()), &method, &params, (tools, settings));
+            return answer_request(
+                &id,
+                (era, headers.is_none()),
+                &method,
+                &params,
+                (tools, settings),
+            );
         }
     };
     match call {
@@ -141,7 +147,7 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
 }
 
 /// Answers a request that needs no call, with or without a relay.
-fn said(
+fn answer_request(
     id: &RequestId,
     (era, is_relayed): (Era, bool),
     method: &str,
@@ -171,7 +177,7 @@ fn said(
     }
     let introduced = (method == "initialize").then(|| name_of(params.get("clientInfo"))).flatten();
     let text = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
-    What::Said(Said { status: 200, text, introduced })
+    What::Response(Response { status: 200, text, introduced })
 }
 
 fn era(

@@ -31,7 +31,7 @@ pub struct Listen {
 
 /// A notification to the client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
+pub enum ListenNotification {
     /// The list of tools changed.
     Tools,
     /// The list of resources changed.
@@ -47,11 +47,11 @@ pub enum Told {
 
 impl Listen {
     pub(super) fn of(id: RequestId, params: &Map<String, Value>) -> Result<Self, Fault> {
-        let Some(Value::Object(wanted)) = params.get("notifications") else {
+        let Some(Value::Object(requested)) = params.get("notifications") else {
             return Err(Fault::params("`notifications` must be an object"));
         };
-        let is_wanted = |name: &str| wanted.get(name) == Some(&Value::Bool(true));
-        let all = match wanted.get("resourceSubscriptions") {
+        let is_wanted = |name: &str| requested.get(name) == Some(&Value::Bool(true));
+        let all = match requested.get("resourceSubscriptions") {
             None | Some(Value::Null) => &[][..],
             Some(Value::Array(all)) if all.len() <= MOST => all,
             Some(_) => {
@@ -100,22 +100,29 @@ impl Listen {
     }
 
     /// The notifications for an event of the daemon. Notes in these folders are prompts.
-    pub fn because_of(&self, event: &str, folders: &[String]) -> BTreeSet<Told> {
-        let mut told = BTreeSet::new();
-        let Ok(event) = serde_json::from_str::<Event>(event) else { return told };
+    pub fn notifications_for(
+        &self,
+        event: &str,
+        folders: &[String],
+    ) -> BTreeSet<ListenNotification> {
+        let mut notifications = BTreeSet::new();
+        let Ok(event) = serde_json::from_str::<Event>(event) else { return notifications };
         if event.method == ConfigReloadedParams::METHOD {
             let params = ConfigReloadedParams::deserialize(event.params);
             let of_tools = |params: ConfigReloadedParams| {
                 params.changed.iter().any(|key| key.starts_with("mcp."))
             };
-            told.extend((self.tools && params.is_ok_and(of_tools)).then_some(Told::Tools));
+            notifications.extend(
+                (self.tools && params.is_ok_and(of_tools)).then_some(ListenNotification::Tools),
+            );
         } else if event.method == ChangedParams::METHOD
             && let Ok(changed) = ChangedParams::deserialize(event.params)
         {
             let paths = || [Some(&changed.path), changed.from.as_ref()].into_iter().flatten();
             let is_other = changed.kind != ChangedKind::Modified
                 && (changed.entry == EntryKind::Folder || paths().any(|it| it.ends_with(".md")));
-            told.extend((self.resources && is_other).then_some(Told::Resources));
+            notifications
+                .extend((self.resources && is_other).then_some(ListenNotification::Resources));
             let is_in_one = |path: &String| {
                 folders.iter().any(|folder| {
                     let rest = path.strip_prefix(&**folder);
@@ -125,19 +132,25 @@ impl Listen {
                 })
             };
             let is_prompt = self.prompts && is_other && paths().any(is_in_one);
-            told.extend(is_prompt.then_some(Told::Prompts));
+            notifications.extend(is_prompt.then_some(ListenNotification::Prompts));
             let uris = paths().filter_map(|path| self.updates.get(path));
-            told.extend(uris.map(|uri| Told::Updated { uri: uri.clone() }));
+            notifications.extend(uris.map(|uri| ListenNotification::Updated { uri: uri.clone() }));
         }
-        told
+        notifications
     }
 
-    pub fn tell(&self, told: &Told) -> String {
-        match told {
-            Told::Tools => self.notification("notifications/tools/list_changed", json!({})),
-            Told::Resources => self.notification("notifications/resources/list_changed", json!({})),
-            Told::Prompts => self.notification("notifications/prompts/list_changed", json!({})),
-            Told::Updated { uri } => {
+    pub fn tell(&self, notification: &ListenNotification) -> String {
+        match notification {
+            ListenNotification::Tools => {
+                self.notification("notifications/tools/list_changed", json!({}))
+            }
+            ListenNotification::Resources => {
+                self.notification("notifications/resources/list_changed", json!({}))
+            }
+            ListenNotification::Prompts => {
+                self.notification("notifications/prompts/list_changed", json!({}))
+            }
+            ListenNotification::Updated { uri } => {
                 self.notification("notifications/resources/updated", json!({ "uri": uri }))
             }
         }

@@ -70,16 +70,16 @@ fn resource(params: &Map<String, Value>, era: Era) -> Result<LookupCall, Fault> 
 
 fn prompt(params: &Map<String, Value>) -> Result<Map<String, Value>, Fault> {
     let name = text(params, "name")?;
-    let mut given = match params.get("arguments") {
+    let mut tool_arguments = match params.get("arguments") {
         None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(given)) => given.clone(),
+        Some(Value::Object(tool_arguments)) => tool_arguments.clone(),
         Some(_) => return Err(Fault::params("`arguments` must be an object")),
     };
-    if given.contains_key("name") {
+    if tool_arguments.contains_key("name") {
         return Err(Fault::params("there is no argument `name`"));
     }
-    given.insert("name".to_owned(), name.into());
-    Ok(given)
+    tool_arguments.insert("name".to_owned(), name.into());
+    Ok(tool_arguments)
 }
 
 fn completion(params: &Map<String, Value>) -> Result<Map<String, Value>, Fault> {

@@ -24,7 +24,7 @@ pub mod settings;
 mod uri;
 
 pub use call::Call;
-pub use hear::{Headers, Said, What, hear};
+pub use hear::{Headers, Response, What, hear};
 pub use settings::Settings;
 
 /// Versions in which each request has its version.

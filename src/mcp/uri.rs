@@ -52,7 +52,7 @@ mod tests {
             let uri = from_path(name);
             assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()) && !uri.contains('#'), "{uri}");
         }
-        assert_eq!(of("A note.md"), "vault:///A%20note.md");
+        assert_eq!(from_path("A note.md"), "vault:///A%20note.md");
         assert_eq!(path("vault:///100% sure#x.md").as_deref(), Some("100% sure#x.md"));
         for other in ["", "vault://a.md", "file:///a.md", "vault:///%ff", "VAULT"] {
             assert_eq!(path(other), None, "{other}");

@@ -29,11 +29,11 @@ pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfRe
         kind: EntryThen::Folder,
         ..AsOfResult::default()
     };
-    let asked = params.path.as_deref().unwrap_or_default().trim();
-    if asked.is_empty() || asked == "/" {
+    let requested = params.path.as_deref().unwrap_or_default().trim();
+    if requested.is_empty() || requested == "/" {
         return folder(journal, &moment, &VaultPath::root(), params, most, result);
     }
-    let found = find(context, asked, &moment)?;
+    let found = find(context, requested, &moment)?;
     let (path, now) = (found.path.as_str().to_owned(), found.now);
     let result = AsOfResult {
         path,
@@ -61,7 +61,7 @@ pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfRe
 /// As [`as_of`].
 pub fn between(
     context: &Context,
-    asked: &str,
+    requested: &str,
     params: &DiffParams,
     most: u64,
 ) -> Result<DiffResult> {
@@ -73,14 +73,14 @@ pub fn between(
     let (from, to) =
         (moment(journal, from)?, moment(journal, &params.to.clone().unwrap_or_default())?);
     let (from, to) = if from.time() <= to.time() { (from, to) } else { (to, from) };
-    let (before, after) = match find(context, asked, &to) {
+    let (before, after) = match find(context, requested, &to) {
         Ok(after) => {
             let path = journal.earlier_path(&after.path, &to, &from)?;
             (journal.as_of(&path, &from)?, after)
         }
         // It was deleted in between.
         Err(error) if error.data.kind == Kind::NotFound => {
-            let before = find(context, asked, &from)?;
+            let before = find(context, requested, &from)?;
             let gone = AsOf { was: Was::Nothing, gap: None, ..before.clone() };
             (before, gone)
         }
@@ -150,9 +150,9 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment> {
 
 /// The file that had this name at the moment: by its path then, by its present path, or by its name
 /// alone if only one file had it.
-fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf> {
+fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
     let journal = &context.journal;
-    let path = context.vault.parse(asked).map_err(|error| {
+    let path = context.vault.parse(requested).map_err(|error| {
         let object = ErrorObject::new(Kind::InvalidParams, error.to_string());
         error.hint().into_iter().fold(object, ErrorObject::hint)
     })?;
@@ -170,7 +170,7 @@ fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf> {
         }
         asked_at.gap = asked_at.gap.or(found.gap);
     }
-    if let Some(now) = now_called(context, asked, &path) {
+    if let Some(now) = now_called(context, requested, &path) {
         let present = journal.moment(When::Now)?;
         let then = match present {
             Some(present) => journal.earlier_path(&now, &present, moment),
@@ -202,17 +202,17 @@ fn find(context: &Context, asked: &str, moment: &Moment) -> Result<AsOf> {
         count => {
             let names: Vec<String> =
                 named.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
-            let message = format!("{count} files were called `{asked}` then");
+            let message = format!("{count} files were called `{requested}` then");
             return Err(ErrorObject::new(Kind::InvalidParams, message)
                 .hint(format!("name one by its path: {}", names.join(", "))));
         }
     }
     let time = local(moment.time());
     let object =
-        ErrorObject::new(Kind::NotFound, format!("`{asked}` was not in the vault at {time}"));
+        ErrorObject::new(Kind::NotFound, format!("`{requested}` was not in the vault at {time}"));
     Err(match asked_at.gap {
         Some(gap) => object.hint(unsure(gap).said),
-        None => object.hint(format!("`steward log '{asked}'` shows when it changed")),
+        None => object.hint(format!("`steward log '{requested}'` shows when it changed")),
     })
 }
 
@@ -230,8 +230,8 @@ fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
 }
 
 /// The file that has this name now: by its path, or by its name if only one file has it.
-fn now_called(context: &Context, asked: &str, path: &VaultPath) -> Option<VaultPath> {
-    if let Ok(found) = context.vault.resolve(asked, Want::Entry) {
+fn now_called(context: &Context, requested: &str, path: &VaultPath) -> Option<VaultPath> {
+    if let Ok(found) = context.vault.resolve(requested, Want::Entry) {
         return Some(found.path);
     }
     let name = path.fold_key();

@@ -40,9 +40,9 @@ fn aliases(vault: &Vault, notes: Vec<VaultPath>, key: &str) -> impl Iterator<Ite
         let content = vault.read(&path).ok()?;
         let text = Text::decode(&content.bytes, path.name()).ok()?;
         let frontmatter = markdown::read(text.body()).frontmatter?;
-        let begun =
+        let matching =
             frontmatter.aliases().into_iter().filter(|alias| fold_key(alias).starts_with(key));
-        let aliases: Vec<String> = begun.map(str::to_owned).collect();
+        let aliases: Vec<String> = matching.map(str::to_owned).collect();
         let found = completion(Likely { path: path.as_str().to_owned(), is_folder: false });
         (!aliases.is_empty()).then_some(Completion { aliases, ..found })
     })

@@ -106,14 +106,14 @@ impl StoredConversations {
             }
         };
         context.hold(&params.session_id);
-        let told = self.told_again(id, context);
-        context.replay(&params.session_id, told.as_deref().unwrap_or_default());
-        told?;
+        let replay_updates = self.replay_history(id, context);
+        context.replay(&params.session_id, replay_updates.as_deref().unwrap_or_default());
+        replay_updates?;
         let meta = SessionMeta { vault: info(conversation) };
         Ok(SessionLoadResult { choices, meta })
     }
 
-    fn told_again(
+    fn replay_history(
         &self,
         id: ConversationId,
         context: &Context,
@@ -122,11 +122,11 @@ impl StoredConversations {
         let history = self.conversations.history_with_gaps(id)?;
         let history: Vec<Item> = history.into_iter().flatten().collect();
         let turns = self.conversations.turns(id)?;
-        let mut told = Replay::new(&history, &turns, root, history.iter()).all(&history);
+        let mut replay_updates = Replay::new(&history, &turns, root, history.iter()).all(&history);
         if context.is_acp() {
-            replayed::complete(&mut told, self.journal.as_ref(), root);
+            replayed::complete(&mut replay_updates, self.journal.as_ref(), root);
         }
-        Ok(told)
+        Ok(replay_updates)
     }
 
     /// One conversation with its items, in an answer of about `most` bytes at most.

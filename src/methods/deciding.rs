@@ -109,7 +109,7 @@ impl Deciding<'_> {
             return Ok("No proposed change waits in this conversation.".to_owned());
         };
         let mut text = String::new();
-        let mut room = MAX_LINES;
+        let mut lines_left = MAX_LINES;
         for proposal in &proposals {
             for change in &proposal.changes {
                 let _ = write!(text, "{}. {}\n\n", proposal.number, titled(change));
@@ -118,9 +118,9 @@ impl Deciding<'_> {
                     if several {
                         let _ = write!(text, "{}.{}\n\n", proposal.number, hunk.number);
                     }
-                    text.push_str(&fenced(&hunk.diff, &mut room));
+                    text.push_str(&fenced(&hunk.diff, &mut lines_left));
                 }
-                text.push_str(&fenced(&change.diff, &mut room));
+                text.push_str(&fenced(&change.diff, &mut lines_left));
             }
         }
         if let Some(plan) = plan {
@@ -173,8 +173,8 @@ impl Deciding<'_> {
             })
         };
         let shown = make(ShowPlan::NAME, json!({ "plan": plan.number }))?;
-        let given = json!({ "plan": plan.number, "identity": shown["identity"] });
-        let done = make(ApplyPlan::NAME, given)?;
+        let apply_arguments = json!({ "plan": plan.number, "identity": shown["identity"] });
+        let done = make(ApplyPlan::NAME, apply_arguments)?;
         let number = |name: &str| done[name].as_u64().unwrap_or_default();
         Ok(format!(
             "Applied plan {}: {} of {} as job {}. `steward undo {}` takes it back.",
@@ -194,13 +194,13 @@ fn titled(change: &ProposedChange) -> String {
 }
 
 /// A diff as a block of code, of as many lines as there is room for; empty without one.
-fn fenced(diff: &str, room: &mut usize) -> String {
-    if diff.is_empty() || *room == 0 {
+fn fenced(diff: &str, lines_left: &mut usize) -> String {
+    if diff.is_empty() || *lines_left == 0 {
         return String::new();
     }
     let all = visible_lines(diff);
-    let lines: Vec<&str> = all.lines().take(*room).collect();
-    *room -= lines.len();
+    let lines: Vec<&str> = all.lines().take(*lines_left).collect();
+    *lines_left -= lines.len();
     let text = lines.join("\n");
     // Longer than each that stands in the text.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -231,10 +231,10 @@ mod tests {
 
     #[test]
     fn a_diff_does_not_end_its_block_of_code() {
-        let mut room = 10;
-        assert_eq!(fenced("+```\n+a\n", &mut room), "````diff\n+```\n+a\n````\n\n");
-        assert_eq!(room, 8);
-        assert!(fenced(&"+a\n".repeat(9), &mut room).ends_with("(the rest is left out)\n\n"));
-        assert_eq!(fenced("+a\n", &mut room), "");
+        let mut lines_left = 10;
+        assert_eq!(fenced("+```\n+a\n", &mut lines_left), "````diff\n+```\n+a\n````\n\n");
+        assert_eq!(lines_left, 8);
+        assert!(fenced(&"+a\n".repeat(9), &mut lines_left).ends_with("(the rest is left out)\n\n"));
+        assert_eq!(fenced("+a\n", &mut lines_left), "");
     }
 }

@@ -28,28 +28,33 @@ pub fn diff(
 ) -> Result<DiffResult> {
     match (params.change_set, params.question, &params.path) {
         (Some(number), None, None) => made(journal, number, params, most),
-        (None, Some(number), None) => asked(approvals, number, params, most),
+        (None, Some(number), None) => question_changes(approvals, number, params, most),
         _ => Err(ErrorObject::new(Kind::InvalidParams, "name a change set, a question or a note")
             .hint("give one of `changeSet`, `question` and `path`")),
     }
 }
 
 /// The changes of a question. Continues within a diff if the answer before ended there.
-fn asked(approvals: &Approvals, number: i64, params: &DiffParams, most: u64) -> Result<DiffResult> {
+fn question_changes(
+    approvals: &Approvals,
+    number: i64,
+    params: &DiffParams,
+    most: u64,
+) -> Result<DiffResult> {
     let Some((title, changes)) = approvals.changes(number) else {
         return Err(policy::no_question(number));
     };
     let first = first(params);
     let mut line = usize::try_from(params.line.unwrap_or(0)).unwrap_or(usize::MAX);
-    let mut room = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut bytes_left = usize::try_from(most).unwrap_or(usize::MAX);
     let (mut shown, mut next_line) = (Vec::new(), None);
     for (at, change) in changes.iter().enumerate().skip(first) {
         let part = change.part(std::mem::take(&mut line));
         let size = 2 * part.text.len() + AROUND;
-        if size > room && !shown.is_empty() {
+        if size > bytes_left && !shown.is_empty() {
             break;
         }
-        room = room.saturating_sub(size);
+        bytes_left = bytes_left.saturating_sub(size);
         let is_kept = change.content.is_some() || change.more == 0;
         let reason = (!is_kept).then(|| "it is more text than is held for a question".to_owned());
         shown.push(DiffChange {
@@ -94,17 +99,17 @@ fn made(journal: &Journal, number: u64, params: &DiffParams, most: u64) -> Resul
     })?;
     let total = set.changes.len();
     let first = first(params);
-    let mut room = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut bytes_left = usize::try_from(most).unwrap_or(usize::MAX);
     let mut changes = Vec::new();
     for change in set.changes.iter().skip(first) {
-        let one = told(journal, change);
+        let one = diff_change(journal, change);
         // The size that a text can grow to when escaped as JSON.
         let names: usize = one.files.iter().map(String::len).sum();
         let size = 2 * (one.diff.as_ref().map_or(0, String::len) + names) + AROUND;
-        if size > room && !changes.is_empty() {
+        if size > bytes_left && !changes.is_empty() {
             break;
         }
-        room = room.saturating_sub(size);
+        bytes_left = bytes_left.saturating_sub(size);
         changes.push(one);
     }
     let next = first.saturating_add(changes.len());
@@ -112,7 +117,7 @@ fn made(journal: &Journal, number: u64, params: &DiffParams, most: u64) -> Resul
     Ok(DiffResult { title: set.title, changes, total: total as u64, next, next_line: None })
 }
 
-fn told(journal: &Journal, change: &ListedChange) -> DiffChange {
+fn diff_change(journal: &Journal, change: &ListedChange) -> DiffChange {
     let (diff, reason) = match change.entry {
         EntryKind::File => difference(journal, change),
         EntryKind::Folder | EntryKind::Link | EntryKind::Other => (None, None),

@@ -42,8 +42,8 @@ pub fn draft(
     let used = used.clone();
     let caller = by.client.caller();
     Box::pin(async move {
-        let wanted = params.text.trim().to_owned();
-        if wanted.is_empty() || wanted.chars().count() > MAX_SENTENCE {
+        let sentence = params.text.trim().to_owned();
+        if sentence.is_empty() || sentence.chars().count() > MAX_SENTENCE {
             let message = "say in a sentence what the rules are to do";
             return Err(ErrorObject::new(Kind::InvalidParams, message));
         }
@@ -58,8 +58,8 @@ pub fn draft(
                 |tool: &str, arguments: Value| call(&calls, &caller, &cancel, tool, arguments);
             let profile =
                 ask(DescribeVault::NAME, json!({ "bytes": PROFILE })).map_err(failed)?.text;
-            let wanted = DraftRequest {
-                sentence: &wanted,
+            let draft_request = DraftRequest {
+                sentence: &sentence,
                 language: functions::card(),
                 profile: &profile,
                 rules: &existing,
@@ -72,7 +72,7 @@ pub fn draft(
             };
             let clock = SystemClock::default();
             let count = |origin: Option<&Origin>, usage| count(&models, &used, origin, usage);
-            let drafted = drafting::draft(&*model.provider, &clock, wanted, check, count);
+            let drafted = drafting::draft(&*model.provider, &clock, draft_request, check, count);
             let draft = runtime.block_on(drafted).map_err(not_drafted)?;
             let plan = draft.rules.data["plan"].as_u64().unwrap_or_default();
             let text = meaning(&calls, plan).map_err(failed)?;

@@ -9,7 +9,7 @@ use crate::protocol::events::{
     ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind, JobInfo, PlanInfo,
 };
 use crate::protocol::session::SessionUpdate;
-use crate::server::events::{Event, SessionTold};
+use crate::server::events::{Event, SessionEvent};
 use crate::tools::News;
 use crate::vault::{ChangeKind, Kind, VaultChange};
 
@@ -102,7 +102,7 @@ pub fn of_conversation(event: &ConversationEvent) -> Vec<Event> {
     events.extend(conversation.map(|one| Event::Session {
         session: id.to_string(),
         turn: None,
-        told: SessionTold::Update(SessionUpdate::SessionInfoUpdate {
+        session_event: SessionEvent::Update(SessionUpdate::SessionInfoUpdate {
             title: one.title.clone(),
             updated_at: Some(local(one.last_active)),
         }),

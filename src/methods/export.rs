@@ -48,8 +48,8 @@ pub fn note(whole: &ConversationResult) -> String {
         text.push_str(&format!("ended: {}\n", date(ended)));
     }
     text.push_str(&format!("---\n\n# {}\n", heading(title)));
-    let told = |item: &&ItemInfo| !matches!(item.kind.as_str(), "tool_results" | "notice");
-    for item in whole.items.iter().filter(told) {
+    let is_exported = |item: &&ItemInfo| !matches!(item.kind.as_str(), "tool_results" | "notice");
+    for item in whole.items.iter().filter(is_exported) {
         text.push_str(&format!("\n## {}, {}\n", capital(who(item)), short(&item.time)));
         if !item.text.trim().is_empty() {
             text.push_str(&format!("\n{}\n", item.text.trim_end()));
@@ -70,13 +70,13 @@ pub fn note(whole: &ConversationResult) -> String {
 /// Writes a conversation into a new note of the vault: journaled and undoable, as every change.
 pub fn into_vault(
     calls: &Calls,
-    kept: &StoredConversations,
+    stored: &StoredConversations,
     params: ExportConversationParams,
     by: &Client,
 ) -> Result<ExportConversationResult> {
     let wanted =
         ConversationParams { session_id: Some(params.session_id), ..ConversationParams::default() };
-    let whole = kept.show(wanted, u64::MAX)?;
+    let whole = stored.show(wanted, u64::MAX)?;
     let text = note(&whole);
     let is_free = |path: &String| calls.context().vault.resolve(path, Want::Entry).is_err();
     let path = match params.path {

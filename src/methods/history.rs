@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::events::set_info;
 use super::replay::Replay;
-use super::{info, told};
+use super::{info, session_updates};
 use crate::agent::toolbox::turn_name;
 use crate::conversation::{Item, Turn, TurnId};
 use crate::journal::Journal;
@@ -48,21 +48,21 @@ pub fn page(
     let fits = |item: &Item| number(item) > params.after && number(item) < before;
     let most_items = params.last.map_or(usize::MAX, |last| (last as usize).clamp(1, MOST));
     let replay = params.updates.then(|| {
-        let told = items.iter().rev().filter(|item| fits(item)).take(most_items);
-        Replay::new(&items, turns, root, told)
+        let replayed = items.iter().rev().filter(|item| fits(item)).take(most_items);
+        Replay::new(&items, turns, root, replayed)
     });
-    let wanted: Vec<Item> = items.into_iter().filter(fits).collect();
+    let selected: Vec<Item> = items.into_iter().filter(fits).collect();
     let turn_of = |item: &Item| item.turn;
-    let told = |item: Item| {
+    let with_updates = |item: Item| {
         let updates = replay.as_ref().map(|replay| updates(&item, replay)).unwrap_or_default();
         let turn = turn_of(&item);
-        let info = ItemInfo { updates, ..info::said(item) };
+        let info = ItemInfo { updates, ..info::item_info(item) };
         (turn, info)
     };
     let mut page = Page::default();
     let mut room = most;
     let mut take = |item: Item, page: &mut Page| {
-        let (turn, info) = told(item);
+        let (turn, info) = with_updates(item);
         let size = size(&info);
         if size > room && !page.items.is_empty() {
             return false;
@@ -73,9 +73,9 @@ pub fn page(
         true
     };
     match params.last {
-        None => page.more = wanted.into_iter().any(|item| !take(item, &mut page)),
+        None => page.more = selected.into_iter().any(|item| !take(item, &mut page)),
         Some(_) => {
-            for item in wanted.into_iter().rev().take(most_items) {
+            for item in selected.into_iter().rev().take(most_items) {
                 if !take(item, &mut page) {
                     break;
                 }
@@ -124,7 +124,7 @@ fn updates(item: &Item, replay: &Replay<'_>) -> Vec<SessionUpdate> {
 fn shorten(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Some((end, _)) = text.char_indices().nth(told::SHOWN) {
+            if let Some((end, _)) = text.char_indices().nth(session_updates::SHOWN) {
                 text.truncate(end);
                 text.push('…');
             }
@@ -195,6 +195,6 @@ mod tests {
         shorten(&mut value);
         assert_eq!(value["path"], "a.md");
         let cut = value["content"][0].as_str().unwrap();
-        assert!(cut.ends_with("x…") && cut.chars().count() == told::SHOWN + 1);
+        assert!(cut.ends_with("x…") && cut.chars().count() == session_updates::SHOWN + 1);
     }
 }

@@ -38,20 +38,21 @@ pub fn info(one: Conversation) -> ConversationInfo {
     }
 }
 
-pub(super) fn said(item: Item) -> ItemInfo {
+pub(super) fn item_info(item: Item) -> ItemInfo {
     let (turn, branch, kind) = (item.turn, item.branch, item.kind);
-    let said = view::said(item);
+    let conversation_item = view::conversation_item(item);
     // A cut text is marked, so that the client does not take part of a result for the whole.
     let most = if kind == ItemKind::ToolResults { SAID / 10 } else { SAID };
-    let end = said.text.char_indices().nth(most).map(|(at, _)| at);
+    let end = conversation_item.text.char_indices().nth(most).map(|(at, _)| at);
     ItemInfo {
-        item: unsigned(said.item.0),
+        item: unsigned(conversation_item.item.0),
         turn: turn.map(|turn| unsigned(turn.0)),
         branch: unsigned(branch.0),
         kind: kind.word().to_owned(),
-        time: local(said.time),
-        text: end.map_or(said.text.clone(), |end| said.text[..end].to_owned()),
-        tools: said.tools,
+        time: local(conversation_item.time),
+        text: end
+            .map_or(conversation_item.text.clone(), |end| conversation_item.text[..end].to_owned()),
+        tools: conversation_item.tools,
         cut: end.is_some(),
         updates: Vec::new(),
     }

@@ -26,7 +26,7 @@ pub fn empty_trash(calls: &Calls, params: &TrashEmptyParams) -> Result<TrashEmpt
         policy::may_change(calls)?;
     }
     let items = journal.trash().list()?;
-    let what = wanted(&items, params)?;
+    let what = selection(&items, params)?;
     if !params.dry_run {
         let emptied = journal.empty_trash(&what)?;
         if let Some(left) = emptied.left.first() {
@@ -56,7 +56,7 @@ pub fn empty_trash(calls: &Calls, params: &TrashEmptyParams) -> Result<TrashEmpt
     })
 }
 
-fn wanted(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty> {
+fn selection(items: &[TrashItem], params: &TrashEmptyParams) -> Result<Empty> {
     if params.items.is_empty() {
         let days = params.older_than_days.unwrap_or(OLD);
         if days < OLD {

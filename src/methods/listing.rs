@@ -26,8 +26,8 @@ pub(super) fn page(
     most: u64,
 ) -> Result<SessionListResult> {
     let before = params.cursor.as_deref().map(numbered).transpose()?;
-    let wanted = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
-    let limit = wanted.unwrap_or(PAGE).clamp(1, MOST);
+    let requested = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
+    let limit = requested.unwrap_or(PAGE).clamp(1, MOST);
     // All belong to the vault; a client's other folder shows those that were begun with that
     // folder.
     let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
@@ -76,26 +76,28 @@ mod tests {
     use crate::store::Store;
     use crate::store::conversations::NewItem;
 
-    fn kept(folder: &std::path::Path, number: usize) -> Conversations {
+    fn with_conversations(folder: &std::path::Path, number: usize) -> Conversations {
         let clock = Arc::new(SystemClock::default());
         let settings = ConversationSettings::default();
-        let kept = Conversations::new(Store::at(folder), settings, clock);
+        let stored_conversations = Conversations::new(Store::at(folder), settings, clock);
         for at in 0..number {
             let text = format!("say \"{at}\" \\ \u{1} Überlegung\n twice");
             let message = NewItem { kind: ItemKind::User, text, body: None };
             let source = format!("bench \"{at}\"\t");
-            let to = Some(kept.open_new(&source).unwrap().id);
-            let arrived = kept.arrive(&message, &source, to).unwrap();
-            kept.rename(arrived.conversation, &"a \"title\" \\ ".repeat(at % 7 + 1)).unwrap();
+            let to = Some(stored_conversations.open_new(&source).unwrap().id);
+            let arrived = stored_conversations.arrive(&message, &source, to).unwrap();
+            stored_conversations
+                .rename(arrived.conversation, &"a \"title\" \\ ".repeat(at % 7 + 1))
+                .unwrap();
             if at % 2 == 0 {
                 let end = TurnEnd::plain(TurnState::Done, "");
-                kept.finish_turn(arrived.conversation, arrived.turn, &end).unwrap();
+                stored_conversations.finish_turn(arrived.conversation, arrived.turn, &end).unwrap();
             }
         }
-        kept
+        stored_conversations
     }
 
-    fn asked(limit: Option<u32>, cursor: Option<String>) -> SessionListParams {
+    fn list_params(limit: Option<u32>, cursor: Option<String>) -> SessionListParams {
         let vault = Some(SessionListVaultMeta { limit });
         SessionListParams { cwd: None, cursor, meta: Some(SessionListMeta { vault }) }
     }
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn pages_have_the_requested_size_and_together_everything() {
         let state = tempfile::tempdir().unwrap();
-        let kept = kept(state.path(), 130);
+        let stored_conversations = with_conversations(state.path(), 130);
         for (limit, most, first) in [
             (None, u64::MAX, 100),
             (Some(7), u64::MAX, 7),
@@ -114,8 +116,9 @@ mod tests {
         ] {
             let (mut cursor, mut all, mut pages) = (None, Vec::new(), 0);
             loop {
-                let params = asked(limit, cursor);
-                let page = page(&kept, "/vault \"of\" notes", None, &params, most).unwrap();
+                let params = list_params(limit, cursor);
+                let page = page(&stored_conversations, "/vault \"of\" notes", None, &params, most)
+                    .unwrap();
                 let bytes = serde_json::to_string(&page.sessions).unwrap().len() as u64;
                 assert!(bytes <= most || page.sessions.len() == 1, "{bytes} of {most} bytes");
                 if pages == 0 && first > 0 {

@@ -10,7 +10,7 @@
 //! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
 //! `prompt`, [`prompts`], [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
 //! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
-//! themselves), [`told`] (agent events in the protocol's words); `errors` (of the rooms below).
+//! themselves), [`session_updates`] (agent events as session updates of the protocol); `errors` (of the rooms below).
 
 pub mod as_of;
 pub mod attached;
@@ -41,12 +41,12 @@ pub mod replay;
 mod replayed;
 pub mod resolve_link;
 pub mod rules;
+pub mod session_updates;
 pub mod sessions;
 pub mod settings;
 pub mod status;
 pub mod talk;
 pub mod timeline;
-pub mod told;
 pub mod tools;
 mod used;
 pub mod workflows;

@@ -1,4 +1,4 @@
-//! Names for files, in the words of a model.
+//! Names for files, proposed by a model.
 
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -50,9 +50,9 @@ pub fn suggest(
                 |tool: &str, arguments: Value| call(&calls, &caller, &cancel, tool, arguments);
             let given = json!({ "paths": params.paths, "convention": params.convention });
             let found = ask(SuggestNames::NAME, given).map_err(failed)?.data;
-            let wanted = to_name(&found, params.paths.len())?;
-            let mut files = Vec::with_capacity(wanted.len());
-            for path in wanted {
+            let selected = to_name(&found, params.paths.len())?;
+            let mut files = Vec::with_capacity(selected.len());
+            for path in selected {
                 let read = ask(ReadFile::NAME, json!({ "path": path, "end_line": LINES }));
                 // What is no text has nothing to be named by.
                 let text = read.map(|answer| answer.data["content"].clone()).unwrap_or_default();
@@ -98,12 +98,12 @@ pub fn suggest(
 
 /// The files that the model is asked about: those that were named one by one, and of folders those whose names do not
 /// fit or say nothing.
-fn to_name(found: &Value, asked: usize) -> Result<Vec<String>> {
+fn to_name(found: &Value, requested: usize) -> Result<Vec<String>> {
     let files: Vec<&Value> = found["files"].as_array().into_iter().flatten().collect();
-    let is_each_named = files.len() == asked;
-    let wanted = files.into_iter().filter(|file| is_each_named || file["fits"] == json!(false));
+    let is_each_named = files.len() == requested;
+    let selected = files.into_iter().filter(|file| is_each_named || file["fits"] == json!(false));
     let paths: Vec<String> =
-        wanted.filter_map(|file| file["path"].as_str().map(str::to_owned)).collect();
+        selected.filter_map(|file| file["path"].as_str().map(str::to_owned)).collect();
     if paths.len() > MAX_FILES {
         let message =
             format!("a model would be sent {} files, and names {MAX_FILES} at once", paths.len());

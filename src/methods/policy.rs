@@ -128,7 +128,7 @@ pub(super) fn no_question(id: i64) -> ErrorObject {
 
 /// The calls and the decisions on them.
 pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult> {
-    let wanted = AuditFilter {
+    let audit_filter = AuditFilter {
         tool: params.tool,
         caller: params.caller,
         decision: params.decision,
@@ -136,7 +136,7 @@ pub fn audit(calls: &Calls, params: AuditParams) -> Result<AuditResult> {
         after: params.after,
         limit: params.limit.unwrap_or(CALLS.0).clamp(1, CALLS.1),
     };
-    let rows = calls.audited(&wanted)?;
+    let rows = calls.audited(&audit_filter)?;
     let call = |row: crate::store::audit::AuditRow| AuditedCall {
         id: row.id,
         time: local(row.time),

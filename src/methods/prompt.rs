@@ -21,7 +21,7 @@ const MAX_URI: usize = 500;
 const MAX_NAME: usize = 100;
 
 /// The message of a client of the vault at `root` to the agent, in the conversation `to`.
-pub(super) fn said(
+pub(super) fn user_message(
     params: SessionPromptParams,
     to: Option<ConversationId>,
     speaker: &Client,
@@ -93,13 +93,13 @@ pub(super) fn said(
         true => source,
         false => foreign_source(speaker.scope),
     };
-    let heard = (source == "voice").then_some(Scope::Voice);
+    let voice_scope = (source == "voice").then_some(Scope::Voice);
     Ok(UserMessage {
         number: 0,
         text,
         to,
         attached,
-        scope: heard.map_or(speaker.scope, |heard| heard.max(speaker.scope)),
+        scope: voice_scope.map_or(speaker.scope, |voice_scope| voice_scope.max(speaker.scope)),
         source,
         from: Some(speaker.connection),
         client_id: ours.client_message_id.map(name).transpose()?.filter(|id| !id.is_empty()),
@@ -133,7 +133,7 @@ pub(super) const COMMANDS: [(&str, &str, &str, &str); 3] = [
 /// The prefix of commands that make a note from a template, as in the names of prompts.
 pub(super) const TEMPLATE: &str = "template_";
 
-/// Whether a message begins with a command of ours.
+/// Whether a message begins with a built-in command.
 pub(super) fn is_known(text: &str) -> bool {
     commanded(text.to_owned()) != text
 }

@@ -189,8 +189,8 @@ impl Applying<'_> {
     fn hunks<'p>(&self, proposal: &'p Proposal, only: Option<u64>) -> Result<Vec<Step<'p>>> {
         let mut steps = Vec::new();
         for change in &proposal.changes {
-            let wanted = |hunk: &&Hunk| only.is_none_or(|only| only == hunk.number);
-            for hunk in proposal.waiting_hunks(change).filter(wanted) {
+            let selected = |hunk: &&Hunk| only.is_none_or(|only| only == hunk.number);
+            for hunk in proposal.waiting_hunks(change).filter(selected) {
                 let edit = self.edit(proposal, &change.path, hunk)?;
                 steps.push(Step::Hunk { proposal, edit, number: hunk.number });
             }
@@ -229,7 +229,7 @@ pub fn apply(
     let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
     let applying = Applying { calls, by, ask, cancel, conversation: id, turn: turn.turn };
     let mut steps = Vec::new();
-    for (proposal, hunk) in wanted(&turn, &params.only)? {
+    for (proposal, hunk) in selected(&turn, &params.only)? {
         let has_more = proposal.changes.iter().flat_map(|change| &change.hunks).nth(1).is_some();
         steps.extend(match hunk {
             Some(_) if has_more => applying.hunks(proposal, hunk)?,
@@ -282,7 +282,7 @@ pub fn reject(
     params: &ProposalsRejectParams,
 ) -> Result<ProposalsRejectResult> {
     let (id, turn) = turn_of(conversations, &params.session_id, params.turn.as_deref())?;
-    let rejected = wanted(&turn, &params.only)?;
+    let rejected = selected(&turn, &params.only)?;
     let is_all = params.only.is_empty() && !turn.was_touched;
     let parts: Vec<ProposalPart> = rejected
         .iter()
@@ -318,7 +318,7 @@ fn decided(
 }
 
 /// The named parts of a turn, or all that waits of it: each proposal with the hunk that is meant.
-fn wanted<'a>(
+fn selected<'a>(
     turn: &'a ProposedTurn,
     only: &[ProposalPart],
 ) -> Result<Vec<(&'a Proposal, Option<u64>)>> {
@@ -372,7 +372,7 @@ fn history(conversations: &Conversations, id: ConversationId) -> Result<Vec<Item
 fn turn_of(
     conversations: &Conversations,
     session: &str,
-    wanted: Option<&str>,
+    selected: Option<&str>,
 ) -> Result<(ConversationId, ProposedTurn)> {
     let id = numbered(session)?;
     if conversations.get(id)?.is_working {
@@ -380,7 +380,7 @@ fn turn_of(
         return Err(error.hint("wait for the end of the turn, or stop it"));
     }
     let turns = proposed::turns(&history(conversations, id)?);
-    let of_wanted = |one: &ProposedTurn| wanted.is_none_or(|name| one.turn.to_string() == name);
+    let of_wanted = |one: &ProposedTurn| selected.is_none_or(|name| one.turn.to_string() == name);
     let Some(turn) = turns.into_iter().rev().find(of_wanted) else {
         let error = ErrorObject::new(Kind::NotFound, "nothing was proposed in this turn");
         return Err(error.hint("in the mode `plan` the agent proposes changes"));

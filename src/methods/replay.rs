@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::told;
+use super::session_updates;
 use crate::agent::entry::{Entry, result_text};
 use crate::agent::memory;
 use crate::agent::ports::MemoryError;
@@ -38,13 +38,13 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// A replay of a history with these items, all of a branch, and these turns, of which `told`
+    /// A replay of a history with these items, all of a branch, and these turns, of which `replayed`
     /// are replayed.
     pub fn new<'i>(
         items: &'i [Item],
         turns: &[Turn],
         root: &'a Path,
-        told: impl Iterator<Item = &'i Item>,
+        replayed: impl Iterator<Item = &'i Item>,
     ) -> Self {
         let last: HashMap<TurnId, ItemNumber> =
             items.iter().filter_map(|item| Some((item.turn?, item.number))).collect();
@@ -52,8 +52,8 @@ impl<'a> Replay<'a> {
         let limiting = items.iter().find_map(|item| Some((item.number, limiting(item)?)));
         let ends = turns.iter().filter_map(end).collect();
         // Reads the ids of each answer and result: of a long history a page has only a few turns.
-        let told: HashSet<Option<TurnId>> = told.map(|item| item.turn).collect();
-        let names = names(items.iter().filter(|item| told.contains(&item.turn)));
+        let replayed: HashSet<Option<TurnId>> = replayed.map(|item| item.turn).collect();
+        let names = names(items.iter().filter(|item| replayed.contains(&item.turn)));
         Self { root, limiting, names, ends }
     }
 
@@ -83,16 +83,16 @@ impl<'a> Replay<'a> {
             room = rest;
             first -= 1;
         }
-        let mut told = Vec::new();
+        let mut notifications = Vec::new();
         let mut tell = |turn: Option<TurnId>, update| {
             let turn = turn.map(|turn| turn.to_string());
             let meta = SessionEventMeta { vault: SessionEventVaultMeta { seq: 0, turn } };
-            told.push(SessionUpdateParams { session_id: session.clone(), update, meta });
+            notifications.push(SessionUpdateParams { session_id: session.clone(), update, meta });
         };
         if first > 0 {
             let title = "This is the end of a long conversation".to_owned();
-            let more = format!("{first} earlier items are not told again");
-            tell(None, told::notice(Severity::Info, title, Some(more)));
+            let more = format!("{first} earlier items are not replayed");
+            tell(None, session_updates::notice(Severity::Info, title, Some(more)));
         }
         for item in &items[first..] {
             let updates = self.updates(item).unwrap_or_else(|error| {
@@ -102,7 +102,7 @@ impl<'a> Replay<'a> {
             });
             updates.into_iter().for_each(|update| tell(item.turn, update));
         }
-        told
+        notifications
     }
 
     fn of_entry(&self, item: &Item, entry: Entry) -> Vec<SessionUpdate> {
@@ -121,7 +121,7 @@ impl<'a> Replay<'a> {
             Entry::Message { message: Message::User { .. }, id, source, .. } => {
                 let source = source.unwrap_or_else(|| "chat".to_owned());
                 let id = id.unwrap_or_else(unnamed);
-                vec![told::user_message(id, item.text.clone(), source, None)]
+                vec![session_updates::user_message(id, item.text.clone(), source, None)]
             }
             Entry::Message { message: Message::Assistant { content, .. }, id, .. } => {
                 let mut updates = Vec::new();
@@ -140,10 +140,10 @@ impl<'a> Replay<'a> {
                     updates.push(chunk(item.text.clone(), id.unwrap_or_else(unnamed)));
                 }
                 let calls = content.iter().filter_map(|block| block.call()).enumerate();
-                let told = |(at, call): (usize, &ToolCall)| {
-                    told::tool_call(named(at, &call.id), call, self.root)
+                let tool_call = |(at, call): (usize, &ToolCall)| {
+                    session_updates::tool_call(named(at, &call.id), call, self.root)
                 };
-                updates.extend(calls.map(told));
+                updates.extend(calls.map(tool_call));
                 updates
             }
             // Stands in for the model's answer.
@@ -233,18 +233,20 @@ fn end(turn: &Turn) -> Option<SessionUpdate> {
         None if turn.state == TurnState::Interrupted => (Severity::Warning, turn.reason.as_str()),
         None => return None,
     };
-    Some(told::notice(severity, title.to_owned(), None))
+    Some(session_updates::notice(severity, title.to_owned(), None))
 }
 
 fn notice(show: Show) -> Option<SessionUpdate> {
     match show {
-        Show::Notice { severity, title, text } => Some(told::notice(severity, title, text)),
+        Show::Notice { severity, title, text } => {
+            Some(session_updates::notice(severity, title, text))
+        }
         _ => None,
     }
 }
 
 fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) -> SessionUpdate {
-    let text: String = result_text(result).chars().take(told::SHOWN).collect();
+    let text: String = result_text(result).chars().take(session_updates::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
         tool_call_id,
         status: match result.is_error {

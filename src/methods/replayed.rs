@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
-use super::told::changed;
+use super::session_updates::changed;
 use crate::agent::changed::of_changes;
 use crate::agent::toolbox::turn_name;
 use crate::agent::wrap::unmarked;
@@ -26,8 +26,8 @@ struct Left<'a> {
 pub fn complete(updates: &mut [SessionUpdateParams], journal: Option<&Journal>, root: &Path) {
     let mut left = journal.map(|journal| Left { journal, turns: HashMap::new() });
     let mut calls: HashMap<String, Option<String>> = HashMap::new();
-    for told in updates {
-        match &mut told.update {
+    for params in updates {
+        match &mut params.update {
             SessionUpdate::ToolCall { tool_call_id, raw_input, meta, .. } => {
                 let tool = Registry::built_in().get(&meta.vault.tool);
                 if tool.is_some_and(|tool| tool.tier != Tier::Safe) {
@@ -42,8 +42,8 @@ pub fn complete(updates: &mut [SessionUpdateParams], journal: Option<&Journal>, 
                 }
                 let call = calls.remove(tool_call_id);
                 if let (Some(path), ToolCallStatus::Completed) = (call, *status)
-                    && let (Some(left), Some(turn)) = (&mut left, &told.meta.vault.turn)
-                    && let Some(change) = left.take(&told.session_id, turn, path.as_deref())
+                    && let (Some(left), Some(turn)) = (&mut left, &params.meta.vault.turn)
+                    && let Some(change) = left.take(&params.session_id, turn, path.as_deref())
                 {
                     let journal = left.journal;
                     let found = of_changes(journal, std::slice::from_ref(&change)).into_iter();
@@ -71,13 +71,15 @@ impl Left<'_> {
     }
 }
 
-/// Whether `said`, the path in a call, names the file of a change.
-fn is_named(change: &ListedChange, said: &str) -> bool {
+/// Whether `called_path`, the path in a call, names the file of a change.
+fn is_named(change: &ListedChange, called_path: &str) -> bool {
     let real = change.path.as_str().to_lowercase();
-    let said = said.trim_start_matches('/').to_lowercase();
+    let called_path = called_path.trim_start_matches('/').to_lowercase();
     let stem = real.strip_suffix(".md").unwrap_or(&real);
     let ends = |whole: &str| {
-        whole.strip_suffix(said.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        whole
+            .strip_suffix(called_path.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
-    !said.is_empty() && (ends(&real) || ends(stem))
+    !called_path.is_empty() && (ends(&real) || ends(stem))
 }

@@ -24,11 +24,11 @@ pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult> 
         diff: params.diff.then(|| one.diff()).filter(|diff| !diff.is_empty()),
         ..info(one)
     };
-    Ok(RulesListResult { rules: rules.iter().map(shown).collect(), held: held(calls) })
+    Ok(RulesListResult { rules: rules.iter().map(shown).collect(), held: held_back_because(calls) })
 }
 
 /// Why no rule runs by itself now; none if they do.
-fn held(calls: &Calls) -> Option<String> {
+fn held_back_because(calls: &Calls) -> Option<String> {
     let settings = calls.seen_by(Scope::Person).settings.organize;
     match calls.mode() {
         _ if !settings.automatic => Some("`organize.automatic` is `false`".to_owned()),
@@ -46,8 +46,8 @@ pub fn enable(
 ) -> Result<RulesEnableResult> {
     let RulesEnableParams { file, names, with_trash, ask, agreed, dry_run } = params;
     let by = program.to_owned();
-    let wanted = Enabling { file, names, with_trash, ask, agreed, dry_run, by };
-    let enabled = enabled::enable(&calls.seen_by(Scope::Person), &wanted).map_err(failed)?;
+    let request = Enabling { file, names, with_trash, ask, agreed, dry_run, by };
+    let enabled = enabled::enable(&calls.seen_by(Scope::Person), &request).map_err(failed)?;
     if !dry_run {
         for one in &enabled {
             tracing::info!(rule = one.row.name, file = one.row.source, "a rule was enabled");
@@ -86,8 +86,8 @@ pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDesc
 /// The files that rules with `once` took; with `forget` the rules take them again.
 pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult> {
     let RulesMarksParams { file, names, path, forget } = params;
-    let wanted = WantedMarks { file, names, path, forget };
-    let found = rule_marks::marks(&calls.seen_by(Scope::Person), &wanted).map_err(failed)?;
+    let request = WantedMarks { file, names, path, forget };
+    let found = rule_marks::marks(&calls.seen_by(Scope::Person), &request).map_err(failed)?;
     let rule = |one: Marked| MarkedRule {
         name: one.rule,
         source: one.source,
@@ -103,22 +103,22 @@ pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult
 /// Warnings for a person about enabled rules: those that do not run, and plans that wait.
 pub fn complaints(calls: &Calls) -> Vec<String> {
     let Ok(rules) = enabled::all(&calls.seen_by(Scope::Person)) else { return Vec::new() };
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     for one in rules {
         let name = &one.row.name;
         if let Some(reason) = one.standing.reason() {
-            said.push(format!(
+            lines.push(format!(
                 "the rule `{name}` does not run: {reason}; `steward organize rules diff` shows what \
                  changed, `steward organize rules enable` enables it again"
             ));
         }
         if let Some(plan) = one.row.waiting {
-            said.push(format!(
+            lines.push(format!(
                 "plan {plan} of the rule `{name}` waits for you: `steward organize show {plan}`"
             ));
         }
     }
-    said
+    lines
 }
 
 fn info(one: &Enabled) -> EnabledRuleInfo {

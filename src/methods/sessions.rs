@@ -390,7 +390,7 @@ impl Sessions {
                     let hint = json!("what the note is about");
                     (format!("make a note from the template {title}").into(), hint)
                 }
-                // A command of ours has the name.
+                // A built-in command has the name.
                 _ if COMMANDS.iter().any(|(known, ..)| *known == name)
                     || deciding::COMMANDS.iter().any(|(known, ..)| *known == name) =>
                 {

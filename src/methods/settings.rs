@@ -25,7 +25,7 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     live.look(Look::Early);
     let current = live.current();
     let (now, default) = (keys::values(&current.config), keys::values(&Config::default()));
-    let later = keys::values(&live.wanted());
+    let later = keys::values(&live.configured());
     let docs = keys::docs();
     let is_writable = scope.is_person() && change::is_writable(live.path());
     let setting = |(key, value): (String, Value)| {
@@ -72,7 +72,7 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     SettingsGetResult {
         file: live.path().to_string_lossy().into_owned(),
         exists: file::exists(live.path()),
-        problem: live.standing().problem.as_ref().map(|found| problem(found, view)),
+        problem: live.status().problem.as_ref().map(|found| problem(found, view)),
         settings: now
             .into_iter()
             .filter(|(key, _)| view.is_all() || !keys::is_named(key))
@@ -117,7 +117,7 @@ pub fn set(live: &Live, scope: Scope, name: &str, value: &Value) -> Result<Setti
         Some(Source::Environment(by) | Source::Flag(by)) => Some((*by).to_owned()),
         _ => None,
     };
-    let needs_restart = live.standing().needs_restart;
+    let needs_restart = live.status().needs_restart;
     Ok(SettingsSetResult { changed, needs_restart, overridden_by })
 }
 
@@ -150,11 +150,11 @@ fn may_set(setter: Setter, scope: Scope) -> bool {
 
 /// The state of the file, for the `status` of a program with this view.
 pub fn state(live: &Live, view: &View) -> SettingsState {
-    let standing = live.standing();
+    let status = live.status();
     SettingsState {
         file: live.path().to_string_lossy().into_owned(),
-        problem: standing.problem.as_ref().map(|found| problem(found, view)),
-        needs_restart: standing.needs_restart,
+        problem: status.problem.as_ref().map(|found| problem(found, view)),
+        needs_restart: status.needs_restart,
     }
 }
 

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::deciding::{Command, Deciding};
-use super::prompt::{is_known, said};
+use super::prompt::{is_known, user_message};
 use super::prompts::expand;
+use super::session_updates::stop_reason;
 use super::sessions::Sessions;
-use super::told::stop_reason;
 use crate::agent::ports::MemoryError;
 use crate::agent::turn::Reason;
 use crate::agent::{Agent, Conversations, MessageOutcome, PromptError, foreign_source};
@@ -23,7 +23,7 @@ use crate::protocol::session::{
     PromptContent, PromptResultMeta, PromptResultVaultMeta, SessionCancelParams, SessionNewParams,
     SessionNewResult, SessionPromptParams, SessionPromptResult, StopReason,
 };
-use crate::server::approvals::Patience;
+use crate::server::approvals::WaitPolicy;
 use crate::server::table::{Context, Later};
 
 /// Refuses a working folder other than the vault at `root`, and requests to run programs for a
@@ -150,7 +150,7 @@ impl Talk {
             let (command, runtime) = (command?, Handle::current());
             let work = move || {
                 let ask = |question: &Question| {
-                    let asked = approvals.ask_about(question, None, Patience::default());
+                    let asked = approvals.ask_about(question, None, WaitPolicy::default());
                     runtime.block_on(asked)
                 };
                 let (calls, conversations) = (&calls, &conversations);
@@ -206,7 +206,8 @@ impl Talk {
         let agent = self.agent.clone();
         let (client, root) = (context.client.clone(), self.root.clone());
         if !may_be_command {
-            let placed = to.and_then(|to| said(params, to, &client, &root)).map(|it| agent.say(it));
+            let placed =
+                to.and_then(|to| user_message(params, to, &client, &root)).map(|it| agent.say(it));
             return Box::pin(async move {
                 let answering = placed?.await?;
                 result(answering.await?)
@@ -220,8 +221,9 @@ impl Talk {
             let expanded =
                 tokio::task::spawn_blocking(move || expand(&calls, message, &caller, &cancel));
             let prompt = expanded.await.unwrap_or_else(|_| Ok(params.prompt.clone()))?;
-            let said = said(SessionPromptParams { prompt, ..params }, to, &client, &root)?;
-            let answering = agent.say(said).await?;
+            let user_message =
+                user_message(SessionPromptParams { prompt, ..params }, to, &client, &root)?;
+            let answering = agent.say(user_message).await?;
             result(answering.await?)
         })
     }

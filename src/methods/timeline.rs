@@ -32,7 +32,7 @@ pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult
         None => None,
     };
     let mut query = Query {
-        path: params.path.as_deref().map(|path| asked(context, path)).transpose()?,
+        path: params.path.as_deref().map(|path| requested_path(context, path)).transpose()?,
         before: params.before.map(ChangeSetId),
         limit: MAX_LIMIT as usize,
         ..Query::default()
@@ -59,9 +59,9 @@ pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult
             if with_tool.as_ref().is_some_and(|wanted| !wanted.contains(&number)) {
                 continue;
             }
-            let told = told(&set, made.get(&number));
-            if params.by.is_none_or(|by| by == told.by) {
-                sets.push(told);
+            let timeline_set = timeline_set(&set, made.get(&number));
+            if params.by.is_none_or(|by| by == timeline_set.by) {
+                sets.push(timeline_set);
             }
         }
         if is_end || sets.len() > limit {
@@ -78,7 +78,7 @@ pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult
     Ok(TimelineResult { sets, next, days })
 }
 
-fn told(set: &ListedSet, made: Option<&MadeBy>) -> TimelineSet {
+fn timeline_set(set: &ListedSet, made: Option<&MadeBy>) -> TimelineSet {
     let scope = made.map(|made| made.scope.as_str()).unwrap_or_default();
     let by = match (scope, &set.conversation) {
         ("voice", _) => Actor::Voice,
@@ -130,8 +130,8 @@ fn days(begun: &[(i64, i64)]) -> Vec<TimelineDay> {
     days.into_values().collect()
 }
 
-/// The path that is meant: of something that exists as tools find it, else as it is written.
-fn asked(context: &Context, path: &str) -> Result<VaultPath> {
+/// The requested path: resolved as tools do if something exists there, else as written.
+fn requested_path(context: &Context, path: &str) -> Result<VaultPath> {
     match context.vault.resolve(path, Want::Entry) {
         Ok(found) => Ok(found.path),
         Err(_) => context

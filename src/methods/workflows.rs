@@ -22,7 +22,7 @@ use crate::server::table::{Context, Later};
 use crate::store::StoreError;
 use crate::store::usage::Usage;
 use crate::store::workflows::{WorkflowRows, WorkflowRun};
-use crate::workflows::report::{Report, StepReport, StepState, Told};
+use crate::workflows::report::{Report, StepProgress, StepReport, StepState};
 use crate::workflows::{self, Around, Models, Resume, Start, WorkflowError, Workflows};
 
 /// The default number of listed runs.
@@ -169,12 +169,14 @@ fn begun(
         let _withdraw = Withdraw(cancel.clone());
         let models = AskedModels::new(models, Handle::current(), used);
         let done = tokio::task::spawn_blocking(move || {
-            let tell = |told: &Told| events.publish(event(told));
+            let tell = |progress: &StepProgress| events.publish(event(progress));
             let around = Around { models: Some(&models), tell: &tell, cancel: &cancel };
             work(&workflows, caller, around)
         });
         match done.await {
-            Ok(report) => report.map(|report| told(report, most)).map_err(ErrorObject::from),
+            Ok(report) => {
+                report.map(|report| workflow_result(report, most)).map_err(ErrorObject::from)
+            }
             Err(error) => {
                 tracing::error!(%error, "a workflow broke off");
                 Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
@@ -212,20 +214,20 @@ fn listed(
     Ok(WorkflowListResult { runs: runs?.into_iter().map(info).collect() })
 }
 
-fn event(told: &Told) -> Event {
+fn event(progress: &StepProgress) -> Event {
     Event::Workflow(WorkflowProgress {
-        run: told.run.map(i64::cast_unsigned),
-        workflow: told.workflow.clone(),
-        step: told.step.clone(),
-        item: told.item.map(|item| item as u64),
-        state: told.ended.map_or("begun", StepState::word).to_owned(),
-        done: told.done as u64,
-        total: told.total as u64,
+        run: progress.run.map(i64::cast_unsigned),
+        workflow: progress.workflow.clone(),
+        step: progress.step.clone(),
+        item: progress.item.map(|item| item as u64),
+        state: progress.ended.map_or("begun", StepState::word).to_owned(),
+        done: progress.done as u64,
+        total: progress.total as u64,
     })
 }
 
 /// The result of a run, in an answer of about `most` bytes; a longer one omits inputs and data.
-pub fn told(report: Report, most: u64) -> WorkflowResult {
+pub fn workflow_result(report: Report, most: u64) -> WorkflowResult {
     let mut result = WorkflowResult {
         run: report.run.map(i64::cast_unsigned),
         workflow: report.workflow,

@@ -350,7 +350,7 @@ mod tests {
     fn conventions(names: &[&str]) -> Vec<(String, usize)> {
         let mut vocabulary = Vocabulary::default();
         names.iter().for_each(|name| vocabulary.learn(name));
-        let found = of(names, &vocabulary);
+        let found = find(names, &vocabulary);
         found.iter().map(|found| (found.pattern.to_string(), found.matching)).collect()
     }
 

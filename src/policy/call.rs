@@ -26,11 +26,11 @@ pub struct Call<'a> {
     pub write: Option<&'a [VaultPath]>,
     /// For an enabled rule, what a person agreed to.
     pub agreement: Option<&'a Agreement>,
-    /// For a tool of somebody else's server, whose effects are unknown.
+    /// For a tool of a foreign server, whose effects are unknown.
     pub foreign: Option<ForeignCall<'a>>,
 }
 
-/// Where a tool comes from that nobody here wrote.
+/// The origin of a foreign tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignCall<'a> {
     pub server: &'a str,

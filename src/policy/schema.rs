@@ -70,17 +70,21 @@ fn validate(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
             name => named(name),
         };
         if !right {
-            let wanted = match types {
+            let expected = match types {
                 Value::Array(names) => {
                     names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
                 }
                 name => name.as_str().unwrap_or_default().to_owned(),
             };
-            return Err(format!("{}invalid type: {}, expected {wanted}", prefix(at), shown(value)));
+            return Err(format!(
+                "{}invalid type: {}, expected {expected}",
+                prefix(at),
+                shown(value)
+            ));
         }
     }
-    if let Some(wanted) = schema.get("const").filter(|wanted| *wanted != value) {
-        return Err(format!("{}expected `{}`, not {}", prefix(at), bare(wanted), shown(value)));
+    if let Some(expected) = schema.get("const").filter(|expected| *expected != value) {
+        return Err(format!("{}expected `{}`, not {}", prefix(at), bare(expected), shown(value)));
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_array)
         && !words.contains(value)

@@ -25,7 +25,7 @@ fn schema() -> Value {
     })
 }
 
-struct Asked {
+struct TestCall {
     tool: &'static str,
     agreement: Option<Agreement>,
     schema: Value,
@@ -39,7 +39,7 @@ struct Asked {
     write: Option<Vec<VaultPath>>,
 }
 
-impl Asked {
+impl TestCall {
     fn new(scope: Scope, permission: Permission) -> Self {
         Self {
             tool: "write_file",
@@ -97,8 +97,8 @@ fn policy(settings: Settings) -> Policy {
     Policy::new(settings, Arc::new(|| Duration::ZERO))
 }
 
-fn refused(policy: &Policy, asked: &Asked) -> Option<&'static str> {
-    policy.admit(&asked.call()).err().map(|refusal| refusal.layer)
+fn refused(policy: &Policy, test_call: &TestCall) -> Option<&'static str> {
+    policy.admit(&test_call.call()).err().map(|refusal| refusal.layer)
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn the_settings_limit_each_kind_of_caller() {
     ];
     for (scope, allowed) in table {
         for (permission, allowed) in [Read, Write, Move, Permanent].into_iter().zip(allowed) {
-            let layer = refused(&policy, &Asked::new(scope, permission));
+            let layer = refused(&policy, &TestCall::new(scope, permission));
             assert_eq!(layer, (!allowed).then_some("permission"), "{scope:?} {permission:?}");
         }
     }
@@ -131,9 +131,9 @@ fn the_settings_limit_each_kind_of_caller() {
 fn only_a_person_can_agree_in_a_persons_name() {
     let policy = policy(Settings::default());
     for scope in Scope::ALL {
-        let asked = Asked { confirmed: true, ..Asked::new(scope, Permission::Write) };
+        let test_call = TestCall { confirmed: true, ..TestCall::new(scope, Permission::Write) };
         let wanted = (!scope.is_person()).then_some("permission");
-        assert_eq!(refused(&policy, &asked), wanted, "{scope:?}");
+        assert_eq!(refused(&policy, &test_call), wanted, "{scope:?}");
     }
 }
 
@@ -144,41 +144,46 @@ fn the_rate_limit_is_by_tool_and_caller_and_refunded_for_calls_that_did_nothing(
     let settings = Settings { changes_per_minute: 2, ..Settings::default() };
     let policy =
         Policy::new(settings, Arc::new(move || Duration::from_secs(clock.load(Ordering::SeqCst))));
-    let asked = Asked::new(Scope::Client, Permission::Write);
-    let wrong = Asked { arguments: json!({}), ..Asked::new(Scope::Client, Permission::Write) };
-    let dry = Asked { dry_run: true, ..Asked::new(Scope::Client, Permission::Write) };
+    let test_call = TestCall::new(Scope::Client, Permission::Write);
+    let wrong =
+        TestCall { arguments: json!({}), ..TestCall::new(Scope::Client, Permission::Write) };
+    let dry = TestCall { dry_run: true, ..TestCall::new(Scope::Client, Permission::Write) };
     for _ in 0..10 {
         assert_eq!(refused(&policy, &wrong), Some("input"));
         assert_eq!(refused(&policy, &dry), None);
         // Admitted as a call, and refused for its change.
-        assert_eq!(refused(&policy, &asked), None);
-        policy.refund(&asked.call());
+        assert_eq!(refused(&policy, &test_call), None);
+        policy.refund(&test_call.call());
     }
-    assert_eq!([0; 3].map(|_| refused(&policy, &asked)), [None, None, Some("rate")]);
-    let refusal = policy.admit(&asked.call()).unwrap_err();
+    assert_eq!([0; 3].map(|_| refused(&policy, &test_call)), [None, None, Some("rate")]);
+    let refusal = policy.admit(&test_call.call()).unwrap_err();
     assert_eq!(refusal.code, ErrorCode::RateLimited);
     assert_eq!(refusal.hint.as_deref(), Some("try again in 30 s"));
-    let other = Asked {
+    let other = TestCall {
         caller: Caller { scope: Scope::Client, name: "other".into() },
-        ..Asked::new(Scope::Client, Permission::Write)
+        ..TestCall::new(Scope::Client, Permission::Write)
     };
     assert_eq!(refused(&policy, &other), None, "another caller has its own");
-    assert_eq!(refused(&policy, &Asked::new(Scope::Person, Permission::Write)), None);
+    assert_eq!(refused(&policy, &TestCall::new(Scope::Person, Permission::Write)), None);
     now.store(29, Ordering::SeqCst);
-    assert_eq!(refused(&policy, &asked), Some("rate"));
+    assert_eq!(refused(&policy, &test_call), Some("rate"));
     now.store(30, Ordering::SeqCst);
-    assert_eq!([0; 2].map(|_| refused(&policy, &asked)), [None, Some("rate")]);
+    assert_eq!([0; 2].map(|_| refused(&policy, &test_call)), [None, Some("rate")]);
     now.store(6000, Ordering::SeqCst);
-    assert_eq!([0; 3].map(|_| refused(&policy, &asked)), [None, None, Some("rate")], "no hoard");
+    assert_eq!(
+        [0; 3].map(|_| refused(&policy, &test_call)),
+        [None, None, Some("rate")],
+        "no hoard"
+    );
 }
 
 #[test]
 fn names_with_the_same_token_share_a_rate_limit() {
     let settings = Settings { changes_per_minute: 2, ..Settings::default() };
     let policy = policy(settings);
-    let named = |scope, name: usize| Asked {
+    let named = |scope, name: usize| TestCall {
         caller: Caller { scope, name: name.to_string() },
-        ..Asked::new(scope, Permission::Write)
+        ..TestCall::new(scope, Permission::Write)
     };
     let made = (0..100).filter(|n| refused(&policy, &named(Scope::Client, n % 20)).is_none());
     assert_eq!(made.count(), 8);
@@ -189,8 +194,8 @@ fn names_with_the_same_token_share_a_rate_limit() {
 fn arguments_are_checked_against_the_schema() {
     let policy = policy(Settings::default());
     let fault = |arguments: Value| {
-        let asked = Asked { arguments, ..Asked::new(Scope::Person, Permission::Read) };
-        policy.admit(&asked.call()).err().map(|refusal| refusal.reason)
+        let test_call = TestCall { arguments, ..TestCall::new(Scope::Person, Permission::Read) };
+        policy.admit(&test_call.call()).err().map(|refusal| refusal.reason)
     };
     for fine in [
         json!({"path": "x"}),
@@ -224,24 +229,26 @@ fn arguments_are_checked_against_the_schema() {
 fn a_read_only_mode_stops_every_change_and_no_read() {
     let policy = policy(Settings::default());
     for scope in Scope::ALL {
-        let asked = |permission, dry_run| Asked {
+        let test_call = |permission, dry_run| TestCall {
             mode: Mode::ReadOnly,
             dry_run,
-            ..Asked::new(scope, permission)
+            ..TestCall::new(scope, permission)
         };
-        assert_eq!(refused(&policy, &asked(Permission::Read, false)), None);
-        assert_eq!(refused(&policy, &asked(Permission::Write, true)), None);
-        assert_eq!(refused(&policy, &asked(Permission::Write, false)), Some("paths"));
-        assert_eq!(refused(&policy, &asked(Permission::Move, false)), Some("paths"));
+        assert_eq!(refused(&policy, &test_call(Permission::Read, false)), None);
+        assert_eq!(refused(&policy, &test_call(Permission::Write, true)), None);
+        assert_eq!(refused(&policy, &test_call(Permission::Write, false)), Some("paths"));
+        assert_eq!(refused(&policy, &test_call(Permission::Move, false)), Some("paths"));
     }
 }
 
 #[test]
 fn changes_stay_in_the_folders_that_are_named() {
     let policy = policy(Settings::default());
-    let asked =
-        Asked { write: Some(vec![path("Inbox")]), ..Asked::new(Scope::Client, Permission::Move) };
-    let refused = |effects: &[Effect]| policy.judge(&asked.call(), effects).is_err();
+    let test_call = TestCall {
+        write: Some(vec![path("Inbox")]),
+        ..TestCall::new(Scope::Client, Permission::Move)
+    };
+    let refused = |effects: &[Effect]| policy.judge(&test_call.call(), effects).is_err();
     assert!(!refused(&[effect(Action::Write, "Inbox/a.md")]));
     assert!(!refused(&[effect(Action::CreateFolder, "Inbox")]));
     for outside in ["a.md", "Inbox2/a.md", "inbox/a.md", "Inbo", "X/Inbox/a.md"] {
@@ -254,8 +261,9 @@ fn changes_stay_in_the_folders_that_are_named() {
 #[test]
 fn a_person_is_asked_for_more_than_a_single_change() {
     let policy = policy(Settings::default());
-    let asked = Asked::new(Scope::Client, Permission::Move);
-    let reasons = |effects: &[Effect]| policy.judge(&asked.call(), effects).expect("not refused");
+    let test_call = TestCall::new(Scope::Client, Permission::Move);
+    let reasons =
+        |effects: &[Effect]| policy.judge(&test_call.call(), effects).expect("not refused");
     assert_eq!(reasons(&[effect(Action::Write, "a.md")]), []);
     assert_eq!(reasons(&[effect(Action::Delete, "a.md")]), []);
     let folder = Effect { folder: true, files: 0, ..effect(Action::Delete, "Old") };
@@ -275,10 +283,10 @@ fn a_person_is_asked_for_more_than_a_single_change() {
 #[test]
 fn only_changed_bytes_of_a_replaced_text_count() {
     let policy = policy(Settings { bulk_bytes: 100, ..Settings::default() });
-    let asked = Asked::new(Scope::Client, Permission::Write);
+    let test_call = TestCall::new(Scope::Client, Permission::Write);
     let text = |changed| Effect { bytes: 5_000, changed, ..effect(Action::Write, "a.md") };
-    assert_eq!(policy.judge(&asked.call(), &[text(60)]), Ok(vec![]));
-    let reasons = policy.judge(&asked.call(), &[text(60), text(60)]).expect("not refused");
+    assert_eq!(policy.judge(&test_call.call(), &[text(60)]), Ok(vec![]));
+    let reasons = policy.judge(&test_call.call(), &[text(60), text(60)]).expect("not refused");
     assert_eq!(reasons[0].text, "it changes 120 bytes at once");
 }
 
@@ -286,9 +294,9 @@ fn only_changed_bytes_of_a_replaced_text_count() {
 fn bytes_of_a_turn_add_up_until_approval_is_needed() {
     let settings = Settings { bulk_bytes: 100, turn_bytes: 250, ..Settings::default() };
     let policy = policy(settings);
-    let of = |turn: Option<&str>| Asked {
+    let of = |turn: Option<&str>| TestCall {
         turn: turn.map(str::to_owned),
-        ..Asked::new(Scope::Client, Permission::Write)
+        ..TestCall::new(Scope::Client, Permission::Write)
     };
     let text = [Effect { bytes: 100, changed: 100, ..effect(Action::Write, "a.md") }];
     let (one, other, none) = (of(Some("one")), of(Some("other")), of(None));
@@ -319,12 +327,12 @@ fn moves_and_deletions_of_a_token_in_an_hour_add_up_until_approval_is_needed() {
     let by = |scope, name: &str, turn: Option<&str>| {
         let caller = Caller { scope, name: name.to_owned() };
         let turn = turn.map(str::to_owned);
-        Asked { caller, turn, ..Asked::new(scope, Permission::Move) }
+        TestCall { caller, turn, ..TestCall::new(scope, Permission::Move) }
     };
-    let deletes = |asked: &Asked, effect: Effect| {
-        let reasons = policy.judge(&asked.call(), std::slice::from_ref(&effect)).unwrap();
+    let deletes = |test_call: &TestCall, effect: Effect| {
+        let reasons = policy.judge(&test_call.call(), std::slice::from_ref(&effect)).unwrap();
         if reasons.is_empty() {
-            policy.applied(&asked.call(), &[effect]);
+            policy.applied(&test_call.call(), &[effect]);
         }
         reasons.is_empty()
     };
@@ -370,15 +378,15 @@ fn active_content_needs_approval_unless_a_person_writes_it() {
     };
     let with = finds(2);
     for scope in Scope::ALL {
-        let asked = Asked::new(scope, Permission::Write);
-        let reasons = policy.judge(&asked.call(), std::slice::from_ref(&with)).expect("passes");
+        let test_call = TestCall::new(scope, Permission::Write);
+        let reasons = policy.judge(&test_call.call(), std::slice::from_ref(&with)).expect("passes");
         assert_eq!(reasons.len(), if scope.is_person() { 0 } else { 2 }, "{scope:?}");
         assert!(reasons.iter().all(|reason| !reason.lasting));
         let second = "it puts into `a.md`, line 2, what loads or runs by itself: the image \
                       `https://x/2`";
         assert!(reasons.last().is_none_or(|reason| reason.text == second), "{reasons:?}");
         // A person could not review so many.
-        let many = policy.judge(&asked.call(), &[finds(100), finds(1)]);
+        let many = policy.judge(&test_call.call(), &[finds(100), finds(1)]);
         assert_eq!(many.is_err(), !scope.is_person(), "{scope:?}");
     }
 }
@@ -405,9 +413,10 @@ fn only_persons_change_the_instructions_note_without_approval() {
         let instructions = Some(path(named));
         policy.guard(Guarded { instructions, prompts: None });
         for scope in Scope::ALL {
-            let asked = Asked::new(scope, Permission::Move);
-            let reasons =
-                |one: &Effect| policy.judge(&asked.call(), std::slice::from_ref(one)).expect("");
+            let test_call = TestCall::new(scope, Permission::Move);
+            let reasons = |one: &Effect| {
+                policy.judge(&test_call.call(), std::slice::from_ref(one)).expect("")
+            };
             for one in &touching {
                 let reasons = reasons(one);
                 assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?} {one:?}");
@@ -417,8 +426,8 @@ fn only_persons_change_the_instructions_note_without_approval() {
         }
     }
     policy.guard(Guarded::default());
-    let asked = Asked::new(Scope::Client, Permission::Write);
-    assert_eq!(policy.judge(&asked.call(), &touching[..1]), Ok(vec![]));
+    let test_call = TestCall::new(Scope::Client, Permission::Write);
+    assert_eq!(policy.judge(&test_call.call(), &touching[..1]), Ok(vec![]));
 }
 
 #[test]
@@ -439,9 +448,9 @@ fn others_than_a_person_are_asked_about_the_prompts() {
     let others =
         [effect(Action::Write, "My/Prompts 2/a.md"), effect(Action::Write, "Prompts/a.md")];
     for scope in Scope::ALL {
-        let asked = Asked::new(scope, Permission::Move);
+        let test_call = TestCall::new(scope, Permission::Move);
         let reasons =
-            |one: &Effect| policy.judge(&asked.call(), std::slice::from_ref(one)).expect("");
+            |one: &Effect| policy.judge(&test_call.call(), std::slice::from_ref(one)).expect("");
         for one in &touching {
             let reasons = reasons(one);
             assert_eq!(reasons.is_empty(), scope.is_person(), "{scope:?} {one:?}");
@@ -455,42 +464,42 @@ fn others_than_a_person_are_asked_about_the_prompts() {
 fn in_mode_ask_every_change_needs_approval() {
     let policy = policy(Settings::default());
     for scope in Scope::ALL {
-        let asked = Asked { mode: Mode::Ask, ..Asked::new(scope, Permission::Write) };
-        let reasons = policy.judge(&asked.call(), &[effect(Action::Write, "a.md")]);
+        let test_call = TestCall { mode: Mode::Ask, ..TestCall::new(scope, Permission::Write) };
+        let reasons = policy.judge(&test_call.call(), &[effect(Action::Write, "a.md")]);
         assert_eq!(reasons.expect("passes").len(), 1);
-        assert_eq!(policy.judge(&asked.call(), &[]), Ok(vec![]), "nothing would be changed");
+        assert_eq!(policy.judge(&test_call.call(), &[]), Ok(vec![]), "nothing would be changed");
     }
 }
 
 #[test]
 fn each_layer_can_be_switched_off() {
-    let asked = |change: fn(&mut Asked)| {
-        let mut asked = Asked::new(Scope::Client, Permission::Move);
-        change(&mut asked);
-        asked
+    let test_call = |change: fn(&mut TestCall)| {
+        let mut test_call = TestCall::new(Scope::Client, Permission::Move);
+        change(&mut test_call);
+        test_call
     };
-    let cases: [(Switch, Asked); 4] = [
-        (Switch::Permission, asked(|one| one.confirmed = true)),
-        (Switch::Rate, asked(|_| ())),
-        (Switch::Input, asked(|one| one.arguments = json!({}))),
-        (Switch::Paths, asked(|one| one.mode = Mode::ReadOnly)),
+    let cases: [(Switch, TestCall); 4] = [
+        (Switch::Permission, test_call(|one| one.confirmed = true)),
+        (Switch::Rate, test_call(|_| ())),
+        (Switch::Input, test_call(|one| one.arguments = json!({}))),
+        (Switch::Paths, test_call(|one| one.mode = Mode::ReadOnly)),
     ];
-    for (switch, asked) in &cases {
+    for (switch, test_call) in &cases {
         let changes_per_minute = if *switch == Switch::Rate { 1 } else { 600 };
         let settings = Settings { changes_per_minute, ..Settings::default() };
         let on = policy(settings.clone());
         if *switch == Switch::Rate {
-            assert_eq!(refused(&on, asked), None);
+            assert_eq!(refused(&on, test_call), None);
         }
-        assert_eq!(refused(&on, asked), Some(switch.word()));
+        assert_eq!(refused(&on, test_call), Some(switch.word()));
         let off = policy(Settings { off: vec![*switch], ..settings });
-        assert_eq!([0; 2].map(|_| refused(&off, asked)), [None; 2], "{switch:?}");
+        assert_eq!([0; 2].map(|_| refused(&off, test_call)), [None; 2], "{switch:?}");
     }
     let many: Vec<Effect> = (0..99).map(|n| effect(Action::Write, &format!("{n}.md"))).collect();
     for switch in [Switch::BlastRadius, Switch::Approval] {
         let off = policy(Settings { off: vec![switch], ..Settings::default() });
-        let asked = Asked::new(Scope::Client, Permission::Move);
-        assert_eq!(off.judge(&asked.call(), &many), Ok(vec![]), "{switch:?}");
+        let test_call = TestCall::new(Scope::Client, Permission::Move);
+        assert_eq!(off.judge(&test_call.call(), &many), Ok(vec![]), "{switch:?}");
     }
 }
 
@@ -498,10 +507,10 @@ fn each_layer_can_be_switched_off() {
 fn new_settings_apply_from_the_next_call() {
     let policy = policy(Settings::default());
     let shared = policy.clone();
-    let asked = Asked::new(Scope::Client, Permission::Write);
-    assert_eq!(refused(&shared, &asked), None);
+    let test_call = TestCall::new(Scope::Client, Permission::Write);
+    assert_eq!(refused(&shared, &test_call), None);
     policy.replace(Settings { client: Permission::Read, ..Settings::default() });
-    assert_eq!(refused(&shared, &asked), Some("permission"));
+    assert_eq!(refused(&shared, &test_call), Some("permission"));
 }
 
 #[test]
@@ -511,36 +520,40 @@ fn a_rule_changes_only_what_it_was_enabled_for() {
     let policy = policy(Settings { off, ..Settings::default() });
     let agreement =
         |trash| Agreement { folders: vec![path("Inbox"), path("Out/deep")], trash, left: 2 };
-    let rule = |agreement| Asked {
+    let rule = |agreement| TestCall {
         tool: "apply_plan",
         agreement,
-        ..Asked::new(Scope::Rule, Permission::Move)
+        ..TestCall::new(Scope::Rule, Permission::Move)
     };
-    let mut asked = rule(Some(agreement(false)));
-    assert_eq!(refused(&policy, &asked), None);
+    let mut test_call = rule(Some(agreement(false)));
+    assert_eq!(refused(&policy, &test_call), None);
     assert_eq!(refused(&policy, &rule(None)), Some("standing"));
     for mode in [Mode::Ask, Mode::ReadOnly] {
         assert_eq!(
-            refused(&policy, &Asked { mode, ..rule(Some(agreement(true))) }),
+            refused(&policy, &TestCall { mode, ..rule(Some(agreement(true))) }),
             Some("standing")
         );
     }
-    let other = Asked { tool: "write_file", ..rule(Some(agreement(true))) };
+    let other = TestCall { tool: "write_file", ..rule(Some(agreement(true))) };
     assert_eq!(refused(&policy, &other), Some("standing"));
     let moved =
         |from: &str, to: &str| Effect { from: Some(path(from)), ..effect(Action::Move, to) };
-    let judged = |asked: &Asked, effects: &[Effect]| policy.judge(&asked.call(), effects).is_ok();
+    let judged =
+        |test_call: &TestCall, effects: &[Effect]| policy.judge(&test_call.call(), effects).is_ok();
     let inside = moved("Inbox/a.md", "Out/deep/a.md");
-    assert!(judged(&asked, &[effect(Action::CreateFolder, "Out"), inside.clone()]));
-    assert!(judged(&asked, &[inside.clone(), effect(Action::Write, "links.md")]), "links follow");
-    assert!(!judged(&asked, &[effect(Action::Write, "links.md")]));
-    assert!(!judged(&asked, &[moved("Inbox/a.md", "Out/a.md")]));
-    assert!(!judged(&asked, &[moved("b.md", "Inbox/b.md")]));
-    assert!(!judged(&asked, &[inside.clone(), inside.clone(), inside]), "more than are left");
+    assert!(judged(&test_call, &[effect(Action::CreateFolder, "Out"), inside.clone()]));
+    assert!(
+        judged(&test_call, &[inside.clone(), effect(Action::Write, "links.md")]),
+        "links follow"
+    );
+    assert!(!judged(&test_call, &[effect(Action::Write, "links.md")]));
+    assert!(!judged(&test_call, &[moved("Inbox/a.md", "Out/a.md")]));
+    assert!(!judged(&test_call, &[moved("b.md", "Inbox/b.md")]));
+    assert!(!judged(&test_call, &[inside.clone(), inside.clone(), inside]), "more than are left");
     let trashed = [effect(Action::Delete, "Inbox/a.md")];
-    assert!(!judged(&asked, &trashed));
-    asked.agreement = Some(agreement(true));
-    assert!(judged(&asked, &trashed));
+    assert!(!judged(&test_call, &trashed));
+    test_call.agreement = Some(agreement(true));
+    assert!(judged(&test_call, &trashed));
     // Rules have no transport.
     assert!(!Scope::ALL.contains(&Scope::Rule));
 }

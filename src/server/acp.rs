@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::lock;
-use super::session_told::SessionTold;
+use super::session_event::SessionEvent;
 use crate::protocol::permission::{PermissionContent, PermissionOption, RequestPermissionParams};
 use crate::protocol::session::{FileChange, MessageKind, SessionUpdate};
 use crate::protocol::tools::Content;
@@ -50,20 +50,20 @@ enum Delivery {
     Held {
         /// Whether the conversation was not attached before.
         is_new: bool,
-        happened: Vec<SessionTold>,
+        happened: Vec<SessionEvent>,
     },
 }
 
 impl Attached {
-    /// Attaches a conversation and holds its events, starting with `begun`, until the release.
-    pub(super) fn hold(&self, session: &str, begun: Vec<SessionTold>) {
+    /// Attaches a conversation and holds its events, starting with `unfinished`, until the release.
+    pub(super) fn hold(&self, session: &str, unfinished: Vec<SessionEvent>) {
         let mut sessions = lock(&self.0.sessions);
         let is_new = !sessions.contains_key(session);
-        sessions.insert(session.to_owned(), Delivery::Held { is_new, happened: begun });
+        sessions.insert(session.to_owned(), Delivery::Held { is_new, happened: unfinished });
     }
 
     /// Ends the hold; returns whether the conversation is newly attached, and the events held.
-    pub(super) fn release(&self, session: &str) -> (bool, Vec<SessionTold>) {
+    pub(super) fn release(&self, session: &str) -> (bool, Vec<SessionEvent>) {
         match lock(&self.0.sessions).insert(session.to_owned(), Delivery::Live) {
             Some(Delivery::Held { is_new, happened }) => (is_new, happened),
             Some(Delivery::Live) | None => (false, Vec::new()),
@@ -71,11 +71,11 @@ impl Attached {
     }
 
     /// Whether to send this event now; stores it if the conversation is held.
-    pub(super) fn receives(&self, session: &str, told: &SessionTold) -> bool {
+    pub(super) fn receives(&self, session: &str, session_event: &SessionEvent) -> bool {
         match lock(&self.0.sessions).get_mut(session) {
             Some(Delivery::Live) => true,
             Some(Delivery::Held { happened, .. }) => {
-                happened.push(told.clone());
+                happened.push(session_event.clone());
                 false
             }
             None => false,
@@ -124,11 +124,11 @@ pub(super) fn update_of(session: &str, update: &Value) -> Utf8Bytes {
 }
 
 /// The ACP update for an event; `None` if ACP has no such update.
-pub(super) fn of_told(told: &SessionTold) -> Option<Value> {
-    match told {
-        SessionTold::Update(update) => Some(of_update(update)),
-        SessionTold::Message { id, kind: MessageKind::Void, .. } => Some(void(id)),
-        SessionTold::Message { .. } | SessionTold::State { .. } => None,
+pub(super) fn of_event(session_event: &SessionEvent) -> Option<Value> {
+    match session_event {
+        SessionEvent::Update(update) => Some(of_update(update)),
+        SessionEvent::Message { id, kind: MessageKind::Void, .. } => Some(void(id)),
+        SessionEvent::Message { .. } | SessionEvent::State { .. } => None,
     }
 }
 

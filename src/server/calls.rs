@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::acp::Attached;
-use super::approvals::Patience;
+use super::approvals::WaitPolicy;
 use super::outbox::{Outbox, STUCK_DEADLINE};
 use super::table::{Afterwards, Client, Context, Later, Write};
 use super::{Settings, SharedServer, lock};
@@ -107,13 +107,13 @@ impl Calls {
         let (shared, most) = (Arc::clone(&self.shared), self.settings.max_reply_bytes);
         // The deadline that was in the answer to `initialize`.
         let limit = Some(self.settings.request_deadline());
-        let patience = Patience { limit, for_somebody: false };
+        let wait_policy = WaitPolicy { limit, for_somebody: false };
         let answer_to = id.clone();
         let done = self.shared.backend.runner.call(
             &task,
             Arc::clone(&self.shared.backend.tools),
             request,
-            move |question| shared.approvals.ask_about(question, None, patience),
+            move |question| shared.approvals.ask_about(question, None, wait_policy),
             // Serialised once, on the thread that ran the call.
             move |answered| bounded(&answer_to, answered, most),
         );

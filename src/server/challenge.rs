@@ -44,7 +44,7 @@ pub struct Challenges {
     secret: [u8; 32],
     /// The validity of a nonce.
     life: Duration,
-    begun: Instant,
+    created: Instant,
     /// The used nonces by their random part, with their time.
     used: Mutex<HashMap<u128, Duration>>,
 }
@@ -57,7 +57,7 @@ impl Challenges {
 
     /// The same, with nonces valid for `life`.
     pub fn lasting(life: Duration, secret: [u8; 32], now: Instant) -> Self {
-        Self { secret, life, begun: now, used: Mutex::default() }
+        Self { secret, life, created: now, used: Mutex::default() }
     }
 
     /// Creates a single-use nonce at time `now`. `random` identifies it.
@@ -67,7 +67,7 @@ impl Challenges {
 
     /// The same, valid only for `purpose`.
     pub fn nonce_for(&self, purpose: &str, random: u128, now: Instant) -> String {
-        let at = now.saturating_duration_since(self.begun).as_millis();
+        let at = now.saturating_duration_since(self.created).as_millis();
         let what = format!("{at}-{random:032x}");
         let mark = self.mark(&what, purpose);
         format!("{what}-{mark}")
@@ -89,7 +89,7 @@ impl Challenges {
             Some((at.parse().ok()?, u128::from_str_radix(random, 16).ok()?))
         });
         let Some((at, random)) = read else { return false };
-        let (at, now) = (Duration::from_millis(at), now.saturating_duration_since(self.begun));
+        let (at, now) = (Duration::from_millis(at), now.saturating_duration_since(self.created));
         let is_fresh = |at: Duration| now.saturating_sub(at) <= self.life;
         let mut used = lock(&self.used);
         if used.len() >= MOST_USED {
@@ -124,7 +124,7 @@ fn known(shared: &SharedServer, name: &str) -> Option<Known> {
     found.map(|entry| Known { entry, is_page: false })
 }
 
-/// Admits a request whose ticket `NAME.NONCE.PROOF` signs a fresh nonce of ours with a valid token.
+/// Admits a request whose ticket `NAME.NONCE.PROOF` signs a fresh nonce of this server with a valid token.
 /// A page's token is valid only with the page's origin.
 pub fn admit(shared: &SharedServer, headers: &HeaderMap, ticket: &[u8]) -> Option<Entry> {
     let ticket = std::str::from_utf8(ticket).ok()?;

@@ -29,7 +29,7 @@ impl Closing {
     pub const TOO_BIG: Self = Self { code: 1009, reason: "the message is too big" };
     /// The client is gone. Never sent.
     pub const GONE: Self = Self { code: 1006, reason: "the client is gone" };
-    /// The client does not read what it is sent.
+    /// The client reads too slowly.
     pub const SLOW: Self = Self { code: 4408, reason: "too slow; connect and subscribe again" };
 
     pub fn frame(self) -> CloseFrame {

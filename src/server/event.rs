@@ -1,6 +1,6 @@
 //! The events that clients get, before they are numbered.
 
-use super::session_told::SessionTold;
+use super::session_event::SessionEvent;
 use crate::note::path::VaultPath;
 use crate::protocol::conversations::{ConversationChange, ConversationChangedParams};
 use crate::protocol::envelope;
@@ -52,7 +52,7 @@ pub enum Event {
     Session {
         session: String,
         turn: Option<String>,
-        told: SessionTold,
+        session_event: SessionEvent,
         /// The connection that caused it, which gets it only if it subscribed to all events.
         from: Option<u64>,
     },
@@ -84,9 +84,9 @@ impl Event {
             Self::ConfigRejected(problem) => {
                 envelope::notification(&ConfigRejectedParams { problem, meta })
             }
-            Self::Session { session, turn, told, .. } => {
+            Self::Session { session, turn, session_event, .. } => {
                 let vault = SessionEventVaultMeta { seq: meta.vault.seq, turn };
-                told.notification(session, SessionEventMeta { vault })
+                session_event.notification(session, SessionEventMeta { vault })
             }
         }
     }

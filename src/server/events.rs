@@ -12,7 +12,7 @@ pub use super::event::Event;
 use super::event::hidden;
 use super::lock;
 use super::outbox::Outbox;
-pub use super::session_told::SessionTold;
+pub use super::session_event::SessionEvent;
 use crate::protocol::events::{
     EventMeta, EventVaultMeta, SubscribeMode, SubscribeParams, SubscribeResult,
 };
@@ -74,36 +74,36 @@ impl EventsState {
     /// Tracks partial messages. A client that loads a conversation in the middle of one gets its
     /// beginning from here, since the history does not contain it.
     fn follow(&mut self, event: &Event) {
-        let Event::Session { session, told, .. } = event else { return };
-        match told {
-            SessionTold::Update(
+        let Event::Session { session, session_event, .. } = event else { return };
+        match session_event {
+            SessionEvent::Update(
                 update @ (SessionUpdate::AgentMessageChunk { .. }
                 | SessionUpdate::AgentThoughtChunk { .. }),
             ) => {
-                let said = self.unfinished.entry(session.clone()).or_default();
-                if !said.last_mut().is_some_and(|last| last.append(update)) {
-                    said.push(update.clone());
+                let updates = self.unfinished.entry(session.clone()).or_default();
+                if !updates.last_mut().is_some_and(|last| last.append(update)) {
+                    updates.push(update.clone());
                 }
             }
             // An answer is stored before clients see it as complete, and before its calls run.
-            SessionTold::Message { .. }
-            | SessionTold::Update(SessionUpdate::ToolCall { .. })
-            | SessionTold::State { state: SessionState::Idle, .. } => {
+            SessionEvent::Message { .. }
+            | SessionEvent::Update(SessionUpdate::ToolCall { .. })
+            | SessionEvent::State { state: SessionState::Idle, .. } => {
                 self.unfinished.remove(session);
             }
-            SessionTold::Update(_) | SessionTold::State { .. } => {}
+            SessionEvent::Update(_) | SessionEvent::State { .. } => {}
         }
     }
 
     fn tell_speakers(&self, event: &Event) {
-        let Event::Session { session, told, from, .. } = event else { return };
+        let Event::Session { session, session_event, from, .. } = event else { return };
         let hears = |(connection, (_, attached)): &(&u64, &(Arc<Outbox>, Attached))| {
-            *from != Some(**connection) && attached.receives(session, told)
+            *from != Some(**connection) && attached.receives(session, session_event)
         };
         let mut text = None;
         for (_, (outbox, _)) in self.speakers.iter().filter(hears) {
             let text = text.get_or_insert_with(|| {
-                acp::of_told(told).map(|update| acp::update_of(session, &update))
+                acp::of_event(session_event).map(|update| acp::update_of(session, &update))
             });
             if let Some(text) = text {
                 outbox.push(text.clone());
@@ -140,9 +140,9 @@ impl Events {
         self.0.view.store(Arc::new(view));
         let first = state.seq + 1 - state.ring.len() as u64;
         let mut bytes = 0;
-        for (seq, kept) in (first..).zip(&mut state.ring) {
-            kept.instead = Some(Utf8Bytes::from(hidden(seq)));
-            bytes += kept.bytes();
+        for (seq, stored) in (first..).zip(&mut state.ring) {
+            stored.instead = Some(Utf8Bytes::from(hidden(seq)));
+            bytes += stored.bytes();
         }
         state.bytes = bytes;
     }
@@ -180,12 +180,12 @@ impl Events {
         });
         state.follow(&event);
         state.tell_speakers(&event);
-        let kept = StoredEvent { text: Utf8Bytes::from(event.tell(meta)), instead };
+        let stored = StoredEvent { text: Utf8Bytes::from(event.tell(meta)), instead };
         for (outbox, is_person) in hearers {
-            outbox.push(kept.for_whom(is_person).clone());
+            outbox.push(stored.for_whom(is_person).clone());
         }
-        state.bytes += kept.bytes();
-        state.ring.push_back(kept);
+        state.bytes += stored.bytes();
+        state.ring.push_back(stored);
         while state.ring.len() > RING_EVENTS || state.bytes > RING_BYTES {
             let dropped = state.ring.pop_front().expect("the ring is not empty");
             state.bytes -= dropped.bytes();
@@ -212,8 +212,8 @@ impl Events {
     /// Holds back the events of a conversation while an ACP client is sent its history.
     pub(super) fn hold(&self, attached: &Attached, session: &str) {
         let state = lock(&self.0.state);
-        let begun = state.unfinished.get(session).cloned().unwrap_or_default();
-        attached.hold(session, begun.into_iter().map(SessionTold::Update).collect());
+        let unfinished = state.unfinished.get(session).cloned().unwrap_or_default();
+        attached.hold(session, unfinished.into_iter().map(SessionEvent::Update).collect());
     }
 
     /// Sends the events held back, except what the history already contained (these messages and
@@ -228,11 +228,14 @@ impl Events {
         // Under the lock, so that no new event overtakes those held back.
         let _state = lock(&self.0.state);
         let (is_new, happened) = attached.release(session);
-        let is_news = |told: &SessionTold| match told {
-            SessionTold::Update(update) => update.part_of().is_none_or(|id| !known.contains(id)),
+        let is_news = |session_event: &SessionEvent| match session_event {
+            SessionEvent::Update(update) => update.part_of().is_none_or(|id| !known.contains(id)),
             _ => true,
         };
-        let happened = happened.iter().filter(|told| is_news(told)).filter_map(acp::of_told);
+        let happened = happened
+            .iter()
+            .filter(|session_event| is_news(session_event))
+            .filter_map(acp::of_event);
         outbox.push_replay(happened.map(|update| acp::update_of(session, &update)));
         is_new
     }
@@ -261,7 +264,7 @@ impl Events {
         let result = SubscribeResult { mode, epoch: self.0.epoch.clone(), seq: state.seq };
         outbox.push(Utf8Bytes::from(answer(&result)));
         let skip = state.ring.len() - usize::try_from(missed).unwrap_or(0).min(state.ring.len());
-        let missed = state.ring.iter().skip(skip).map(|kept| kept.for_whom(is_person).clone());
+        let missed = state.ring.iter().skip(skip).map(|stored| stored.for_whom(is_person).clone());
         outbox.push_replay(missed);
         let subscriber = Subscriber { outbox: Arc::clone(outbox), is_person, hears_all: true };
         state.subscribers.insert(connection, subscriber);
@@ -342,13 +345,13 @@ mod tests {
         events.publish(changed("Open/a.md"));
         events.limit(view("Elsewhere"));
         events.publish(changed("Elsewhere/b.md"));
-        for (is_person, told) in [(true, "Open/a.md"), (false, "_vault/hidden")] {
+        for (is_person, expected) in [(true, "Open/a.md"), (false, "_vault/hidden")] {
             let outbox = Arc::new(Outbox::new(10, 10_000));
             let params = SubscribeParams { epoch: Some("e".into()), after: Some(0) };
             events.subscribe(1, &outbox, is_person, &params, |_| String::new());
             take(&outbox).await;
             let first = take(&outbox).await;
-            assert!(first.contains(told) && first.contains("\"seq\":1}"), "{first}");
+            assert!(first.contains(expected) && first.contains("\"seq\":1}"), "{first}");
             assert!(take(&outbox).await.contains("Elsewhere/b.md"));
         }
     }
@@ -373,13 +376,18 @@ mod tests {
     #[tokio::test]
     async fn conversation_events_are_for_persons_and_numbers_for_all() {
         let events = Events::new("e".into());
-        let told = || SessionTold::Message {
+        let session_event = || SessionEvent::Message {
             id: "m".into(),
             kind: MessageKind::Answer,
             text: "secret".into(),
         };
-        let said = |from| Event::Session { session: "1".into(), turn: None, told: told(), from };
-        events.publish(said(None));
+        let event_from = |from| Event::Session {
+            session: "1".into(),
+            turn: None,
+            session_event: session_event(),
+            from,
+        };
+        events.publish(event_from(None));
         let hear = |connection, is_person| {
             let outbox = Arc::new(Outbox::new(10, 10_000));
             let params = SubscribeParams { epoch: Some("e".into()), after: Some(0) };
@@ -390,8 +398,8 @@ mod tests {
         let speaker = Arc::new(Outbox::new(10, 10_000));
         events.listen(3, &speaker);
         events.publish(event(2));
-        events.publish(said(Some(3)));
-        events.publish(said(Some(4)));
+        events.publish(event_from(Some(3)));
+        events.publish(event_from(Some(4)));
         // A voice message is content too, though it is in no conversation yet.
         events.publish(Event::Inbox(spoken("secret")));
         for outbox in [&person, &other] {
@@ -405,15 +413,15 @@ mod tests {
             assert_eq!(theirs.contains("secret"), seq != 2);
             assert!(!hidden.contains("secret"), "{hidden}");
         }
-        let heard = take(&speaker).await;
-        assert!(heard.contains("\"seq\":4") && heard.contains("secret"), "{heard}");
+        let delivered = take(&speaker).await;
+        assert!(delivered.contains("\"seq\":4") && delivered.contains("secret"), "{delivered}");
     }
 
     fn says(text: &str, id: &str) -> Event {
         let content = Content::Text { text: text.into() };
         let update = SessionUpdate::AgentMessageChunk { content, message_id: id.into() };
-        let told = SessionTold::Update(update);
-        Event::Session { session: "1".into(), turn: None, told, from: None }
+        let session_event = SessionEvent::Update(update);
+        Event::Session { session: "1".into(), turn: None, session_event, from: None }
     }
 
     #[tokio::test]
@@ -421,7 +429,7 @@ mod tests {
         let whole = |id: &str| Event::Session {
             session: "1".into(),
             turn: None,
-            told: SessionTold::Message {
+            session_event: SessionEvent::Message {
                 id: id.into(),
                 kind: MessageKind::Answer,
                 text: String::new(),
@@ -444,8 +452,8 @@ mod tests {
             events.publish(says("next", "m2"));
             let expected: &[&str] = if is_in_history { &[] } else { &["once upon ", "a "] };
             for text in expected.iter().chain(&["next"]) {
-                let heard = take(&outbox).await;
-                assert!(heard.contains(&format!("\"text\":\"{text}\"")), "{text}: {heard}");
+                let delivered = take(&outbox).await;
+                assert!(delivered.contains(&format!("\"text\":\"{text}\"")), "{text}: {delivered}");
             }
         }
     }

@@ -4,7 +4,7 @@ use super::SharedServer;
 use super::token::{Entry, Token};
 use crate::policy::Scope;
 
-/// The entry of a guest's session whose token is wanted, as long as the session lasts.
+/// The entry of the running guest session whose token satisfies `is_wanted`.
 pub(super) fn guest_of(shared: &SharedServer, is_wanted: impl Fn(&Token) -> bool) -> Option<Entry> {
     let secrets = shared.guests.get()?.secrets();
     let mut tokens = secrets.iter().filter_map(|secret| Token::parse(secret));

@@ -165,17 +165,17 @@ impl Hosts {
         client.has_reported.then(|| client.active_note.clone())
     }
 
-    /// Sends a request to a client and waits for its answer for at most `patience`, on a thread that may
+    /// Sends a request to a client and waits for its answer for at most `timeout`, on a thread that may
     /// block. Returns the client's name and the answer.
     pub fn ask<P: ServerRequestParams, R: DeserializeOwned>(
         &self,
         operation: HostOperation,
-        patience: Duration,
+        timeout: Duration,
         cancel: &Cancel,
         params: impl FnOnce(HostCall) -> P,
     ) -> Result<(String, R), HostError> {
-        let (number, client, answer) = self.send(operation, patience, params)?;
-        let waited = wait(&answer, patience, cancel);
+        let (number, client, answer) = self.send(operation, timeout, params)?;
+        let waited = wait(&answer, timeout, cancel);
         let was_waiting = self.cancel(number);
         let unknown = || HostError::Unknown { client: client.clone() };
         match waited {
@@ -192,7 +192,7 @@ impl Hosts {
     fn send<P: ServerRequestParams>(
         &self,
         operation: HostOperation,
-        patience: Duration,
+        timeout: Duration,
         params: impl FnOnce(HostCall) -> P,
     ) -> Result<(u64, String, Answers), HostError> {
         let mut state = lock(&self.0);
@@ -201,7 +201,7 @@ impl Hosts {
         let Some((connection, client)) = state.chosen(Some(operation)) else {
             return Err(HostError::Unavailable { operation });
         };
-        let deadline_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        let deadline_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let params = params(HostCall { op_id: number.to_string(), deadline_ms });
         client.outbox.push(Utf8Bytes::from(envelope::request(&id(number), &params)));
         let name = client.name.clone();
@@ -254,8 +254,8 @@ enum Wait {
     Cancelled,
 }
 
-fn wait(answer: &Answers, patience: Duration, cancel: &Cancel) -> Wait {
-    let deadline = Instant::now() + patience;
+fn wait(answer: &Answers, timeout: Duration, cancel: &Cancel) -> Wait {
+    let deadline = Instant::now() + timeout;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match answer.recv_timeout(left.min(CHECK_EVERY)) {

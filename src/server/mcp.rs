@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Router, routing};
 
-use super::approvals::Patience;
+use super::approvals::WaitPolicy;
 use super::gate::MCP_PATH;
 use super::http::{Entered, LongLived};
 use super::mcp_asks::{self, Asking};
@@ -21,7 +21,7 @@ use super::reply::{KeptOpen, Refusal};
 use super::{Settings, SharedServer, mcp_guests};
 use crate::calls::Request as Asked;
 use crate::calls::run::{Stopped, Task, Work};
-use crate::mcp::ask::Said;
+use crate::mcp::ask::Choice;
 use crate::mcp::call::Answered;
 use crate::mcp::{self, Call, Headers, What};
 use crate::policy::{Caller, Scope};
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 /// A question that the client asks its own user does not wait: the client repeats the call with the
 /// answer.
-const AT_ONCE: Patience = Patience { limit: Some(Duration::ZERO), for_somebody: false };
+const AT_ONCE: WaitPolicy = WaitPolicy { limit: Some(Duration::ZERO), for_somebody: false };
 
 /// How long a call runs before progress messages start.
 const QUIET: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ async fn post(given: HeaderMap, entered: Entered) -> Result<Response, Refusal> {
     let headers = relayed.is_none().then(|| headers(&given));
     let accepts = text(&given, "accept");
     let streams = accepts.is_some_and(|kinds| kinds.contains("text/event-stream"));
-    let mut response = heard(entered, headers.as_ref(), relayed.as_deref(), streams).await;
+    let mut response = respond(entered, headers.as_ref(), relayed.as_deref(), streams).await;
     if response.extensions().get::<LongLived>().is_none() {
         response.extensions_mut().insert(KeptOpen);
     }
@@ -86,7 +86,7 @@ fn text(all: &HeaderMap, name: &str) -> Option<String> {
     all.get(name).map(|value| value.to_str().unwrap_or_default().to_owned())
 }
 
-async fn heard(
+async fn respond(
     entered: Entered,
     headers: Option<&Headers>,
     client: Option<&str>,
@@ -96,13 +96,13 @@ async fn heard(
     let text = String::from_utf8_lossy(&entered.body);
     let tools = entered.shared.backend.tools.registry();
     if let Some(token) = &entered.guest {
-        return mcp_guests::heard(&entered.shared, &token.reveal(), &text, headers, &tools).await;
+        return mcp_guests::respond(&entered.shared, &token.reveal(), &text, headers, &tools).await;
     }
-    let heard = mcp::hear(&text, headers, &tools, &entered.shared.mcp.load());
-    match heard {
+    let request = mcp::hear(&text, headers, &tools, &entered.shared.mcp.load());
+    match request {
         // Over HTTP, clients cancel by closing the request.
         What::Nothing | What::GivenUp(_) => StatusCode::ACCEPTED.into_response(),
-        What::Said(said) => json((said.status, said.text)),
+        What::Response(response) => json((response.status, response.text)),
         What::Call(call) => called(entered, &Arc::new(*call), client, streams).await,
         What::Listen(listen) => mcp_streams::listen(entered, listen),
         #[cfg(feature = "conformance")]
@@ -133,7 +133,7 @@ async fn called(
         return json(call.refused(fault));
     }
     // A client that dismissed the question is not asked it again at once.
-    let is_dismissed = call.reply.as_ref().is_some_and(|reply| reply.said == Said::Dismissed);
+    let is_dismissed = call.reply.as_ref().is_some_and(|reply| reply.choice == Choice::Dismissed);
     let asking = (may_ask && !is_dismissed).then(|| Arc::new(Asking::default()));
     if matches!(work, Work::Read | Work::Search) {
         let look = || Some(call.answer(backend.tools.call_nonblocking(&request)?, most));
@@ -144,7 +144,7 @@ async fn called(
     let task = Task::new(work, Some(settings.request_deadline()));
     let open = Open(task.clone());
     let (asks, answers) = (Arc::clone(shared), Arc::clone(call));
-    let (usual, of_client) = (patience(&settings), asking.clone());
+    let (usual, of_client) = (wait_policy(&settings), asking.clone());
     let (door, made) = (Arc::clone(shared), request.clone());
     let done = backend.runner.call(
         &task,
@@ -152,8 +152,8 @@ async fn called(
         request,
         move |question| {
             let is_for_client = of_client.as_ref().is_some_and(|asking| asking.note(question));
-            let patience = if is_for_client { AT_ONCE } else { usual };
-            asks.approvals.ask_about(question, None, patience)
+            let wait_policy = if is_for_client { AT_ONCE } else { usual };
+            asks.approvals.ask_about(question, None, wait_policy)
         },
         move |answered| {
             let asked = match (&asking, &answered) {
@@ -186,8 +186,8 @@ fn nothing_came(call: &Call, stopped: &Stopped) -> Answered {
 }
 
 /// How long a call waits for a person.
-fn patience(settings: &Settings) -> Patience {
-    Patience { limit: Some(PATIENCE.min(settings.request_deadline())), for_somebody: false }
+fn wait_policy(settings: &Settings) -> WaitPolicy {
+    WaitPolicy { limit: Some(PATIENCE.min(settings.request_deadline())), for_somebody: false }
 }
 
 /// The request to the runner. `client` is the name to use if the message has none.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::{SharedServer, lock};
 use crate::calls::{Answerer, Question, Request};
 use crate::mcp::Call;
-use crate::mcp::ask::{self, Reply, Said};
+use crate::mcp::ask::{self, Choice, Reply};
 use crate::mcp::call::Answered;
 use crate::mcp::fault::Fault;
 use crate::note::code::ErrorCode;
@@ -35,13 +35,13 @@ impl Asking {
     /// Records the question; false if the client may not answer it.
     pub(super) fn note(&self, question: &Question) -> bool {
         let diffs = question.changes().iter().map(|change| change.diff.as_str());
-        let asked = (!question.is_personal()).then(|| PendingQuestion {
+        let pending = (!question.is_personal()).then(|| PendingQuestion {
             title: question.title().to_owned(),
             reasons: question.reasons().to_vec(),
             diff: diffs.collect::<Vec<_>>().join("\n"),
         });
-        let is_asked = asked.is_some();
-        *lock(&self.0) = asked;
+        let is_asked = pending.is_some();
+        *lock(&self.0) = pending;
         is_asked
     }
 
@@ -56,14 +56,21 @@ impl Asking {
         if error.code != ErrorCode::ApprovalPending {
             return None;
         }
-        let asked = lock(&self.0).take()?;
+        let pending = lock(&self.0).take()?;
         let question = error.data.as_ref()?.get("question")?.as_i64()?;
         let mut random = [0; 16];
         getrandom::fill(&mut random).ok()?;
         let purpose = purpose(question, request);
-        let nonce = shared.asked.nonce_for(&purpose, u128::from_le_bytes(random), Instant::now());
+        let nonce = shared.question_challenges.nonce_for(
+            &purpose,
+            u128::from_le_bytes(random),
+            Instant::now(),
+        );
         let state = format!("{question}-{nonce}");
-        Some((200, ask::question(&call.id, &asked.title, &asked.reasons, &asked.diff, &state)))
+        Some((
+            200,
+            ask::question(&call.id, &pending.title, &pending.reasons, &pending.diff, &state),
+        ))
     }
 }
 
@@ -81,13 +88,13 @@ pub(super) fn answered(
     };
     let (number, nonce) = reply.state.split_once('-').ok_or_else(wrong)?;
     let number: i64 = number.parse().map_err(|_| wrong())?;
-    if !shared.asked.take_for(&purpose(number, request), nonce, Instant::now()) {
+    if !shared.question_challenges.take_for(&purpose(number, request), nonce, Instant::now()) {
         return Err(wrong());
     }
-    let option = match reply.said {
-        Said::Yes => "allow_once",
-        Said::No => "reject_once",
-        Said::Dismissed | Said::Nothing => return Ok(()),
+    let option = match reply.choice {
+        Choice::Yes => "allow_once",
+        Choice::No => "reject_once",
+        Choice::Dismissed | Choice::Nothing => return Ok(()),
     };
     let program = format!("mcp {}", request.caller.name);
     let by = Answerer { program, is_client: true, ..Answerer::default() };

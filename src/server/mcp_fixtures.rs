@@ -19,11 +19,11 @@ impl States for SharedServer {
     fn make(&self, purpose: &str) -> String {
         let mut random = [0; 16];
         let _ = getrandom::fill(&mut random);
-        self.asked.nonce_for(purpose, u128::from_le_bytes(random), Instant::now())
+        self.question_challenges.nonce_for(purpose, u128::from_le_bytes(random), Instant::now())
     }
 
     fn take(&self, purpose: &str, state: &str) -> bool {
-        self.asked.take_for(purpose, state, Instant::now())
+        self.question_challenges.take_for(purpose, state, Instant::now())
     }
 }
 

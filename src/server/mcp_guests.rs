@@ -12,7 +12,7 @@ use crate::mcp::{self, Call, Headers, What};
 use crate::tools::Registry;
 
 /// Handles a message of the guest whose session has this token.
-pub(super) async fn heard(
+pub(super) async fn respond(
     shared: &SharedServer,
     secret: &str,
     text: &str,
@@ -29,7 +29,7 @@ pub(super) async fn heard(
     let settings = Settings { tools, conversations, ask_in_client: false, tools_alone: true };
     let call = match mcp::hear(text, headers, registry, &settings) {
         What::Nothing | What::GivenUp(_) => return StatusCode::ACCEPTED.into_response(),
-        What::Said(said) => return json((said.status, said.text)),
+        What::Response(response) => return json((response.status, response.text)),
         What::Call(call) => call,
         What::Listen(_) => return StatusCode::FORBIDDEN.into_response(),
         #[cfg(feature = "conformance")]

@@ -19,7 +19,7 @@ use super::{Backend, SharedServer};
 use crate::calls::run::Task;
 use crate::mcp::Call;
 use crate::mcp::call::Answered;
-use crate::mcp::listen::{Listen, Told};
+use crate::mcp::listen::{Listen, ListenNotification};
 use crate::protocol::events::SubscribeParams;
 
 /// The interval of progress messages.
@@ -28,19 +28,19 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// How long changes are collected: each resource gets at most one update in this time.
 const COLLECTED: Duration = Duration::from_millis(500);
 
-/// Streams progress messages of a running call and then its answer. Drops `kept` when the client
+/// Streams progress messages of a running call and then its answer. Drops `guard` when the client
 /// disconnects or stops reading.
 pub(super) fn progress(
     call: Arc<Call>,
     task: Task,
     done: BoxFuture<'static, Answered>,
-    kept: (Entered, impl Send + 'static),
+    guard: (Entered, impl Send + 'static),
 ) -> Response {
-    let unread = kept.0.unread.clone();
+    let unread = guard.0.unread.clone();
     let steps = stream::unfold((Some(done), 0), move |(done, step)| {
         let (call, task) = (Arc::clone(&call), task.clone());
         // Keeps it alive as long as the stream.
-        let _ = &kept;
+        let _ = &guard;
         async move {
             let mut done = done?;
             // The first message comes at once, since the call has already run for a while.
@@ -63,26 +63,27 @@ pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
     let unread = entered.unread.clone();
     let subscription = Subscription::new(&entered.shared);
     let first = stream::once(std::future::ready(listen.acknowledged()));
-    let state = Some((listen, subscription, BTreeSet::<Told>::new(), entered));
-    let told = stream::unfold(state, |state| async move {
-        let (listen, subscription, mut told, entered) = state?;
+    let state = Some((listen, subscription, BTreeSet::<ListenNotification>::new(), entered));
+    let notifications = stream::unfold(state, |state| async move {
+        let (listen, subscription, mut notifications, entered) = state?;
         let backend = &entered.shared.backend;
         let folders = prompt_folders(&listen, backend).await;
-        while told.is_empty() {
+        while notifications.is_empty() {
             let is_open = tokio::select! {
-                is_open = subscription.hear(&listen, &folders, &mut told) => is_open,
+                is_open = subscription.hear(&listen, &folders, &mut notifications) => is_open,
                 () = backend.runner.closed() => false,
             };
             if !is_open {
                 return Some((vec![listen.ended()], None));
             }
         }
-        let collected = async { while subscription.hear(&listen, &folders, &mut told).await {} };
+        let collected =
+            async { while subscription.hear(&listen, &folders, &mut notifications).await {} };
         let _ = tokio::time::timeout(COLLECTED, collected).await;
-        let messages = told.iter().map(|told| listen.tell(told)).collect();
+        let messages = notifications.iter().map(|one| listen.tell(one)).collect();
         Some((messages, Some((listen, subscription, BTreeSet::new(), entered))))
     });
-    response(unread, first.chain(told.flat_map(stream::iter)))
+    response(unread, first.chain(notifications.flat_map(stream::iter)))
 }
 
 /// The folders of prompt notes, if the client subscribed to prompts.
@@ -116,10 +117,15 @@ impl Subscription {
     }
 
     /// Waits for an event and adds its notifications; false if no more events will come.
-    async fn hear(&self, listen: &Listen, folders: &[String], told: &mut BTreeSet<Told>) -> bool {
+    async fn hear(
+        &self,
+        listen: &Listen,
+        folders: &[String],
+        notifications: &mut BTreeSet<ListenNotification>,
+    ) -> bool {
         match self.outbox.next().await {
             Next::Send { text, .. } => {
-                told.append(&mut listen.because_of(&text, folders));
+                notifications.append(&mut listen.notifications_for(&text, folders));
                 true
             }
             Next::Close(_) => false,

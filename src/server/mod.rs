@@ -45,7 +45,7 @@ pub mod private;
 mod reply;
 mod repoll;
 pub mod session;
-mod session_told;
+mod session_event;
 pub mod settings;
 mod skew;
 pub mod table;
@@ -117,7 +117,7 @@ pub struct SharedServer {
     /// The challenges by which clients prove that they know a token.
     challenges: Challenges,
     /// The states that MCP clients return with the answer to a question.
-    asked: Challenges,
+    question_challenges: Challenges,
     next_connection: AtomicU64,
     /// The time of the last request.
     last_came: Mutex<Instant>,
@@ -150,8 +150,8 @@ impl Server {
         getrandom::fill(&mut epoch).map_err(ServerError::Random)?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(ServerError::Random)?;
-        let mut asked = [0; 32];
-        getrandom::fill(&mut asked).map_err(ServerError::Random)?;
+        let mut question_challenges = [0; 32];
+        getrandom::fill(&mut question_challenges).map_err(ServerError::Random)?;
         let shared = SharedServer {
             mcp: Arc::default(),
             acp: Arc::default(),
@@ -164,7 +164,11 @@ impl Server {
             failures: Failures::default(),
             pages: Pages::default(),
             challenges: Challenges::new(secret, Instant::now()),
-            asked: Challenges::lasting(mcp_asks::LIFE, asked, Instant::now()),
+            question_challenges: Challenges::lasting(
+                mcp_asks::LIFE,
+                question_challenges,
+                Instant::now(),
+            ),
             requests: Mutex::new(Bucket::new(settings.messages_per_second, settings.message_burst)),
             next_connection: AtomicU64::new(1),
             last_came: Mutex::new(Instant::now()),

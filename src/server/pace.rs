@@ -10,7 +10,7 @@ use super::lock;
 pub struct Bucket {
     per_second: f64,
     burst: f64,
-    left: f64,
+    available: f64,
     at: Instant,
 }
 
@@ -18,13 +18,18 @@ impl Bucket {
     /// A full bucket.
     pub fn new(per_second: u32, burst: u32) -> Self {
         let burst = f64::from(burst.max(1));
-        Self { per_second: f64::from(per_second.max(1)), burst, left: burst, at: Instant::now() }
+        Self {
+            per_second: f64::from(per_second.max(1)),
+            burst,
+            available: burst,
+            at: Instant::now(),
+        }
     }
 
     pub fn set(&mut self, per_second: u32, burst: u32) {
         self.burst = f64::from(burst.max(1));
         self.per_second = f64::from(per_second.max(1));
-        self.left = self.left.min(self.burst);
+        self.available = self.available.min(self.burst);
     }
 
     /// Takes one at the time `now`.
@@ -33,13 +38,13 @@ impl Bucket {
     /// How long until there is one.
     pub fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let gained = now.saturating_duration_since(self.at).as_secs_f64() * self.per_second;
-        self.left = (self.left + gained).min(self.burst);
+        self.available = (self.available + gained).min(self.burst);
         self.at = now;
-        if self.left >= 1.0 {
-            self.left -= 1.0;
+        if self.available >= 1.0 {
+            self.available -= 1.0;
             Ok(())
         } else {
-            Err(Duration::from_secs_f64((1.0 - self.left) / self.per_second))
+            Err(Duration::from_secs_f64((1.0 - self.available) / self.per_second))
         }
     }
 }

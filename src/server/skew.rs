@@ -31,11 +31,11 @@ pub(super) fn check(params: &InitializeParams, own: &str, update: &str) -> Resul
         return refuse(message, "`steward plugin update`, then restart Obsidian".to_owned());
     }
     let ours = params.client_capabilities.meta.as_ref().and_then(|meta| meta.vault.as_ref());
-    let wanted = ours.and_then(|ours| Version::parse(ours.min_daemon.as_deref()?));
-    match wanted {
-        Some(wanted) if Some(wanted) > Version::parse(own) => {
+    let required = ours.and_then(|ours| Version::parse(ours.min_daemon.as_deref()?));
+    match required {
+        Some(required) if Some(required) > Version::parse(own) => {
             let message = format!(
-                "{client} needs version {wanted} or later of the daemon, and this is version {own}"
+                "{client} needs version {required} or later of the daemon, and this is version {own}"
             );
             refuse(
                 message,

@@ -48,10 +48,10 @@ fn part(item: &Value) -> String {
 
 /// Long answers, until they are pushed out by newer ones.
 #[derive(Debug, Default)]
-pub(super) struct Answers(Mutex<Held>);
+pub(super) struct Answers(Mutex<StoredAnswers>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct StoredAnswers {
     last: u64,
     answers: VecDeque<Answer>,
 }
@@ -59,40 +59,46 @@ struct Held {
 #[derive(Debug)]
 struct Answer {
     number: u64,
-    /// Whoever made the call: nobody else reads on.
+    /// The caller; only it can read on.
     reader: String,
     text: String,
 }
 
 impl Answers {
-    /// The first part of `text`, and how to read on. `room` are the characters that the caller accepts.
-    pub fn begin(&self, reader: &str, text: String, room: usize) -> String {
-        if text.len() <= part_in(room) {
+    /// The first part of `text`, and how to read on. `max_chars` are the characters that the caller accepts.
+    pub fn begin(&self, reader: &str, text: String, max_chars: usize) -> String {
+        if text.len() <= part_in(max_chars) {
             return text;
         }
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.last += 1;
-        let number = held.last;
-        let shown = cut(number, &text, 0, room);
-        held.answers.push_back(Answer { number, reader: reader.to_owned(), text });
-        if held.answers.len() > HELD {
-            held.answers.pop_front();
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.last += 1;
+        let number = stored.last;
+        let shown = cut(number, &text, 0, max_chars);
+        stored.answers.push_back(Answer { number, reader: reader.to_owned(), text });
+        if stored.answers.len() > HELD {
+            stored.answers.pop_front();
         }
         shown
     }
 
     /// The part of an answer from byte `from` on; `None` if this reader has no such answer.
-    pub fn read_on(&self, reader: &str, number: u64, from: usize, room: usize) -> Option<String> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn read_on(
+        &self,
+        reader: &str,
+        number: u64,
+        from: usize,
+        max_chars: usize,
+    ) -> Option<String> {
+        let stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |answer: &&Answer| answer.number == number && answer.reader == reader;
-        let text = &held.answers.iter().find(is_it)?.text;
+        let text = &stored.answers.iter().find(is_it)?.text;
         let from = boundary(text, from);
-        Some(cut(number, text, from, room))
+        Some(cut(number, text, from, max_chars))
     }
 }
 
-fn part_in(room: usize) -> usize {
-    PART.min(room.saturating_sub(LAST_LINE)).max(LAST_LINE)
+fn part_in(max_chars: usize) -> usize {
+    PART.min(max_chars.saturating_sub(LAST_LINE)).max(LAST_LINE)
 }
 
 /// The end of the last whole character before byte `at`.
@@ -100,8 +106,8 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn cut(number: u64, text: &str, from: usize, room: usize) -> String {
-    let most = part_in(room);
+fn cut(number: u64, text: &str, from: usize, max_chars: usize) -> String {
+    let most = part_in(max_chars);
     let rest = &text[from..];
     if rest.len() <= most {
         return rest.to_owned();

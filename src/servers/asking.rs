@@ -21,7 +21,7 @@ pub const TOOL: &str = "server_question";
 /// Questions that a call may put.
 const MAX_QUESTIONS: usize = 5;
 
-/// Times that a person is asked again whose answer does not fit.
+/// The most times that a person is asked again after an invalid answer.
 const MAX_TRIES: usize = 3;
 
 const MAX_FIELDS: usize = 16;
@@ -42,11 +42,11 @@ pub struct ServerCall<'a> {
     pub arguments: &'a Value,
 }
 
-/// A question to a person.
+/// A question of a tool server to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct PersonQuestion {
     pub server: String,
-    /// What tells the call from others: an answer counts for it alone.
+    /// The id of the call; an answer counts only for it.
     pub call: String,
     /// The conversation that made the call.
     pub conversation: Option<String>,
@@ -59,8 +59,8 @@ pub struct Asked {
 
 /// What a person says to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// Yes, with these words.
+pub enum PersonAnswer {
+    /// Yes, with this text.
     Yes(String),
     No,
     /// Nobody answered; the text says why.
@@ -70,7 +70,7 @@ pub enum Said {
 /// Asks a person.
 pub trait Ask: Send + Sync {
     /// Puts a question and waits for the answer, until it is `withdrawn`. Blocks.
-    fn ask(&self, asked: &Asked, withdrawn: &dyn Fn() -> bool) -> Said;
+    fn ask(&self, person_question: &PersonQuestion, withdrawn: &dyn Fn() -> bool) -> PersonAnswer;
 }
 
 /// The user of one call, as far as its server may ask them.
@@ -111,7 +111,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// Tells whoever reads the result of the call which questions nobody has answered.
+    /// Lists the unanswered questions in the result of the call.
     pub fn note_in(&self, result: &mut Value) {
         let notes = self.unanswered.take();
         let Some(members) = result.as_object_mut().filter(|_| !notes.is_empty()) else { return };
@@ -131,12 +131,13 @@ impl<'a> Asking<'a> {
         let question = question.map_err(|why| format!("it cannot be put to a person, {why}"))?;
         let mut wrong = None;
         for _ in 0..MAX_TRIES {
-            let mut asked = question.asked(&self.call, self.conversation.clone());
-            asked.reasons.extend(wrong.take());
-            match ask.ask(&asked, withdrawn) {
-                Said::No => return Ok(json!({ "action": "decline" })),
-                Said::Nothing(why) => return Err(why),
-                Said::Yes(words) => match question.response(&words) {
+            let mut person_question =
+                question.person_question(&self.call, self.conversation.clone());
+            person_question.reasons.extend(wrong.take());
+            match ask.ask(&person_question, withdrawn) {
+                PersonAnswer::No => return Ok(json!({ "action": "decline" })),
+                PersonAnswer::Nothing(why) => return Err(why),
+                PersonAnswer::Yes(words) => match question.response(&words) {
                     Ok(response) => return Ok(response),
                     Err(why) => wrong = Some(format!("your last answer did not fit: {why}")),
                 },
@@ -210,7 +211,11 @@ impl Question {
         }
     }
 
-    fn asked(&self, call: &ServerCall<'_>, conversation: Option<String>) -> Asked {
+    fn person_question(
+        &self,
+        call: &ServerCall<'_>,
+        conversation: Option<String>,
+    ) -> PersonQuestion {
         let ServerCall { server, tool, arguments } = call;
         let whose = format!("the server `{server}` asks you");
         let (title, mut reasons, is_yes_enough) = match self {
@@ -247,7 +252,7 @@ impl Question {
             .push(format!("it is about the call of `{tool}`; what you answer goes to `{server}`"));
         let server = (*server).to_owned();
         let call = hex(&Sha256::digest(format!("{tool} {arguments}")));
-        Asked { server, call, conversation, title, reasons, is_yes_enough }
+        PersonQuestion { server, call, conversation, title, reasons, is_yes_enough }
     }
 
     /// The answer for the server.
@@ -444,7 +449,7 @@ fn choices(schema: &Value) -> Option<Vec<(String, String)>> {
         }
         (None, None) => None,
     };
-    // A value is shown as it is sent: nothing in it may do anything to a screen.
+    // A value is shown exactly as it is sent, so it must contain no control characters.
     let is_plain = |(value, _): &(String, String)| visible(&cleared(value).0) == *value;
     all.filter(|all| (1..=MAX_CHOICES).contains(&all.len()) && all.iter().all(is_plain))
 }
@@ -499,29 +504,29 @@ mod tests {
 
     use super::*;
 
-    /// Says these things, one after the other, and notes what was asked.
-    struct Person(Mutex<(Vec<Said>, Vec<Asked>)>);
+    /// Gives these answers one after another, and records the questions.
+    struct Person(Mutex<(Vec<PersonAnswer>, Vec<PersonQuestion>)>);
 
     impl Ask for Person {
-        fn ask(&self, asked: &Asked, _: &dyn Fn() -> bool) -> Said {
+        fn ask(&self, person_question: &PersonQuestion, _: &dyn Fn() -> bool) -> PersonAnswer {
             let mut state = self.0.lock().expect("no panic");
-            state.1.push(asked.clone());
+            state.1.push(person_question.clone());
             state.0.remove(0)
         }
     }
 
     /// The answer for the server, the notes, and what a person was asked.
-    fn put(params: &Value, said: &[&str]) -> (Value, Vec<String>, Vec<Asked>) {
-        let said = said.iter().map(|words| match *words {
-            "no" => Said::No,
-            "nobody" => Said::Nothing("nobody is there".to_owned()),
-            words => Said::Yes(words.to_owned()),
+    fn put(params: &Value, answers: &[&str]) -> (Value, Vec<String>, Vec<PersonQuestion>) {
+        let answers = answers.iter().map(|words| match *words {
+            "no" => PersonAnswer::No,
+            "nobody" => PersonAnswer::Nothing("nobody is there".to_owned()),
+            words => PersonAnswer::Yes(words.to_owned()),
         });
-        let person = Person(Mutex::new((said.collect(), Vec::new())));
+        let person = Person(Mutex::new((answers.collect(), Vec::new())));
         let asking = Asking::new(call(), Some("7".to_owned()), Some(&person), &|| false);
         let (answer, notes) = (asking.answer(params, &|| false), asking.unanswered.take());
-        let asked = std::mem::take(&mut person.0.lock().expect("no panic").1);
-        (answer, notes, asked)
+        let person_question = std::mem::take(&mut person.0.lock().expect("no panic").1);
+        (answer, notes, person_question)
     }
 
     fn call() -> ServerCall<'static> {
@@ -548,8 +553,8 @@ mod tests {
             &["name"],
         );
         let accepted = |params: &Value, words: &str| {
-            let (answer, _, asked) = put(params, &[words]);
-            assert_eq!((asked.len(), answer["action"].as_str()), (1, Some("accept")));
+            let (answer, _, person_question) = put(params, &[words]);
+            assert_eq!((person_question.len(), answer["action"].as_str()), (1, Some("accept")));
             answer["content"].clone()
         };
         assert_eq!(
@@ -570,20 +575,21 @@ mod tests {
         assert_eq!(accepted(&sure, "yes"), json!({ "confirmed": true }));
 
         // An answer that does not fit is asked for again, with the reason, and not for ever.
-        let (answer, _, asked) = put(&several, &["", "name: Ada; age: 17", "name: Ada"]);
+        let (answer, _, person_question) = put(&several, &["", "name: Ada; age: 17", "name: Ada"]);
         assert_eq!(answer["content"]["name"], "Ada");
-        assert!(asked[1].reasons.last().expect("one").contains("`name` is missing"));
-        assert!(asked[2].reasons.last().expect("one").contains("`age` has to be"));
+        assert!(person_question[1].reasons.last().expect("one").contains("`name` is missing"));
+        assert!(person_question[2].reasons.last().expect("one").contains("`age` has to be"));
         let (answer, notes, _) = put(&several, &["x: 1", "color: blue", "name: A"]);
         assert_eq!((answer, notes.len()), (json!({ "action": "cancel" }), 1));
     }
 
     #[test]
     fn a_person_learns_who_asks_for_what_and_may_refuse() {
-        let (answer, notes, asked) =
+        let (answer, notes, person_question) =
             put(&form(json!({ "api_key": { "type": "string" } }), &["api_key"]), &["no"]);
         assert_eq!((answer, notes.len()), (json!({ "action": "decline" }), 0));
-        let Asked { title, reasons, conversation, is_yes_enough, .. } = &asked[0];
+        let PersonQuestion { title, reasons, conversation, is_yes_enough, .. } =
+            &person_question[0];
         assert_eq!(title, "the server `s` asks you: Who are you?");
         assert_eq!((conversation.as_deref(), *is_yes_enough), (Some("7"), false));
         assert!(reasons[0].contains("no server may ask for one like this"), "{reasons:?}");
@@ -594,15 +600,25 @@ mod tests {
         let others =
             [("t", json!({ "all": true })), ("u", Value::Null)].map(|(tool, arguments)| {
                 let call = ServerCall { server: "s", tool, arguments: &arguments };
-                Question::read(&form(json!({}), &[])).expect("a form").asked(&call, None).call
+                Question::read(&form(json!({}), &[]))
+                    .expect("a form")
+                    .person_question(&call, None)
+                    .call
             });
-        assert!(!others.contains(&asked[0].call) && others[0] != others[1], "one answer, one call");
+        assert!(
+            !others.contains(&person_question[0].call) && others[0] != others[1],
+            "one answer, one call"
+        );
 
         // What is shown of a choice is what is sent, so it may hold nothing for a screen.
         for value in ["a\u{1b}]52;c;aGk=\u{7}", "a\nb", "a\u{202e}b"] {
             let choice = form(json!({ "one": { "type": "string", "enum": [value] } }), &[]);
-            let (answer, _, asked) = put(&choice, &["yes"]);
-            assert_eq!((answer, asked.len()), (json!({ "action": "cancel" }), 0), "{value:?}");
+            let (answer, _, person_question) = put(&choice, &["yes"]);
+            assert_eq!(
+                (answer, person_question.len()),
+                (json!({ "action": "cancel" }), 0),
+                "{value:?}"
+            );
         }
 
         let (answer, notes, _) = put(&form(json!({}), &[]), &["nobody"]);
@@ -625,16 +641,19 @@ mod tests {
     #[test]
     fn an_address_is_shown_whole_and_not_opened() {
         let page = |url: &str| json!({ "mode": "url", "message": "Sign", "url": url });
-        let (answer, _, asked) = put(&page("https://b\u{fc}cher.example/x?y=1"), &[""]);
+        let (answer, _, person_question) = put(&page("https://b\u{fc}cher.example/x?y=1"), &[""]);
         assert_eq!(answer, json!({ "action": "accept" }));
-        assert!(asked[0].reasons[0].contains("https://xn--bcher-kva.example/x?y=1"), "{asked:?}");
-        assert!(asked[0].reasons[1].contains("another script"), "{asked:?}");
+        assert!(
+            person_question[0].reasons[0].contains("https://xn--bcher-kva.example/x?y=1"),
+            "{person_question:?}"
+        );
+        assert!(person_question[0].reasons[1].contains("another script"), "{person_question:?}");
         assert!(put(&page("http://127.0.0.1:1/"), &[""]).2.len() == 1);
         let long = format!("https://a.example/{}", "x".repeat(MAX_ADDRESS));
         for bad in ["http://a.example/", "javascript:alert(1)", "https://a:b@c.example/", "", &long]
         {
-            let (_, notes, asked) = put(&page(bad), &[]);
-            assert!(asked.is_empty() && notes.len() == 1, "{bad}");
+            let (_, notes, person_question) = put(&page(bad), &[]);
+            assert!(person_question.is_empty() && notes.len() == 1, "{bad}");
         }
         for bad in [
             json!({ "mode": "song", "message": "la" }),

@@ -12,7 +12,7 @@ use super::asking::Asking;
 use super::fault::Fault;
 use super::offer::Described;
 use super::param_headers;
-use super::process::{Heard, MAX_LINE, Process};
+use super::process::{LineRead, MAX_LINE, Process};
 use super::remote::{Remote, Target};
 use super::replies::{Failure, Incoming, Reply, Shared};
 
@@ -44,7 +44,7 @@ const INPUT_REQUIRED: &str = "input_required";
 const UNKNOWN_VERSION: i64 = -32_022;
 
 /// The time limit of a request, and whether its caller still waits.
-pub(super) struct Patience<'a> {
+pub(super) struct WaitLimits<'a> {
     pub seconds: u64,
     pub withdrawn: &'a dyn Fn() -> bool,
 }
@@ -95,7 +95,7 @@ impl Connection {
         (command, memory_mb): (Command, u32),
         mark: String,
         log: &std::path::Path,
-        patience: &Patience<'_>,
+        limits: &WaitLimits<'_>,
     ) -> Result<Self, Fault> {
         let started = Process::start(command, mark, log);
         let (process, output) =
@@ -112,12 +112,14 @@ impl Connection {
         });
         output.follow(
             &process,
-            move |heard| {
+            move |received| {
                 let Some(process) = ends.upgrade() else { return false };
-                let ended = match heard {
-                    Heard::Line(line) => hears.hear(line, None, |answer| process.send(&answer)),
-                    Heard::TooLong => Err(format!("it wrote a line of more than {MAX_LINE} bytes")),
-                    Heard::Closed => Err("it closed its output".to_owned()),
+                let ended = match received {
+                    LineRead::Line(line) => hears.hear(line, None, |answer| process.send(&answer)),
+                    LineRead::TooLong => {
+                        Err(format!("it wrote a line of more than {MAX_LINE} bytes"))
+                    }
+                    LineRead::Closed => Err("it closed its output".to_owned()),
                 };
                 if let Err(why) = &ended {
                     hears.end(why);
@@ -133,7 +135,7 @@ impl Connection {
             },
         );
         let connection = Self::new(server, Transport::Process(process), shared);
-        connection.greet(patience)?;
+        connection.greet(limits)?;
         Ok(connection)
     }
 
@@ -141,7 +143,7 @@ impl Connection {
     ///
     /// # Errors
     /// It cannot be reached, or does not answer as a server does.
-    pub fn reach(server: &str, target: Target, patience: &Patience<'_>) -> Result<Self, Fault> {
+    pub fn reach(server: &str, target: Target, limits: &WaitLimits<'_>) -> Result<Self, Fault> {
         let shared = Arc::<Shared>::default();
         let remote = Remote::new(target, Arc::clone(&shared));
         let remote = remote.map_err(|why| {
@@ -149,7 +151,7 @@ impl Connection {
             Fault::Unreachable { server, why }
         })?;
         let connection = Self::new(server, Transport::Remote(remote), shared);
-        connection.greet_remote(patience)?;
+        connection.greet_remote(limits)?;
         Ok(connection)
     }
 
@@ -159,11 +161,11 @@ impl Connection {
     }
 
     /// Servers of both eras and older ones know `initialize`; the others say that they do not.
-    fn greet(&self, patience: &Patience<'_>) -> Result<(), Fault> {
-        match self.initialize(patience) {
+    fn greet(&self, limits: &WaitLimits<'_>) -> Result<(), Fault> {
+        match self.initialize(limits) {
             Err(Fault::Refused { .. }) => {
                 self.is_modern.store(true, Ordering::Relaxed);
-                self.discover(patience)?
+                self.discover(limits)?
                     .map(|_| ())
                     .ok_or_else(|| self.protocol(format!("it does not know version {MODERN}")))
             }
@@ -173,9 +175,9 @@ impl Connection {
 
     /// Over HTTP the newer version is tried first: older servers answer it with an error, and newer ones may answer an
     /// older request as if it came within a session.
-    fn greet_remote(&self, patience: &Patience<'_>) -> Result<(), Fault> {
+    fn greet_remote(&self, limits: &WaitLimits<'_>) -> Result<(), Fault> {
         self.set_modern(true);
-        match self.discover(patience) {
+        match self.discover(limits) {
             Ok(Some(answer)) => {
                 if let (true, Transport::Remote(remote)) =
                     (has_news_of_tools(&answer), &self.transport)
@@ -187,13 +189,13 @@ impl Connection {
                 }
                 return Ok(());
             }
-            // It knows older versions, or does not know what it was asked.
+            // It supports only older versions, or does not know the method.
             Ok(None) | Err(Fault::Refused { .. } | Fault::Protocol { .. }) => {}
             Err(Fault::Http { status, .. }) if is_no_answer_to_newer(status) => {}
             Err(fault) => return Err(fault),
         }
         self.set_modern(false);
-        let answer = self.initialize(patience)?;
+        let answer = self.initialize(limits)?;
         if let Transport::Remote(remote) = &self.transport {
             // Questions to the user may come by it, too.
             remote.listen(None, has_news_of_tools(&answer));
@@ -208,13 +210,13 @@ impl Connection {
         }
     }
 
-    fn initialize(&self, patience: &Patience<'_>) -> Result<Value, Fault> {
+    fn initialize(&self, limits: &WaitLimits<'_>) -> Result<Value, Fault> {
         let hello = json!({
             "protocolVersion": LEGACY[0],
             "capabilities": capabilities(),
             "clientInfo": { "name": "vault-steward", "version": env!("CARGO_PKG_VERSION") },
         });
-        let answer = self.request("initialize", hello, patience)?;
+        let answer = self.request("initialize", hello, limits)?;
         let version = answer["protocolVersion"].as_str().unwrap_or_default();
         if !LEGACY.contains(&version) {
             let version: String = version.chars().take(40).collect();
@@ -229,8 +231,8 @@ impl Connection {
     }
 
     /// What a modern server says of itself; `None` if it knows other versions only.
-    fn discover(&self, patience: &Patience<'_>) -> Result<Option<Value>, Fault> {
-        let ask = || self.request_with("server/discover", json!({}), Vec::new(), patience, None);
+    fn discover(&self, limits: &WaitLimits<'_>) -> Result<Option<Value>, Fault> {
+        let ask = || self.request_with("server/discover", json!({}), Vec::new(), limits, None);
         let answer = match ask() {
             // Some refuse the first version that they see, and name this one.
             Ok(Err(Failure::Refused { code: UNKNOWN_VERSION, supported, .. }))
@@ -250,12 +252,12 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Self::request`]; too many pages.
-    pub fn tools(&self, patience: &Patience<'_>) -> Result<Vec<Value>, Fault> {
+    pub fn tools(&self, limits: &WaitLimits<'_>) -> Result<Vec<Value>, Fault> {
         self.shared.is_listed();
         let (mut tools, mut cursor) = (Vec::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-            let mut answer = self.request("tools/list", params, patience)?;
+            let mut answer = self.request("tools/list", params, limits)?;
             if let Some(Value::Array(page)) = answer.get_mut("tools").map(Value::take) {
                 tools.extend(page);
             }
@@ -278,7 +280,7 @@ impl Connection {
         &self,
         tool: &Described,
         arguments: &Value,
-        patience: &Patience<'_>,
+        limits: &WaitLimits<'_>,
         asking: &Asking<'_>,
     ) -> Result<Value, Fault> {
         let headers = match &self.transport {
@@ -289,8 +291,7 @@ impl Connection {
         let mut params = first.clone();
         for _ in 0..MAX_ROUNDS {
             let headers = headers.clone();
-            let answer =
-                self.request_with("tools/call", params, headers, patience, Some(asking))?;
+            let answer = self.request_with("tools/call", params, headers, limits, Some(asking))?;
             let mut result = self.result("tools/call", answer)?;
             if result["resultType"] != INPUT_REQUIRED {
                 asking.note_in(&mut result);
@@ -317,7 +318,7 @@ impl Connection {
         responses.collect()
     }
 
-    /// Whether it said that its tools have changed since they were listed.
+    /// Whether it has reported a change of its tools since they were listed.
     pub fn is_stale(&self) -> bool {
         self.shared.is_stale()
     }
@@ -337,14 +338,14 @@ impl Connection {
     }
 
     /// Gives it some time to end, then kills it.
-    pub fn end(&self, patience: Duration) {
+    pub fn end(&self, timeout: Duration) {
         self.close();
         match &self.transport {
             Transport::Process(process) => {
-                process.wait(patience);
+                process.wait(timeout);
                 process.end();
             }
-            Transport::Remote(remote) => remote.wait(patience),
+            Transport::Remote(remote) => remote.wait(timeout),
         }
     }
 
@@ -356,9 +357,9 @@ impl Connection {
         &self,
         method: &str,
         params: Value,
-        patience: &Patience<'_>,
+        limits: &WaitLimits<'_>,
     ) -> Result<Value, Fault> {
-        let answer = self.request_with(method, params, Vec::new(), patience, None)?;
+        let answer = self.request_with(method, params, Vec::new(), limits, None)?;
         self.whole(method, answer)
     }
 
@@ -368,11 +369,11 @@ impl Connection {
         method: &str,
         mut params: Value,
         headers: Vec<(String, String)>,
-        patience: &Patience<'_>,
+        limits: &WaitLimits<'_>,
         asking: Option<&Asking<'_>>,
     ) -> Result<Reply, Fault> {
         let ended = |why| Fault::Ended { server: self.server.clone(), why };
-        let late = || Fault::Late { server: self.server.clone(), seconds: patience.seconds };
+        let late = || Fault::Late { server: self.server.clone(), seconds: limits.seconds };
         if self.is_modern.load(Ordering::Relaxed)
             && let Some(params) = params.as_object_mut()
         {
@@ -380,7 +381,7 @@ impl Connection {
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let receiver = self.shared.expect(id, asking.is_some()).map_err(ended)?;
-        let mut until = Instant::now() + Duration::from_secs(patience.seconds);
+        let mut until = Instant::now() + Duration::from_secs(limits.seconds);
         if !self.transport.send(&request(id, method, &params), headers) {
             self.shared.forget(id);
             return Err(self.ended().map_or_else(late, ended));
@@ -406,14 +407,14 @@ impl Connection {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let is_withdrawn = (patience.withdrawn)();
+            let is_withdrawn = (limits.withdrawn)();
             if is_withdrawn || left.is_zero() {
                 self.shared.forget(id);
                 self.cancel(id);
                 if is_withdrawn {
                     return Err(Fault::Withdrawn);
                 }
-                // One that answers nobody any more will not begin to.
+                // A server that has stopped answering will not start again.
                 if self.shared.count_late() >= MAX_LATE {
                     self.shared.end("it did not answer several calls in time");
                     self.transport.end();
@@ -423,7 +424,7 @@ impl Connection {
         }
     }
 
-    /// Tells the server that nobody waits for an answer any more.
+    /// Tells the server that the request was cancelled.
     fn cancel(&self, id: u64) {
         if let Transport::Remote(remote) = &self.transport {
             // In the newer version this is all that tells the server.

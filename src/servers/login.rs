@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use super::connection::{Connection, Patience};
+use super::connection::{Connection, WaitLimits};
 use super::fault::Fault;
 use super::oauth::SignedIn;
 use super::oauth::challenge::Challenge;
 use super::oauth::error::LoginError;
-use super::oauth::login::{Given, Prepared, Waiting};
+use super::oauth::login::{LoginOptions, Prepared, Waiting};
 use super::runtime::wait;
 use super::settings::ServerEntry;
 use super::{START_SECONDS, Servers, slot};
@@ -25,10 +25,10 @@ impl Servers {
         if target.has_key() {
             return Err(failed(server, LoginError::HasKey));
         }
-        // Without a token, so that it says what it wants of newcomers.
-        let patience = Patience { seconds: START_SECONDS, withdrawn: &|| false };
-        let asked = Connection::reach(server, target, &patience)
-            .and_then(|connection| connection.tools(&patience));
+        // Without a token, so that it answers with its challenge.
+        let limits = WaitLimits { seconds: START_SECONDS, withdrawn: &|| false };
+        let asked = Connection::reach(server, target, &limits)
+            .and_then(|connection| connection.tools(&limits));
         let challenge = match asked {
             Err(Fault::SignIn { challenge, .. }) => *challenge,
             Err(fault @ Fault::Unreachable { .. }) => return Err(fault),
@@ -38,14 +38,14 @@ impl Servers {
         let secret = entry.oauth.client_secret.as_deref();
         let secret = secret.map(|value| slot::resolved(value, &self.0)).transpose();
         let missing = |name| Fault::NoValue { server: server.to_owned(), name };
-        let given = Given {
+        let options = LoginOptions {
             client_id: entry.oauth.client_id.clone(),
             client_secret: secret.map_err(missing)?,
             issuer: entry.oauth.issuer(),
             redirect_port: entry.oauth.redirect_port,
         };
         let (name, logins) = (server.to_owned(), Arc::clone(&self.0.logins));
-        let work = async move { Prepared::new(&name, &url, &challenge, given, logins).await };
+        let work = async move { Prepared::new(&name, &url, &challenge, options, logins).await };
         done(server, wait(work))
     }
 
@@ -76,7 +76,7 @@ impl Servers {
         done(server, wait(work)).map(Some)
     }
 
-    /// What can be told of the sign-in at a server, if there is one.
+    /// The public details of the sign-in at a server, if there is one.
     ///
     /// # Errors
     /// It cannot be read.

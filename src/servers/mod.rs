@@ -4,7 +4,7 @@
 //! and asks a person. Like hooks, servers come from the settings file alone. A server is a program that we start, or one at an
 //! address that we reach over HTTP.
 //!
-//! Invariants: a server runs without a shell, confined where the system can, in a folder of ours, with few environment
+//! Invariants: a server runs without a shell, confined where the system can, in a folder of this program, with few environment
 //! variables; it is started at its first use and ended when idle; everything that it sends has a limit, and beyond it
 //! the server is ended with all that it started. A tool is offered in the words in which a person has allowed it
 //! ([`pin`]); other words are withheld.
@@ -45,7 +45,7 @@ use serde_json::Value;
 
 use answers::Answers;
 use asking::{Ask, Asking, ServerCall};
-use connection::Patience;
+use connection::WaitLimits;
 pub use fault::Fault;
 use oauth::stored::Logins;
 use offer::Described;
@@ -126,14 +126,14 @@ struct Inner {
     calls: Arc<AtomicUsize>,
     answers: Answers,
     /// Counts what changes the offered tools without a change of a file.
-    news: AtomicU64,
+    tool_changes: AtomicU64,
     /// What `renewed` has seen last.
-    seen: Mutex<Option<Seen>>,
+    last_revision: Mutex<Option<Revision>>,
 }
 
 #[derive(PartialEq, Eq)]
-struct Seen {
-    news: u64,
+struct Revision {
+    tool_changes: u64,
     pins: Option<SystemTime>,
 }
 
@@ -171,8 +171,8 @@ impl Servers {
             slots: Mutex::default(),
             calls: Arc::default(),
             answers: Answers::default(),
-            news: AtomicU64::new(0),
-            seen: Mutex::new(None),
+            tool_changes: AtomicU64::new(0),
+            last_revision: Mutex::new(None),
         }))
     }
 
@@ -181,14 +181,14 @@ impl Servers {
         let _ = self.0.ask.set(ask);
     }
 
-    /// Replaces the settings; a server whose entry is another one is ended.
+    /// Replaces the settings; a server whose entry has changed is ended.
     pub fn replace(&self, settings: Settings) {
         let before = self.0.settings.swap(Arc::new(settings));
         let now = self.0.settings.load();
         if **now == *before {
             return;
         }
-        self.0.news.fetch_add(1, Ordering::Relaxed);
+        self.0.tool_changes.fetch_add(1, Ordering::Relaxed);
         let is_other = |name: &str| {
             let process = |settings: &Settings| {
                 let entry = settings.entries.get(name).filter(|entry| entry.enabled)?;
@@ -231,7 +231,7 @@ impl Servers {
         Ok(Listing { tools: connection.tools, left_out })
     }
 
-    /// Calls a tool that a person has allowed in the words of `sha256`, for a conversation. Blocks.
+    /// Calls a tool whose definition has this `sha256`, as a person has allowed it, for a conversation. Blocks.
     ///
     /// # Errors
     /// The server cannot be used, or describes the tool in other words by now.
@@ -249,14 +249,14 @@ impl Servers {
         let _in_flight = InFlight::begin(&slot, &self.0.calls, MAX_CALLS)
             .ok_or_else(|| Fault::Busy(server.to_owned()))?;
         let pin = Pin::load(self.place(), server);
-        let patience = Patience { seconds: u64::from(entry.timeout_seconds), withdrawn };
+        let limits = WaitLimits { seconds: u64::from(entry.timeout_seconds), withdrawn };
         let once = || {
             let known = slot.connected(&self.0, server, &entry, pin.as_ref(), withdrawn)?;
             let tool = self.allowed_now(&slot, server, &known.tools, tool, sha256)?;
             let ask = self.0.ask.get().map(|ask| &**ask);
             let call = ServerCall { server, tool: &tool.name, arguments };
             let asking = Asking::new(call, conversation.clone(), ask, withdrawn);
-            let answer = known.connection.call(tool, arguments, &patience, &asking);
+            let answer = known.connection.call(tool, arguments, &limits, &asking);
             slot.used(&self.0, answer.as_ref().err());
             answer
         };
@@ -281,7 +281,7 @@ impl Servers {
             None => "the server has no such tool any more",
         };
         slot.withhold(tool);
-        self.0.news.fetch_add(1, Ordering::Relaxed);
+        self.0.tool_changes.fetch_add(1, Ordering::Relaxed);
         let (server, tool) = (server.to_owned(), tool.to_owned());
         Err(Fault::Withheld { server, tool, why: why.to_owned() })
     }
@@ -345,16 +345,16 @@ impl Servers {
         // A pin that is written or removed changes its folder. One look costs microseconds.
         #[expect(clippy::disallowed_methods, reason = "our own folder in the state folder")]
         let pins = std::fs::metadata(self.place()).and_then(|meta| meta.modified()).ok();
-        let now = Seen { news: self.0.news.load(Ordering::Relaxed), pins };
-        let mut seen = self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.as_ref() == Some(&now) {
+        let now = Revision { tool_changes: self.0.tool_changes.load(Ordering::Relaxed), pins };
+        let mut last_revision = self.0.last_revision.lock().unwrap_or_else(PoisonError::into_inner);
+        if last_revision.as_ref() == Some(&now) {
             return false;
         }
-        if seen.as_ref().is_some_and(|seen| seen.pins != now.pins) {
-            // What a person has allowed meanwhile is withheld no longer.
+        if last_revision.as_ref().is_some_and(|last_revision| last_revision.pins != now.pins) {
+            // Tools that a person has allowed since are no longer withheld.
             self.slots().values().for_each(|slot| slot.forget_withheld());
         }
-        *seen = Some(now);
+        *last_revision = Some(now);
         true
     }
 }

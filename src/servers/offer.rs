@@ -1,4 +1,4 @@
-//! A foreign tool as it is offered to a model: its description is a stranger's text.
+//! A foreign tool as offered to a model: its description is untrusted text.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -36,7 +36,7 @@ pub struct Described {
     pub sha256: String,
 }
 
-/// A tool as it is offered.
+/// An offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// Its name for models: `server__tool`.
@@ -57,7 +57,7 @@ impl Described {
         Some(Self { name, tool, sha256 })
     }
 
-    /// The tool as it is offered, for the server of this name.
+    /// The offered tool, for the server of this name.
     ///
     /// # Errors
     /// Why it is left out.

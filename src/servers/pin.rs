@@ -1,4 +1,4 @@
-//! What a person has allowed: the tools of a server in the words that they were shown in.
+//! The tools of a server as a person has allowed them, with the descriptions that were shown.
 
 #![expect(clippy::disallowed_methods, reason = "our own files in the state folder")]
 
@@ -46,7 +46,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Whether all is as it was.
+    /// Whether nothing has changed.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

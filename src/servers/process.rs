@@ -34,7 +34,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 const MARK: &str = "STEWARD_SERVER_RUN";
 
 /// What the server did on its standard output.
-pub(super) enum Heard<'a> {
+pub(super) enum LineRead<'a> {
     Line(&'a [u8]),
     /// A line that is longer than it may be.
     TooLong,
@@ -98,9 +98,9 @@ impl Process {
     }
 
     /// Waits until it has exited; whether it has.
-    pub fn wait(&self, patience: Duration) -> bool {
+    pub fn wait(&self, timeout: Duration) -> bool {
         let exited = locked(&self.has_exited);
-        let waited = self.exited.wait_timeout_while(exited, patience, |exited| !*exited);
+        let waited = self.exited.wait_timeout_while(exited, timeout, |exited| !*exited);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
@@ -154,7 +154,7 @@ impl Output {
     pub fn follow(
         self,
         process: &Arc<Process>,
-        mut hear: impl FnMut(Heard<'_>) -> bool + Send + 'static,
+        mut hear: impl FnMut(LineRead<'_>) -> bool + Send + 'static,
         left: impl FnOnce() + Send + 'static,
     ) {
         let waits = Arc::downgrade(process);
@@ -177,13 +177,13 @@ impl Output {
             loop {
                 line.clear();
                 let most = MAX_LINE as u64 + 1;
-                let heard = match (&mut reader).take(most).read_until(b'\n', &mut line) {
-                    Ok(0) | Err(_) => Heard::Closed,
-                    Ok(_) if line.len() > MAX_LINE => Heard::TooLong,
-                    Ok(_) => Heard::Line(&line),
+                let outcome = match (&mut reader).take(most).read_until(b'\n', &mut line) {
+                    Ok(0) | Err(_) => LineRead::Closed,
+                    Ok(_) if line.len() > MAX_LINE => LineRead::TooLong,
+                    Ok(_) => LineRead::Line(&line),
                 };
-                let is_last = !matches!(heard, Heard::Line(_));
-                if !hear(heard) || is_last {
+                let is_last = !matches!(outcome, LineRead::Line(_));
+                if !hear(outcome) || is_last {
                     return;
                 }
             }

@@ -115,8 +115,8 @@ struct RemoteState {
     tasks: HashMap<u64, (Option<u64>, AbortHandle)>,
     number: u64,
     is_closed: bool,
-    /// Told once the server knows of the end of the session.
-    told: Option<Receiver<()>>,
+    /// Receives a message once the server has ended the session.
+    session_ended: Option<Receiver<()>>,
 }
 
 /// A message and what belongs to it.
@@ -152,7 +152,7 @@ impl Remote {
         runtime()?;
         let origin = url.origin();
         let policy = Policy::custom(move |attempt| {
-            // These two repeat the message as it is.
+            // These two repeat the message unchanged.
             let repeats = matches!(attempt.status().as_u16(), 307 | 308);
             let is_near = attempt.url().origin() == origin;
             match repeats && is_near && attempt.previous().len() <= MAX_REDIRECTS {
@@ -199,7 +199,7 @@ impl Remote {
         })
     }
 
-    /// Follows what the server says by itself, if it says anything: by this request, or as older versions do.
+    /// Follows the unsolicited messages of the server, if it sends any: by this request, or as older versions do.
     pub fn listen(self: &Arc<Self>, request: Option<Value>, has_news_of_tools: bool) {
         let remote = Arc::clone(self);
         self.spawn(None, async move {
@@ -216,7 +216,7 @@ impl Remote {
                     Ok(_) => return,
                     Err(_) => {}
                 }
-                // Whatever was said meanwhile is missed.
+                // Messages sent in the meantime are lost.
                 if has_news_of_tools {
                     remote.shared.suspect();
                 }
@@ -249,8 +249,8 @@ impl Remote {
         }
         let request = self.request(&state, Method::DELETE).timeout(LAST);
         state.session = None;
-        let (tells, told): (Sender<()>, _) = channel();
-        state.told = Some(told);
+        let (tells, session_ended): (Sender<()>, _) = channel();
+        state.session_ended = Some(session_ended);
         if let Ok(runtime) = runtime() {
             let tokens = self.tokens.clone();
             runtime.spawn(async move {
@@ -263,10 +263,10 @@ impl Remote {
     }
 
     /// Waits until the server knows of the end.
-    pub fn wait(&self, patience: Duration) {
-        let told = self.state().told.take();
-        if let Some(told) = told {
-            let _ = told.recv_timeout(patience);
+    pub fn wait(&self, timeout: Duration) {
+        let session_ended = self.state().session_ended.take();
+        if let Some(session_ended) = session_ended {
+            let _ = session_ended.recv_timeout(timeout);
         }
     }
 
@@ -528,7 +528,7 @@ impl Remote {
         self.shared.fail(id, failure, ends.as_deref());
     }
 
-    /// Leaves a server that sends what it may not.
+    /// Disconnects from a server that violates the protocol.
     fn leave(&self, why: &str) {
         self.shared.end(why);
         self.end();

@@ -31,7 +31,7 @@ pub(super) enum Incoming {
 /// Why a request has no result.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// An error of the protocol, with what it says of the versions that the server knows.
+    /// A protocol error, with the versions that the server supports, if it names them.
     Refused {
         code: i64,
         message: String,
@@ -56,8 +56,8 @@ pub(super) enum Failure {
 /// What a server has sent, and who waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    waiting: Mutex<PendingRequests>,
-    /// Whether it said that its tools have changed.
+    pending: Mutex<PendingRequests>,
+    /// Whether it has reported a change of its tools.
     is_stale: AtomicBool,
 }
 
@@ -92,8 +92,8 @@ impl PendingRequests {
 }
 
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, PendingRequests> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Expects the answer to a request, and questions before it.
@@ -102,11 +102,11 @@ impl Shared {
     /// Why the server has ended.
     pub fn expect(&self, id: u64, may_be_asked: bool) -> Result<Receiver<Incoming>, String> {
         let (sender, receiver) = mpsc::channel();
-        let mut waiting = self.waiting();
-        match &waiting.ended {
+        let mut pending = self.pending();
+        match &pending.ended {
             Some(why) => Err(why.clone()),
             None => {
-                waiting.requests.insert(id, Waiter { sender, may_be_asked });
+                pending.requests.insert(id, Waiter { sender, may_be_asked });
                 Ok(receiver)
             }
         }
@@ -114,15 +114,15 @@ impl Shared {
 
     /// Expects the answer no more.
     pub fn forget(&self, id: u64) {
-        self.waiting().requests.remove(&id);
+        self.pending().requests.remove(&id);
     }
 
     /// Why it ended, if it did.
     pub fn ended(&self) -> Option<String> {
-        self.waiting().ended.clone()
+        self.pending().ended.clone()
     }
 
-    /// Whether it said that its tools have changed since they were listed.
+    /// Whether it has reported a change of its tools since they were listed.
     pub fn is_stale(&self) -> bool {
         self.is_stale.load(Ordering::Relaxed)
     }
@@ -137,20 +137,20 @@ impl Shared {
         self.is_stale.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody waits for the answer to this request.
+    /// Whether this request is pending.
     pub fn awaits(&self, id: u64) -> bool {
-        self.waiting().requests.contains_key(&id)
+        self.pending().requests.contains_key(&id)
     }
 
     /// Gives a request its failure, and ends the server for all if `ends` says why.
     pub fn fail(&self, id: Option<u64>, failure: Failure, ends: Option<&str>) {
-        let mut waiting = self.waiting();
-        let waiter = id.and_then(|id| waiting.requests.remove(&id));
+        let mut pending = self.pending();
+        let waiter = id.and_then(|id| pending.requests.remove(&id));
         if let Some(why) = ends {
-            waiting.ended.get_or_insert_with(|| why.to_owned());
-            waiting.requests.clear();
+            pending.ended.get_or_insert_with(|| why.to_owned());
+            pending.requests.clear();
         }
-        drop(waiting);
+        drop(pending);
         if let Some(waiter) = waiter {
             let _ = waiter.sender.send(Incoming::Reply(Err(failure)));
         }
@@ -158,17 +158,17 @@ impl Shared {
 
     /// Takes the end of the server; the first reason counts.
     pub fn end(&self, why: &str) {
-        let mut waiting = self.waiting();
-        waiting.ended.get_or_insert_with(|| why.to_owned());
-        // Whoever waits is told by the end of their channel.
-        waiting.requests.clear();
+        let mut pending = self.pending();
+        pending.ended.get_or_insert_with(|| why.to_owned());
+        // Waiting callers notice that their channel is closed.
+        pending.requests.clear();
     }
 
     /// Counts a request without an answer in time.
     pub fn count_late(&self) -> usize {
-        let mut waiting = self.waiting();
-        waiting.late += 1;
-        waiting.late
+        let mut pending = self.pending();
+        pending.late += 1;
+        pending.late
     }
 
     /// Takes one message, and answers it by `answer`; `of` is the request that it belongs to, if that is known.
@@ -183,28 +183,28 @@ impl Shared {
     ) -> Result<(), String> {
         let message = serde_json::from_slice::<Map<String, Value>>(line).unwrap_or_default();
         let id = message.get("id");
-        let mut waiting = self.waiting();
+        let mut pending = self.pending();
         if let (Some(id), false) = (id.and_then(Value::as_u64), message.contains_key("method"))
-            && let Some(waiter) = waiting.requests.remove(&id)
+            && let Some(waiter) = pending.requests.remove(&id)
         {
-            (waiting.unasked, waiting.unasked_bytes, waiting.late) = (0, 0, 0);
+            (pending.unasked, pending.unasked_bytes, pending.late) = (0, 0, 0);
             let _ = waiter.sender.send(Incoming::Reply(reply(message)));
             return Ok(());
         }
-        waiting.unasked += 1;
-        waiting.unasked_bytes += line.len();
-        if waiting.unasked > MAX_UNASKED || waiting.unasked_bytes > MAX_UNASKED_BYTES {
+        pending.unasked += 1;
+        pending.unasked_bytes += line.len();
+        if pending.unasked > MAX_UNASKED || pending.unasked_bytes > MAX_UNASKED_BYTES {
             return Err("it sent too much that nobody asked for".to_owned());
         }
         let method = message.get("method").and_then(Value::as_str);
         if let (Some("elicitation/create"), Some(id)) = (method, id)
-            && let Some(sender) = waiting.whom_to_ask(of)
+            && let Some(sender) = pending.whom_to_ask(of)
         {
             let (id, params) = (id.clone(), message.get("params").cloned().unwrap_or_default());
             let _ = sender.send(Incoming::Asked { id, params });
             return Ok(());
         }
-        drop(waiting);
+        drop(pending);
         match (method, id) {
             (Some("ping"), Some(id)) => {
                 answer(json!({ "jsonrpc": "2.0", "id": id, "result": {} }));

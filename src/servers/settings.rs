@@ -54,7 +54,7 @@ pub struct ServerEntry {
     /// Headers of each request to it; `${env:X}` and `${key:X}` stand for values kept elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// What has to be said of a sign-in there; most servers say all of it themselves.
+    /// Details of the sign-in; most servers publish all of them.
     #[serde(default, skip_serializing_if = "OAuth::is_usual")]
     pub oauth: OAuth,
     /// Its arguments.
@@ -93,7 +93,7 @@ pub struct OAuth {
     /// The only authorisation server that may sign in for it; it may be within the user's network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// The port to which the browser comes back, where it was registered.
+    /// The port of the redirect address, if a fixed one was registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_port: Option<u16>,
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::connection::{Connection, Patience};
+use super::connection::{Connection, WaitLimits};
 use super::fault::Fault;
 use super::oauth::Tokens;
 use super::offer::Described;
@@ -63,7 +63,7 @@ pub(super) struct RunningServer {
 }
 
 impl Slot {
-    /// The running server, or a new one. `pin` is what a person has allowed of it.
+    /// The running server, or a new one. `pin` lists its allowed tools.
     ///
     /// # Errors
     /// It cannot be used.
@@ -79,12 +79,14 @@ impl Slot {
         let now = (all.clock)();
         state.used = now;
         self.note_end(&mut state, now);
-        if let Some(known) = &state.running {
-            if known.connection.is_stale() {
-                let patience = Patience { seconds: START_SECONDS, withdrawn };
-                let tools = listed(&known.connection, &patience)?;
-                state.running =
-                    Some(RunningServer { connection: Arc::clone(&known.connection), tools });
+        if let Some(running_server) = &state.running {
+            if running_server.connection.is_stale() {
+                let limits = WaitLimits { seconds: START_SECONDS, withdrawn };
+                let tools = listed(&running_server.connection, &limits)?;
+                state.running = Some(RunningServer {
+                    connection: Arc::clone(&running_server.connection),
+                    tools,
+                });
             }
             return state.running.clone().ok_or_else(|| Fault::Unknown(server.to_owned()));
         }
@@ -118,12 +120,13 @@ impl Slot {
         state.used = now;
         self.note_end(&mut state, now);
         match &state.running {
-            Some(known) => {
-                let patience = Patience { seconds: START_SECONDS, withdrawn };
-                let tools = listed(&known.connection, &patience)?;
-                let known = RunningServer { connection: Arc::clone(&known.connection), tools };
-                state.running = Some(known.clone());
-                Ok(known)
+            Some(running_server) => {
+                let limits = WaitLimits { seconds: START_SECONDS, withdrawn };
+                let tools = listed(&running_server.connection, &limits)?;
+                let running_server =
+                    RunningServer { connection: Arc::clone(&running_server.connection), tools };
+                state.running = Some(running_server.clone());
+                Ok(running_server)
             }
             None => self.start(all, server, entry, &mut state, withdrawn),
         }
@@ -137,12 +140,12 @@ impl Slot {
         state: &mut SlotState,
         withdrawn: &dyn Fn() -> bool,
     ) -> Result<RunningServer, Fault> {
-        let patience = Patience { seconds: START_SECONDS, withdrawn };
+        let limits = WaitLimits { seconds: START_SECONDS, withdrawn };
         let opened = match &entry.url {
             Some(url) => {
                 let target = target(all, server, url, entry)?;
                 let tokens = tokens(all, server, target.url(), entry);
-                Connection::reach(server, target.with_tokens(tokens), &patience)
+                Connection::reach(server, target.with_tokens(tokens), &limits)
             }
             None => {
                 let command = command(all, server, entry)?;
@@ -151,16 +154,15 @@ impl Slot {
                 let mark = format!("{}-{now}-{number}", std::process::id());
                 let log = all.places.place.join(format!("{server}.log"));
                 let command = (command, entry.memory_mb);
-                Connection::open(server, command, mark, &log, &patience)
+                Connection::open(server, command, mark, &log, &limits)
             }
         };
-        let started =
-            opened.and_then(|connection| Ok((listed(&connection, &patience)?, connection)));
+        let started = opened.and_then(|connection| Ok((listed(&connection, &limits)?, connection)));
         match started {
             Ok((tools, connection)) => {
-                let known = RunningServer { connection: Arc::new(connection), tools };
-                state.running = Some(known.clone());
-                Ok(known)
+                let running_server = RunningServer { connection: Arc::new(connection), tools };
+                state.running = Some(running_server.clone());
+                Ok(running_server)
             }
             Err(fault) => {
                 // Nothing is wrong with one that waits for a person.
@@ -183,15 +185,16 @@ impl Slot {
             None | Some(Fault::Refused { .. }) => state.failures = 0,
             // It did nothing, and is asked again at once.
             Some(Fault::Forgotten(_)) => {
-                state.running.take_if(|known| known.connection.ended().is_some());
+                state.running.take_if(|running_server| running_server.connection.ended().is_some());
             }
             Some(_) => self.note_end(&mut state, now),
         }
     }
 
-    /// Takes away a server that has ended by itself, and lets it rest.
+    /// Removes a server that has exited, and delays its next start.
     fn note_end(&self, state: &mut SlotState, now: Duration) {
-        let ended = state.running.as_ref().and_then(|known| known.connection.ended());
+        let ended =
+            state.running.as_ref().and_then(|running_server| running_server.connection.ended());
         if let Some(why) = ended {
             state.running = None;
             rest(state, now, &why);
@@ -207,22 +210,22 @@ impl Slot {
         if !is_idle || self.calls.load(Ordering::Relaxed) > 0 {
             return;
         }
-        if let Some(known) = state.running.take() {
+        if let Some(running_server) = state.running.take() {
             drop(state);
-            known.connection.end(Duration::from_secs(2));
+            running_server.connection.end(Duration::from_secs(2));
         }
     }
 
-    /// Ends the server, after some time that it has to do so by itself.
-    pub fn end(&self, patience: Duration) {
-        if let Some(known) = self.state().running.take() {
-            known.connection.end(patience);
+    /// Ends the server, after giving it some time to exit.
+    pub fn end(&self, timeout: Duration) {
+        if let Some(running_server) = self.state().running.take() {
+            running_server.connection.end(timeout);
         }
     }
 
     /// Whether the server runs.
     pub fn is_running(&self) -> bool {
-        let is_there = |known: &RunningServer| known.connection.ended().is_none();
+        let is_there = |running_server: &RunningServer| running_server.connection.ended().is_none();
         self.state().running.as_ref().is_some_and(is_there)
     }
 
@@ -280,8 +283,8 @@ fn rest(state: &mut SlotState, now: Duration, why: &str) {
     state.rests = Some((now + Duration::from_secs(seconds), why.to_owned()));
 }
 
-fn listed(connection: &Connection, patience: &Patience<'_>) -> Result<Vec<Described>, Fault> {
-    Ok(connection.tools(patience)?.iter().filter_map(Described::read).collect())
+fn listed(connection: &Connection, limits: &WaitLimits<'_>) -> Result<Vec<Described>, Fault> {
+    Ok(connection.tools(limits)?.iter().filter_map(Described::read).collect())
 }
 
 /// The address of a server, with the values that its headers refer to.

@@ -123,9 +123,9 @@ fn twenty_servers_start_nothing() {
     let entry = ground.servers.entry("s").expect("the server");
     let entries = (0..20).map(|number| (format!("s{number}"), entry.clone())).collect();
     ground.servers.replace(Settings { entries });
-    let begun = Instant::now();
+    let started = Instant::now();
     assert!(ground.servers.definitions().is_empty());
-    assert!(begun.elapsed() < Duration::from_millis(50), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_millis(50), "{:?}", started.elapsed());
     assert!(ground.servers.running().is_empty());
     assert_eq!(ground.starts(), 0);
 }
@@ -211,10 +211,10 @@ fn what_a_server_sends_has_limits() {
         let tools = ground.allow();
         ground.script(&format!("call() {{ {does}; }}"));
         ground.servers.end();
-        let begun = Instant::now();
+        let started = Instant::now();
         let Err(Fault::Ended { why, .. }) = ground.call(&tools[0]) else { panic!("{does}") };
         assert!(why.contains(what), "{does}: {why}");
-        assert!(begun.elapsed() < Duration::from_secs(5), "{does}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{does}");
         assert!(ground.servers.running().is_empty());
     }
 }
@@ -241,9 +241,9 @@ fn a_server_that_eats_memory_is_ended_with_all_that_it_started() {
                 processes.filter_map(|it| std::fs::read_link(it.path().join("cwd")).ok());
             folders.any(|folder| folder == own)
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         while is_there() {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{eats}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{eats}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -112,9 +112,9 @@ impl SmartHole {
 
     /// Reconnects if the settings differ.
     pub fn set_settings(&self, settings: Settings) {
-        self.0.settings.send_if_modified(|held| {
-            let differs = *held != settings;
-            *held = settings;
+        self.0.settings.send_if_modified(|current| {
+            let differs = *current != settings;
+            *current = settings;
             differs
         });
     }
@@ -146,19 +146,19 @@ impl SmartHole {
         let mut attempts = 0;
         let mut is_first = true;
         loop {
-            let held = settings.borrow_and_update().clone();
+            let current = settings.borrow_and_update().clone();
             if *stopping.borrow() {
                 return;
             }
-            if std::mem::take(&mut is_first) || registered(&held) != self.status().name {
-                log_name(&held);
+            if std::mem::take(&mut is_first) || registered(&current) != self.status().name {
+                log_name(&current);
             }
-            let end = match held.enabled {
+            let end = match current.enabled {
                 false => {
-                    self.set_status(&held, ConnectionState::Disabled, String::new());
+                    self.set_status(&current, ConnectionState::Disabled, String::new());
                     None
                 }
-                true => Some(self.connection(&held, &mut settings, &mut stopping).await),
+                true => Some(self.connection(&current, &mut settings, &mut stopping).await),
             };
             let pause = match end {
                 None => None,
@@ -167,12 +167,12 @@ impl SmartHole {
                     continue;
                 }
                 Some(End::Refused { reason, for_good }) => {
-                    self.set_status(&held, ConnectionState::Refused, reason);
+                    self.set_status(&current, ConnectionState::Refused, reason);
                     attempts += 1;
                     (!for_good).then(|| backoff::pause(attempts, self.0.clock.spread()))
                 }
                 Some(End::Lost { reason, was_registered }) => {
-                    self.set_status(&held, ConnectionState::Disconnected, reason);
+                    self.set_status(&current, ConnectionState::Disconnected, reason);
                     attempts = if was_registered { 1 } else { attempts + 1 };
                     Some(backoff::pause(attempts, self.0.clock.spread()))
                 }
@@ -194,20 +194,23 @@ impl SmartHole {
     /// One connection, from dialling to its end.
     async fn connection(
         &self,
-        held: &Settings,
+        current: &Settings,
         settings: &mut watch::Receiver<Settings>,
         stopping: &mut watch::Receiver<bool>,
     ) -> End {
         let lost = |reason: String| End::Lost { reason, was_registered: false };
-        let Ok(stream) = self.0.dial.dial(held.port).await else {
-            return lost(format!("SmartHole does not run: nobody listens on port {}", held.port));
+        let Ok(stream) = self.0.dial.dial(current.port).await else {
+            return lost(format!(
+                "SmartHole does not run: nobody listens on port {}",
+                current.port
+            ));
         };
-        self.set_status(held, ConnectionState::Connecting, String::new());
+        self.set_status(current, ConnectionState::Connecting, String::new());
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE))
             .max_frame_size(Some(MAX_MESSAGE))
             .max_write_buffer_size(MAX_MESSAGE);
-        let url = format!("ws://127.0.0.1:{}/", held.port);
+        let url = format!("ws://127.0.0.1:{}/", current.port);
         let greeted = tokio::select! {
             greeted = client_async_with_config(url, stream, Some(config)) => greeted,
             () = self.0.clock.sleep(GREETING) => {
@@ -226,17 +229,17 @@ impl SmartHole {
             Err(error) => return lost(format!("the WebSocket handshake failed: {error}")),
         };
         let version = env!("CARGO_PKG_VERSION");
-        let frame = frames::registration(&registered(held), &held.description, version);
+        let frame = frames::registration(&registered(current), &current.description, version);
         if let Err(reason) = self.send(&mut socket, frame).await {
             return lost(reason);
         }
-        self.listen(&mut socket, held, settings, stopping).await
+        self.listen(&mut socket, current, settings, stopping).await
     }
 
     async fn listen(
         &self,
         socket: &mut Socket,
-        held: &Settings,
+        current: &Settings,
         settings: &mut watch::Receiver<Settings>,
         stopping: &mut watch::Receiver<bool>,
     ) -> End {
@@ -293,7 +296,7 @@ impl SmartHole {
                 Some(Incoming::Registered) if !is_registered => {
                     is_registered = true;
                     silence = self.0.clock.sleep(SILENCE);
-                    self.set_status(held, ConnectionState::Connected, String::new());
+                    self.set_status(current, ConnectionState::Connected, String::new());
                     if let Err(reason) = self.acknowledge_again(socket).await {
                         return lost(reason, true);
                     }
@@ -417,8 +420,8 @@ impl SmartHole {
     }
 
     /// Sets the status and notifies subscribers if it changed.
-    fn set_status(&self, held: &Settings, state: ConnectionState, reason: String) {
-        let status = ConnectionStatus { state, name: registered(held), reason };
+    fn set_status(&self, current: &Settings, state: ConnectionState, reason: String) {
+        let status = ConnectionStatus { state, name: registered(current), reason };
         // A retry after a refusal is not reported.
         if state == ConnectionState::Connecting && self.status().state == ConnectionState::Refused {
             return;
@@ -461,7 +464,7 @@ fn log_name(settings: &Settings) {
 }
 
 fn refused(code: &str, message: &str) -> End {
-    let said: String = message.chars().filter(|c| !c.is_control()).collect();
+    let printable: String = message.chars().filter(|c| !c.is_control()).collect();
     let (advice, for_good) = match code {
         // SmartHole reserves the name of a broken connection for up to a minute.
         "DUPLICATE_NAME" => {
@@ -472,7 +475,7 @@ fn refused(code: &str, message: &str) -> End {
         "VALIDATION_ERROR" => ("this version of SmartHole may be too new or too old", true),
         _ => ("it is tried again", false),
     };
-    End::Refused { reason: format!("{said} ({code}): {advice}"), for_good }
+    End::Refused { reason: format!("{printable} ({code}): {advice}"), for_good }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

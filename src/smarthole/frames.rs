@@ -73,8 +73,8 @@ pub fn read(text: &str) -> Option<Incoming> {
                 return None;
             }
             let id = id.to_owned();
-            let said = payload.get("text").and_then(Value::as_str).unwrap_or_default();
-            if said.trim().is_empty() {
+            let raw_text = payload.get("text").and_then(Value::as_str).unwrap_or_default();
+            if raw_text.trim().is_empty() {
                 return Some(Incoming::Empty { id });
             }
             let empty = Map::new();
@@ -86,7 +86,7 @@ pub fn read(text: &str) -> Option<Incoming> {
                     .filter(|why| !why.trim().is_empty()),
                 timestamp: text(payload, "timestamp", 100),
             };
-            Some(Incoming::Message(ReceivedMessage { id, text: said.trim().to_owned(), how }))
+            Some(Incoming::Message(ReceivedMessage { id, text: raw_text.trim().to_owned(), how }))
         }
         _ => None,
     }
@@ -135,13 +135,13 @@ mod tests {
         let frame = json!({"type": "message", "payload": {"id": "../../x\n", "text": " buy milk ",
             "timestamp": "yesterday", "metadata": {"inputMethod": "voice", "directRouted": false,
             "routingReason": "it is to be noted", "confidence": null, "more": {}}}});
-        let Some(Incoming::Message(heard)) = read(&frame.to_string()) else { panic!("{frame}") };
-        assert_eq!((&*heard.id, &*heard.text), ("../../x\n", "buy milk"));
-        assert_eq!(heard.how.reason.as_deref(), Some("it is to be noted"));
-        assert!(!heard.how.typed && !heard.how.direct);
+        let Some(Incoming::Message(received)) = read(&frame.to_string()) else { panic!("{frame}") };
+        assert_eq!((&*received.id, &*received.text), ("../../x\n", "buy milk"));
+        assert_eq!(received.how.reason.as_deref(), Some("it is to be noted"));
+        assert!(!received.how.typed && !received.how.direct);
         let bare = json!({"type": "message", "payload": {"id": "1", "text": "x"}}).to_string();
         assert!(
-            matches!(read(&bare), Some(Incoming::Message(heard)) if heard.how == Delivery::default())
+            matches!(read(&bare), Some(Incoming::Message(received)) if received.how == Delivery::default())
         );
     }
 
@@ -172,9 +172,9 @@ mod tests {
         fn no_frame_breaks_it(text in ".*", id in ".*", key in "[a-z]+") {
             let _ = read(&text);
             let frame = json!({"type": "message", "payload": {"id": id, "text": text, key: 1}});
-            if let Some(Incoming::Message(heard)) = read(&frame.to_string()) {
-                prop_assert_eq!(heard.text, text.trim());
-                prop_assert!(!ack(&heard.id).contains("null"));
+            if let Some(Incoming::Message(received)) = read(&frame.to_string()) {
+                prop_assert_eq!(received.text, text.trim());
+                prop_assert!(!ack(&received.id).contains("null"));
             }
         }
     }

@@ -23,10 +23,10 @@ pub enum Priority {
 }
 
 impl Notification {
-    /// From `text`, an answer in Markdown to the message `said`; `None` if nothing is left to show.
-    pub fn of(message: &str, said: &str, text: &str, priority: Priority) -> Option<Self> {
+    /// From `text`, an answer in Markdown to the message `user_text`; `None` if nothing is left to show.
+    pub fn of(message: &str, user_text: &str, text: &str, priority: Priority) -> Option<Self> {
         let body = cut(&plain(text), MAX_BODY);
-        let title = match cut(&plain(said), MAX_TITLE) {
+        let title = match cut(&plain(user_text), MAX_TITLE) {
             title if title.is_empty() => "Vault Steward".to_owned(),
             title => title,
         };
@@ -79,8 +79,8 @@ mod tests {
 
     use super::*;
 
-    fn of(said: &str, text: &str) -> Option<(String, String)> {
-        let shown = Notification::of("1", said, text, Priority::Normal)?;
+    fn of(user_text: &str, text: &str) -> Option<(String, String)> {
+        let shown = Notification::of("1", user_text, text, Priority::Normal)?;
         Some((shown.title, shown.body))
     }
 
@@ -104,8 +104,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_shown_within_its_limits(said in ".*", text in ".*") {
-            if let Some((title, body)) = of(&said, &text) {
+        fn any_text_is_shown_within_its_limits(user_text in ".*", text in ".*") {
+            if let Some((title, body)) = of(&user_text, &text) {
                 prop_assert!((1..=MAX_TITLE).contains(&title.chars().count()));
                 prop_assert!((1..=MAX_BODY).contains(&body.chars().count()));
                 prop_assert!(!body.contains(['<', '>', '\n']));

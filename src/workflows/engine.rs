@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value as Json, json};
 
 use super::Tell;
-use super::report::{Ended, NOT_RECORDED, RunState, StepReport, StepState, Told};
+use super::report::{Ended, NOT_RECORDED, RunState, StepProgress, StepReport, StepState};
 use crate::bases::date::Zone;
 use crate::bases::value::{Object, Text, Value};
 use crate::calls::Cancel;
@@ -243,7 +243,7 @@ impl<'a> Engine<'a> {
         let total = workflow.steps.len();
         let done = progress.ended.iter().flatten().count();
         let notify = |unit: &Unit<'_>, ended: Option<StepState>| {
-            tell(&Told {
+            tell(&StepProgress {
                 run,
                 workflow: workflow.id.clone(),
                 step: unit.step.id.clone(),

@@ -35,7 +35,7 @@ use crate::tools::{Clock, Tier};
 use engine::Engine;
 use known::KnownTools;
 use live::{Live, Mode};
-use report::{Ended, Report, RunState, StepState, Told, key};
+use report::{Ended, Report, RunState, StepProgress, StepState, key};
 
 /// The most workflows that run at once.
 const MOST_AT_A_TIME: usize = 4;
@@ -139,7 +139,7 @@ struct SharedWorkflows {
 debug_only!(Workflows);
 
 /// A listener for the start and end of steps.
-pub type Tell<'a> = &'a (dyn Fn(&Told) + Sync);
+pub type Tell<'a> = &'a (dyn Fn(&StepProgress) + Sync);
 
 /// The environment of a run.
 #[derive(Clone, Copy)]

@@ -121,7 +121,7 @@ pub struct Waits {
 
 /// The start or end of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StepProgress {
     /// The run's number; `None` for a dry run.
     pub run: Option<i64>,
     pub workflow: String,

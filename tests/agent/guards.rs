@@ -61,7 +61,7 @@ impl Talk {
             CallOutcome::Asks(pending) => panic!("{tool}: {}", pending.title()),
         };
         called.learnt.iter().for_each(|learnt| self.known.learn(learnt.clone()));
-        self.known.told();
+        self.known.results_received();
         called
     }
 

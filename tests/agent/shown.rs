@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use vault_steward::llm::{ToolArgs, ToolCall};
-use vault_steward::methods::told;
+use vault_steward::methods::session_updates;
 
 /// Title, kind and locations.
 fn shown(tool: &str, arguments: Value) -> (String, String, Vec<String>) {
     let args = ToolArgs::parse(&arguments.to_string());
     let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args };
-    let shown = json!(told::tool_call("1/1".to_owned(), &call, Path::new("/v")));
+    let shown = json!(session_updates::tool_call("1/1".to_owned(), &call, Path::new("/v")));
     let text = |value: &Value| value.as_str().unwrap().replace('\\', "/");
     let locations = shown["locations"].as_array().unwrap();
     let locations = locations.iter().map(|one| text(&one["path"])).collect();
@@ -46,8 +46,12 @@ fn a_call_is_shown_by_its_paths() {
         ("send_message", json!({"text": "hm"}), "send_message", "other", &[]),
         ("nothing", json!("hm"), "nothing", "other", &[]),
     ] {
-        let told = shown(tool, arguments.clone());
+        let session_updates = shown(tool, arguments.clone());
         let locations: Vec<String> = locations.iter().map(|one| (*one).to_owned()).collect();
-        assert_eq!(told, (title.to_owned(), kind.to_owned(), locations), "{tool} {arguments}");
+        assert_eq!(
+            session_updates,
+            (title.to_owned(), kind.to_owned(), locations),
+            "{tool} {arguments}"
+        );
     }
 }

@@ -73,7 +73,7 @@ fn a_call_that_is_over_leaves_its_question_open_until_it_is_decided() {
     let vault = ground();
     let calls = calls(&vault, Settings::default());
     let first = asked(&calls, "delete", json!({"path": "Old"}));
-    let (number, left) = (first.number(), first.left());
+    let (number, unanswered) = (first.number(), first.unanswered());
     let pending = |question| Decision::Pending { question, shown: false };
     let error = answered(say(first, pending(number))).unwrap_err();
     assert_eq!(error.code, ErrorCode::ApprovalPending);
@@ -88,13 +88,13 @@ fn a_call_that_is_over_leaves_its_question_open_until_it_is_decided() {
         ("refused", Some("approval_pending"))
     );
 
-    left.settle(Decision::Once, &Answerer::from("chat"));
+    unanswered.settle(Decision::Once, &Answerer::from("chat"));
     let row = audited(&calls).pop().unwrap();
     assert_eq!((row.decision.as_str(), row.answered_by.as_deref()), ("allowed", Some("chat")));
     assert!(audited(&calls).iter().all(|row| row.decision != "asked"));
     assert!(vault.exists("Old/a.md"));
     let third = asked(&calls, "delete", json!({"path": "Old"}));
-    third.left().settle(Decision::Late, &Answerer::default());
+    third.unanswered().settle(Decision::Late, &Answerer::default());
     let row = audited(&calls).pop().unwrap();
     assert_eq!(
         (row.decision.as_str(), row.reason.as_deref()),

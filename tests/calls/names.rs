@@ -14,7 +14,7 @@ const OTHERS: [(&str, &[&str]); 6] = [
     // Words for actions on files, by a person and in the protocol.
     ("calls/call.rs", &["create_folder", "delete", "move", "restore"]),
     // The protocol's kinds of calls.
-    ("methods/told.rs", &["delete", "move"]),
+    ("methods/session_updates.rs", &["delete", "move"]),
     ("server/permission.rs", &["delete", "move"]),
     // A command that an ACP client offers.
     ("methods/prompt.rs", &["undo"]),

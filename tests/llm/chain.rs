@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use vault_steward::llm::chain::{Chain, Patience};
+use vault_steward::llm::chain::{Chain, RetryPolicy};
 use vault_steward::llm::clock::Clock;
 use vault_steward::llm::{ErrorKind, Provider, Stop, TurnEvent, Wire};
 
@@ -41,7 +41,7 @@ impl Clock for Still {
     }
 }
 
-const PATIENCE: Patience = Patience {
+const PATIENCE: RetryPolicy = RetryPolicy {
     retries: 2,
     max_wait: Duration::from_secs(30),
     budget: Duration::from_secs(40),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use vault_steward::llm::chain::Patience;
+use vault_steward::llm::chain::RetryPolicy;
 use vault_steward::llm::clock::SystemClock;
 use vault_steward::llm::tape::{Tape, TapeError};
 use vault_steward::llm::{
@@ -145,7 +145,7 @@ fn several_that_were_asked_are_played_back_as_one_answer() {
         Answer::steps(vec![Step::Bytes(thought), Step::Cut]),
     ]);
     let second = Server::start(vec![good(), good()]);
-    let patience = Patience {
+    let retry_policy = RetryPolicy {
         retries: 0,
         max_wait: Duration::ZERO,
         budget: Duration::ZERO,
@@ -156,7 +156,7 @@ fn several_that_were_asked_are_played_back_as_one_answer() {
         Arc::new(endpoint(Wire::Chat, &server.url, limits())) as Arc<dyn Provider>
     };
     let links = vec![link(&first), link(&second)];
-    let chain = Chain::new(links, patience, Arc::new(SystemClock::default()));
+    let chain = Chain::new(links, retry_policy, Arc::new(SystemClock::default()));
     let place = tempfile::tempdir().unwrap();
     let recorded = Tape::record(place.path()).unwrap().around(Arc::new(chain));
     let live = [run(collect(&*recorded)), run(collect(&*recorded))];

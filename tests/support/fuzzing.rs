@@ -634,14 +634,14 @@ pub fn fuzz_message(bytes: &[u8]) {
 /// An immediate reply to an MCP client is one message, over HTTP as on a line.
 fn hear_as_mcp(text: &str) {
     for headers in [None, Some(mcp::Headers::default())] {
-        let What::Said(said) =
+        let What::Response(response) =
             mcp::hear(text, headers.as_ref(), Registry::built_in(), &mcp::Settings::default())
         else {
             continue;
         };
-        let message: Value = serde_json::from_str(&said.text).expect("an answer is JSON");
+        let message: Value = serde_json::from_str(&response.text).expect("an answer is JSON");
         assert_eq!(message["jsonrpc"], "2.0");
-        assert!(!said.text.contains('\n'), "a message is a line");
+        assert!(!response.text.contains('\n'), "a message is a line");
         let has = |part: &str| message.get(part).is_some();
         assert!(has("result") != has("error"), "it says one thing: {message}");
         assert!(message["error"].is_null() || message["error"]["code"].is_i64(), "{message}");

@@ -55,11 +55,11 @@ impl Context {
         if dropped.iter().all(is_notice) {
             return None;
         }
-        let told = &self.messages[kept..];
+        let recent = &self.messages[kept..];
         let is_user = |message: &&Message| matches!(message, Message::User { .. });
         // The person's present request must not get lost among older messages.
         let asked = match dropped.iter().rfind(is_user) {
-            _ if told.iter().any(|message| is_user(&message)) => String::new(),
+            _ if recent.iter().any(|message| is_user(&message)) => String::new(),
             Some(last) => short(&message_text(last), MESSAGE_IN_SUMMARY),
             None => self.asked.clone(),
         };
@@ -71,7 +71,7 @@ impl Context {
 
 /// The notice that replaces the dropped messages. The summary may repeat what notes say, so it is
 /// marked as data; the person's message is not.
-pub(super) fn in_its_place(summary: &str, asked: &str) -> String {
+pub(super) fn replacement_notice(summary: &str, asked: &str) -> String {
     let summary = wrap::data(summary, usize::MAX);
     let mut text = format!(
         "Earlier parts of this conversation were left out to make room; this is what they came \

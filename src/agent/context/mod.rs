@@ -109,13 +109,14 @@ impl Context {
             Entry::Sent { .. } => {}
             Entry::Trimmed { summary, asked, kept } => {
                 let from = self.messages.len().saturating_sub(kept);
-                let told = self.messages.split_off(from);
+                let recent = self.messages.split_off(from);
                 self.messages.clear();
-                self.messages.push(Message::Notice { text: cut::in_its_place(&summary, &asked) });
+                self.messages
+                    .push(Message::Notice { text: cut::replacement_notice(&summary, &asked) });
                 // If an item in between is damaged, results may have lost their calls.
                 let is_result = |message: &Message| matches!(message, Message::ToolResults { .. });
-                let told = told.into_iter().skip_while(is_result);
-                self.messages.extend(told.filter_map(without_thinking));
+                let recent = recent.into_iter().skip_while(is_result);
+                self.messages.extend(recent.filter_map(without_thinking));
                 self.asked = asked;
             }
         }
@@ -138,7 +139,7 @@ impl Context {
         });
         let results = ordered.collect();
         self.messages.push(Message::ToolResults { results });
-        self.known.told();
+        self.known.results_received();
     }
 
     /// The file versions that the model has seen.
@@ -211,7 +212,7 @@ pub fn unknown(call: &ToolCall) -> ToolResult {
     )
 }
 
-/// A result of ours for a call that has none.
+/// A substitute result for a call that has none.
 pub fn filled(call: &ToolCall, why: &str) -> ToolResult {
     ToolResult {
         call_id: call.id.clone(),

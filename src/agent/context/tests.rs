@@ -105,7 +105,7 @@ fn a_cut_keeps_the_newest_messages_and_the_users_request() {
     assert!(text.ends_with("</tool_data>\nThe user's last message was: tidy up"), "{text}");
     assert!(!context.is_full(window), "{} of {window}", context.tokens());
     assert!(!matches!(context.messages()[1], Message::ToolResults { .. }));
-    // Counted anew by the vendor, the estimate follows.
+    // After the vendor counts again, the estimate follows.
     let messages = context.messages().len();
     context.counted(context.tokens() * 2, messages);
     assert!(context.is_full(window));

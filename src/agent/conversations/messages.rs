@@ -154,26 +154,26 @@ impl Conversations {
         let goes_on_again = into.is_some_and(|open| open.ended.is_some());
         let id = into.map(|open| open.id);
         let began = into.map_or(Ok(true), |open| self.is_empty_branch(open))?;
-        let kept = match self.rows().turns.arrive(&new, id, ends.as_ref(), message, received)? {
-            Delivery::Began(kept) => kept,
+        let delivery = match self.rows().turns.arrive(&new, id, ends.as_ref(), message, received)? {
+            Delivery::Began(delivery) => delivery,
             Delivery::Duplicate(turn) => return Ok(Taken::Heard(turn)),
         };
-        activity.insert(kept.conversation, now);
+        activity.insert(delivery.conversation, now);
         let ended = ends.map(|ending| ending.conversation);
         if let Some(ended) = ended {
             activity.remove(&ended);
             self.publish_conversation(ended, ConversationEvent::Ended);
         }
         if id.is_none() || goes_on_again {
-            self.publish_conversation(kept.conversation, ConversationEvent::Began);
+            self.publish_conversation(delivery.conversation, ConversationEvent::Began);
         }
         if ended.is_some() {
             self.trim_locked()?;
         }
         Ok(Taken::Arrived(Arrived {
-            conversation: kept.conversation,
-            turn: kept.turn,
-            item: kept.item,
+            conversation: delivery.conversation,
+            turn: delivery.turn,
+            item: delivery.item,
             began,
             ended,
             answers,

@@ -90,8 +90,8 @@ impl Turn {
                     return;
                 }
             } else {
-                let begun = self.begin_reads(at, out);
-                if !begun {
+                let started_reads = self.begin_reads(at, out);
+                if !started_reads {
                     return;
                 }
             }

@@ -110,7 +110,7 @@ pub struct End {
     pub cause: Option<llm::ErrorKind>,
     pub hint: Option<String>,
     /// Messages that came too late; the next turn starts with them.
-    pub unheard: Vec<UserMessage>,
+    pub undelivered: Vec<UserMessage>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

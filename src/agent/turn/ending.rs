@@ -88,7 +88,7 @@ impl Turn {
     /// Ends the turn without effects, because storing failed. Returns the undelivered messages.
     pub fn abandon(&mut self) -> Vec<UserMessage> {
         self.phase = Phase::Over;
-        self.unheard.drain(..).collect()
+        self.undelivered.drain(..).collect()
     }
 
     /// The first time, the turn has to finish by itself; the second time, running calls are
@@ -173,12 +173,12 @@ impl Turn {
     ) {
         if reason == Reason::Cancelled {
             // Messages that arrived meanwhile stay in the history, though nobody answers them.
-            while let Some(said) = self.unheard.pop_front() {
-                self.hear(said, out);
+            while let Some(user_message) = self.undelivered.pop_front() {
+                self.deliver(user_message, out);
             }
         }
         self.phase = Phase::Over;
-        let unheard = self.unheard.drain(..).collect();
-        out.push(Effect::Finish(End { reason, words, cause: self.cause, hint, unheard }));
+        let undelivered = self.undelivered.drain(..).collect();
+        out.push(Effect::Finish(End { reason, words, cause: self.cause, hint, undelivered }));
     }
 }

@@ -53,7 +53,7 @@ pub struct Turn {
     /// The number of message ids issued.
     messages: u32,
     /// Messages that arrived while the model was working; delivered in the next round.
-    unheard: VecDeque<UserMessage>,
+    undelivered: VecDeque<UserMessage>,
     /// The most restricted scope among the senders of the messages so far.
     scope: Scope,
     answer: PartialAnswer,
@@ -129,7 +129,7 @@ impl Turn {
             changes,
             phase: Phase::New,
             messages: 0,
-            unheard: VecDeque::new(),
+            undelivered: VecDeque::new(),
             scope: Scope::Person,
             answer: PartialAnswer::default(),
             slots: Vec::new(),
@@ -159,7 +159,7 @@ impl Turn {
 
     /// The number of messages waiting to be delivered.
     pub fn waiting(&self) -> usize {
-        self.unheard.len()
+        self.undelivered.len()
     }
 
     /// The most characters of a tool result that the model gets.
@@ -179,21 +179,21 @@ impl Turn {
             return out;
         }
         match event {
-            Event::Started(said) if self.phase == Phase::New => {
-                self.trust(&said);
-                let note = said.note.clone();
-                out.push(Effect::Show(Show::User(said)));
+            Event::Started(user_message) if self.phase == Phase::New => {
+                self.trust(&user_message);
+                let note = user_message.note.clone();
+                out.push(Effect::Show(Show::User(user_message)));
                 out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
                 self.ask(&mut out);
             }
-            Event::Resumed(said) if self.phase == Phase::New => {
-                self.trust(&said);
-                out.push(Effect::Show(Show::Resumed(said)));
+            Event::Resumed(user_message) if self.phase == Phase::New => {
+                self.trust(&user_message);
+                out.push(Effect::Show(Show::Resumed(user_message)));
                 self.ask(&mut out);
             }
-            Event::Started(said) | Event::Resumed(said) | Event::Message(said) => {
-                self.unheard.push_back(said)
-            }
+            Event::Started(user_message)
+            | Event::Resumed(user_message)
+            | Event::Message(user_message) => self.undelivered.push_back(user_message),
             Event::Streamed(event) => self.streamed(event, &mut out),
             Event::Answered(turn) => self.answered(*turn, &mut out),
             Event::Failed(error) => self.failed(&error, &mut out),
@@ -209,7 +209,7 @@ impl Turn {
         out
     }
 
-    /// The number of the present round, from 1. A message of the person begins anew.
+    /// The number of the present round, from 1. A message of the person restarts the count.
     pub fn round(&self) -> u32 {
         self.rounds
     }
@@ -220,11 +220,11 @@ impl Turn {
     }
 
     /// Delivers a person's message.
-    fn hear(&mut self, said: UserMessage, out: &mut Vec<Effect>) {
-        self.trust(&said);
-        let note = said.note.clone();
-        out.push(Effect::Record(said.entry()));
-        out.push(Effect::Show(Show::User(said)));
+    fn deliver(&mut self, user_message: UserMessage, out: &mut Vec<Effect>) {
+        self.trust(&user_message);
+        let note = user_message.note.clone();
+        out.push(Effect::Record(user_message.entry()));
+        out.push(Effect::Show(Show::User(user_message)));
         out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
         // A new message is new work.
         (self.rounds, self.calls, self.tokens, self.is_last) = (0, 0, 0, false);
@@ -235,8 +235,8 @@ impl Turn {
 
     /// Restricts the turn to the least trusted sender so far. A turn never has the scope of the
     /// person's own programs.
-    fn trust(&mut self, said: &UserMessage) {
-        self.scope = self.scope.max(said.scope).max(Scope::Client);
+    fn trust(&mut self, user_message: &UserMessage) {
+        self.scope = self.scope.max(user_message.scope).max(Scope::Client);
     }
 
     fn ask(&mut self, out: &mut Vec<Effect>) {
@@ -248,9 +248,9 @@ impl Turn {
 
     /// Starts another round, or the last one if a limit is reached.
     fn go_on(&mut self, out: &mut Vec<Effect>) {
-        let heard = !self.unheard.is_empty();
-        while let Some(said) = self.unheard.pop_front() {
-            self.hear(said, out);
+        let heard = !self.undelivered.is_empty();
+        while let Some(user_message) = self.undelivered.pop_front() {
+            self.deliver(user_message, out);
         }
         if self.is_last {
             return self.finish(Reason::MaxRounds, String::new(), None, out);
@@ -335,8 +335,8 @@ impl Turn {
 
     /// Tells clients to discard the text shown of this answer.
     fn discard_shown(&mut self, out: &mut Vec<Effect>) {
-        let seen = [self.answer.text_id.take(), self.answer.thought_id.take()];
-        out.extend(seen.into_iter().flatten().map(|id| Effect::Show(Show::Discard { id })));
+        let shown_ids = [self.answer.text_id.take(), self.answer.thought_id.take()];
+        out.extend(shown_ids.into_iter().flatten().map(|id| Effect::Show(Show::Discard { id })));
     }
 
     fn answered(&mut self, turn: llm::Turn, out: &mut Vec<Effect>) {
@@ -381,7 +381,7 @@ impl Turn {
             Stop::ContextFull => AfterCalls::Compact,
             _ if self.is_last => AfterCalls::Finish(Reason::MaxRounds),
             Stop::Paused => AfterCalls::Continue,
-            _ if !calls.is_empty() || !self.unheard.is_empty() => AfterCalls::Continue,
+            _ if !calls.is_empty() || !self.undelivered.is_empty() => AfterCalls::Continue,
             Stop::MaxTokens => {
                 let title = "the answer was cut off: it reached the most tokens it may have";
                 self.notice(Severity::Warning, title, "", out);

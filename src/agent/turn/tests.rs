@@ -19,7 +19,7 @@ fn turn() -> Turn {
     Turn::new("7", LIMITS, Arc::new(changes.into()))
 }
 
-fn said(text: &str) -> Event {
+fn user_message(text: &str) -> Event {
     Event::Message(words(text))
 }
 
@@ -184,13 +184,13 @@ fn a_question_to_the_person_ends_the_turn_without_later_calls() {
 
 #[test]
 fn an_answer_that_ends_with_a_question_waits_for_its_answer() {
-    for (said, reason) in
+    for (text, reason) in
         [("Moved. Delete the rest, too?", Reason::Waiting), ("Moved.", Reason::Done)]
     {
         let mut turn = turn();
         turn.handle(began());
-        let effects = turn.handle(answer(vec![Block::text(said)], Stop::EndTurn));
-        assert_eq!(end(&effects).unwrap().reason, reason, "{said}");
+        let effects = turn.handle(answer(vec![Block::text(text)], Stop::EndTurn));
+        assert_eq!(end(&effects).unwrap().reason, reason, "{text}");
     }
     // A message during a tool call does not delay it, and the model gets the message in the next round.
     let mut turn = turn();
@@ -231,14 +231,13 @@ fn a_call_that_fails_again_and_again_ends_the_turn() {
 fn a_message_during_a_round_is_delivered_in_the_next() {
     let mut turn = turn();
     turn.handle(began());
-    assert!(turn.handle(said("wait")).is_empty());
+    assert!(turn.handle(user_message("wait")).is_empty());
     let effects = turn.handle(answer(vec![Block::text("done")], Stop::EndTurn));
     assert_eq!(asks(&effects), Some(true), "it is answered before the turn ends");
-    turn.handle(said("late"));
+    turn.handle(user_message("late"));
     let effects = turn.handle(Event::Cancel);
-    let heard =
-        |effect: &Effect| matches!(effect, Effect::Show(Show::User(said)) if said.text == "late");
-    assert!(effects.iter().any(heard), "what was said is never lost");
+    let delivered = |effect: &Effect| matches!(effect, Effect::Show(Show::User(user_message)) if user_message.text == "late");
+    assert!(effects.iter().any(delivered), "what was said is never lost");
     assert_eq!(end(&effects).unwrap().reason, Reason::Cancelled);
 }
 
@@ -340,11 +339,11 @@ proptest! {
         let mut context = Context::default();
         turn.handle(began());
         let (mut begun, mut open, mut asking) = (BTreeSet::new(), Vec::new(), Vec::new());
-        let (mut users, mut heard, mut ends, mut last) = (0, 0, 0, 0);
-        let mut unheard = 0;
+        let (mut users, mut delivered, mut ends, mut last) = (0, 0, 0, 0);
+        let mut undelivered = 0;
         for fate in fates {
             let event = match fate {
-                Fate::Say => { users += usize::from(ends == 0); said(&users.to_string()) }
+                Fate::Say => { users += usize::from(ends == 0); user_message(&users.to_string()) }
                 Fate::Text => Event::Streamed(TurnEvent::Text { block: 0, delta: "x".into() }),
                 Fate::Answer(calls, stop) => {
                     let block = |kind: &u8| {
@@ -403,7 +402,7 @@ proptest! {
                     Effect::Record(entry) => {
                         if let Entry::Message { message, .. } = &entry {
                             prop_assert!(context.missing().is_empty(), "each call has its result first");
-                            heard += usize::from(matches!(message, Message::User { .. }));
+                            delivered += usize::from(matches!(message, Message::User { .. }));
                         }
                         if let Entry::Result { result, .. } = &entry {
                             let missing = context.missing();
@@ -427,7 +426,7 @@ proptest! {
                     }
                     Effect::Finish(end) => {
                         ends += 1;
-                        unheard = end.unheard.len();
+                        undelivered = end.undelivered.len();
                         prop_assert!(context.missing().is_empty());
                     }
                     _ => {}
@@ -435,7 +434,7 @@ proptest! {
             }
         }
         if ends == 1 {
-            prop_assert_eq!(heard + unheard, users, "nothing said is lost");
+            prop_assert_eq!(delivered + undelivered, users, "nothing said is lost");
         }
     }
 }
@@ -444,7 +443,7 @@ fn pick(from: &[String], at: u8) -> Option<String> {
     (!from.is_empty()).then(|| from[usize::from(at) % from.len()].clone())
 }
 
-fn user_heard(effects: &[Effect]) -> bool {
+fn user_delivered(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| matches!(effect, Effect::Show(Show::User(_))))
 }
 
@@ -459,7 +458,7 @@ fn the_most_tokens_of_a_turn_bring_it_to_its_end() {
         assert_eq!(asks(&turn.handle(done(&id))), Some(tools), "after round {round}");
     }
     // A message starts new work.
-    turn.handle(said("go on"));
+    turn.handle(user_message("go on"));
     let effects = turn.handle(answer(vec![call("3", "read", json!({}))], Stop::ToolUse));
     assert!(end(&effects).is_some(), "the last step has no tools: {effects:?}");
 }
@@ -469,12 +468,12 @@ fn what_takes_too_long_is_cut_off_the_second_time() {
     let mut turn = turn();
     turn.handle(began());
     assert_eq!(turn.handle(Event::TimeIsUp), []);
-    // A message begins the time anew: the next call of time is the first again.
-    turn.handle(said("wait"));
+    // A message restarts the time limit: the next time call is the first again.
+    turn.handle(user_message("wait"));
     let effects = turn.handle(answer(vec![call("1", "read", json!({}))], Stop::ToolUse));
     assert_eq!(runs(&effects), ["1"]);
     let effects = turn.handle(done("1"));
-    assert!(user_heard(&effects) && asks(&effects) == Some(true), "{effects:?}");
+    assert!(user_delivered(&effects) && asks(&effects) == Some(true), "{effects:?}");
     turn.handle(Event::Streamed(TurnEvent::Text { block: 0, delta: "I be".into() }));
     assert_eq!(turn.handle(Event::TimeIsUp), []);
     let effects = turn.handle(Event::TimeIsUp);
@@ -495,8 +494,8 @@ fn a_running_change_is_completed_after_the_time_limit() {
     turn.handle(Event::TimeIsUp);
     let effects = turn.handle(Event::TimeIsUp);
     assert!(effects.contains(&Effect::Stop) && end(&effects).is_none(), "{effects:?}");
-    turn.handle(said("and now?"));
+    turn.handle(user_message("and now?"));
     let effects = turn.handle(done("1"));
     let end = end(&effects).unwrap();
-    assert_eq!((end.reason, end.unheard.len()), (Reason::MaxRounds, 1));
+    assert_eq!((end.reason, end.undelivered.len()), (Reason::MaxRounds, 1));
 }

@@ -33,19 +33,20 @@ const MAX_DIFF: usize = 60;
 pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
     match command {
         Command::New => {
-            let begun = talk.link.call(&SessionNewParams::default()).await?;
+            let new_session = talk.link.call(&SessionNewParams::default()).await?;
             talk.pinned = None;
             talk.waiting = false;
-            talk.begun = Some(begun.session_id.clone());
-            talk.conversation = Some(begun.session_id.clone());
-            talk.view.tell(Style::DIM, &format!("conversation {}", safe::line(&begun.session_id)))
+            talk.new_session = Some(new_session.session_id.clone());
+            talk.conversation = Some(new_session.session_id.clone());
+            talk.view
+                .tell(Style::DIM, &format!("conversation {}", safe::line(&new_session.session_id)))
         }
         Command::End => {
             let reason = "ended in the chat".to_owned();
             let params = EndParams { session_id: talk.conversation.clone(), reason };
             let ended = talk.link.call(&params).await?;
             (talk.pinned, talk.conversation, talk.waiting) = (None, None, false);
-            talk.begun = None;
+            talk.new_session = None;
             match ended.session_id {
                 Some(id) => {
                     let words = format!("conversation {} has ended", safe::line(&id));
@@ -64,7 +65,7 @@ pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
         Command::Agent(Some(name)) => {
             let session_id = choose_agent(&mut talk.link, talk.conversation.clone(), &name).await?;
             if talk.conversation.as_ref() != Some(&session_id) {
-                talk.begun = Some(session_id.clone());
+                talk.new_session = Some(session_id.clone());
                 talk.conversation = Some(session_id.clone());
             }
             let words = format!(
@@ -219,8 +220,8 @@ pub async fn choose_agent(
 }
 
 async fn chain(talk: &mut Chat<'_>) -> Result<Vec<String>> {
-    let held = talk.link.call(&SettingsGetParams {}).await?;
-    let chain = held.settings.into_iter().find(|setting| setting.key == "models.chain");
+    let result = talk.link.call(&SettingsGetParams {}).await?;
+    let chain = result.settings.into_iter().find(|setting| setting.key == "models.chain");
     let chain = chain.and_then(|setting| serde_json::from_value(setting.value).ok());
     Ok(chain.unwrap_or_default())
 }

@@ -15,9 +15,9 @@ const MAX_LINES: usize = 200;
 
 /// The changes and the reason for the question, in whole lines. Invisible characters are escaped, not
 /// removed: a person approves what they see.
-pub fn shown(asked: &RequestPermissionParams, look: Look) -> String {
-    let ours = &asked.meta.vault;
-    let mut text = look.paint(Style::YELLOW, &format!("? {}", visible(&asked.tool_call.title)));
+pub fn shown(request: &RequestPermissionParams, look: Look) -> String {
+    let ours = &request.meta.vault;
+    let mut text = look.paint(Style::YELLOW, &format!("? {}", visible(&request.tool_call.title)));
     text.push_str(&format!(" ({})\n", visible(&ours.caller)));
     // A call whose effects are unknown is shown by its arguments.
     let outline = ours.outline.as_deref().filter(|_| ours.changes.is_empty()).unwrap_or_default();
@@ -41,14 +41,14 @@ pub fn shown(asked: &RequestPermissionParams, look: Look) -> String {
             ours.question
         ));
     }
-    text.push_str(&reasons(asked));
+    text.push_str(&reasons(request));
     text
 }
 
 /// All changes, as `_vault/diff` returned them, and the reason for the question.
-pub fn whole(asked: &RequestPermissionParams, changes: &[DiffChange]) -> String {
-    let title = visible(&asked.tool_call.title);
-    let mut text = format!("? {title} ({})\n", visible(&asked.meta.vault.caller));
+pub fn whole(request: &RequestPermissionParams, changes: &[DiffChange]) -> String {
+    let title = visible(&request.tool_call.title);
+    let mut text = format!("? {title} ({})\n", visible(&request.meta.vault.caller));
     let mut last = "";
     for change in changes {
         // A long diff comes in several parts.
@@ -63,7 +63,7 @@ pub fn whole(asked: &RequestPermissionParams, changes: &[DiffChange]) -> String 
             text.push_str(&format!("    not shown: {reason}\n"));
         }
     }
-    text.push_str(&reasons(asked));
+    text.push_str(&reasons(request));
     text
 }
 
@@ -72,24 +72,24 @@ fn change_line(action: &str, from: Option<&str>, path: &str) -> String {
     format!("  {} {from}`{}`\n", visible(action).replace('_', " "), visible(path))
 }
 
-fn reasons(asked: &RequestPermissionParams) -> String {
+fn reasons(request: &RequestPermissionParams) -> String {
     let line = |reason: &String| format!("  asked because {}\n", visible(reason));
-    asked.meta.vault.reasons.iter().map(line).collect()
+    request.meta.vault.reasons.iter().map(line).collect()
 }
 
 /// The scope of "always allow", if it is offered.
-fn always(asked: &RequestPermissionParams) -> Option<&str> {
-    let option = asked.options.iter().find(|option| option.option_id == "allow_always")?;
+fn always(request: &RequestPermissionParams) -> Option<&str> {
+    let option = request.options.iter().find(|option| option.option_id == "allow_always")?;
     Some(&option.name)
 }
 
 /// The question as one line; the answer is typed after it.
-pub fn prompt(asked: &RequestPermissionParams) -> String {
-    match always(asked) {
+pub fn prompt(request: &RequestPermissionParams) -> String {
+    match always(request) {
         Some(name) => {
             format!("Allow it? [y]es, [a]lways ({}), [N]o or why not ", safe::line(name))
         }
-        None if asked.meta.vault.tool == asking::TOOL => {
+        None if request.meta.vault.tool == asking::TOOL => {
             "Answer it? [y, or y and the answer; N] ".to_owned()
         }
         None => "Allow it? [y/N, or why not] ".to_owned(),
@@ -97,16 +97,16 @@ pub fn prompt(asked: &RequestPermissionParams) -> String {
 }
 
 /// The option that the typed words choose, and the comment; anything that is not a yes is a refusal.
-pub fn answer<'a>(asked: &RequestPermissionParams, typed: &'a str) -> (&'static str, &'a str) {
+pub fn answer<'a>(request: &RequestPermissionParams, typed: &'a str) -> (&'static str, &'a str) {
     let typed = typed.trim();
-    if asked.meta.vault.tool == asking::TOOL
+    if request.meta.vault.tool == asking::TOOL
         && let Some(words) = server_questions::yes(typed)
     {
         return ("allow_once", words);
     }
     match typed.to_lowercase().as_str() {
         "y" | "yes" => ("allow_once", ""),
-        "a" | "always" if always(asked).is_some() => ("allow_always", ""),
+        "a" | "always" if always(request).is_some() => ("allow_always", ""),
         "n" | "no" | "a" | "always" => ("reject_once", ""),
         _ => ("reject_once", typed),
     }
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(folder: bool) -> RequestPermissionParams {
+    fn request(folder: bool) -> RequestPermissionParams {
         let mut options =
             vec![json!({"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"})];
         if folder {
@@ -145,12 +145,12 @@ mod tests {
     fn a_question_is_shown_and_only_a_clear_yes_approves() {
         let look = Look { styled: false, live: false };
         assert_eq!(
-            shown(&asked(false), look),
+            shown(&request(false), look),
             "? delete `Garden` (agent\\u{1b}[2J)\n  delete `Garden`\n  write `a.md`\n    -x\n    +y\\u{202e}\n  \
              15 more lines of +9 −8; `steward approvals pending 7` shows all of them\n  \
              asked because it deletes 23 files\n"
         );
-        let mut foreign = asked(false);
+        let mut foreign = request(false);
         foreign.meta.vault.changes = Vec::new();
         foreign.meta.vault.outline = Some("arguments: {\n  \"a\": 1\n}".to_owned());
         let text = shown(&foreign, look);
@@ -165,14 +165,14 @@ mod tests {
             ("no, only the old ones\n", true, ("reject_once", "no, only the old ones")),
             ("yellow", true, ("reject_once", "yellow")),
         ] {
-            assert_eq!(answer(&asked(folder), typed), option, "{typed:?}");
+            assert_eq!(answer(&request(folder), typed), option, "{typed:?}");
         }
-        let mut question = asked(false);
+        let mut question = request(false);
         question.meta.vault.tool = asking::TOOL.to_owned();
         assert_eq!(answer(&question, "y octocat\n"), ("allow_once", "octocat"));
         assert_eq!(answer(&question, "octocat"), ("reject_once", "octocat"));
         assert_eq!(prompt(&question), "Answer it? [y, or y and the answer; N] ");
-        assert_eq!(prompt(&asked(false)), "Allow it? [y/N, or why not] ");
-        assert!(prompt(&asked(true)).contains("[a]lways (Always allow delete in Garden)"));
+        assert_eq!(prompt(&request(false)), "Allow it? [y/N, or why not] ");
+        assert!(prompt(&request(true)).contains("[a]lways (Always allow delete in Garden)"));
     }
 }

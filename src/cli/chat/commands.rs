@@ -87,7 +87,7 @@ pub fn read(line: &str) -> Option<Result<Command, CommandError>> {
     Some(command(name, argument))
 }
 
-/// The name of a prompt and what follows it, in a line that could be one: no command of ours has that name.
+/// The name of a prompt and what follows it, in a line that could be one: no built-in command has that name.
 pub fn prompt(line: &str) -> Option<(&str, &str)> {
     let rest = line.trim().strip_prefix('/')?;
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -139,9 +139,9 @@ fn command(name: &str, argument: Option<&str>) -> Result<Command, CommandError> 
 /// Commands with the same beginning, or else within two edits.
 fn near_names(name: &str) -> Vec<&'static str> {
     let names = || COMMANDS.iter().map(|(known, ..)| *known);
-    let begun: Vec<_> = names().filter(|known| known.starts_with(name)).collect();
-    if !begun.is_empty() {
-        return begun;
+    let matching: Vec<_> = names().filter(|known| known.starts_with(name)).collect();
+    if !matching.is_empty() {
+        return matching;
     }
     let most = (name.len() / 3).max(1);
     let mut near: Vec<_> = names().map(|known| (damerau_levenshtein(known, name), known)).collect();

@@ -54,7 +54,7 @@ pub async fn run(mut talk: Chat<'_>, message: Option<Vec<PromptContent>>) -> Res
     talk.view.screen.status(None)?;
     talk.link.close().await;
     done?;
-    match talk.ended {
+    match talk.outcome {
         // On a terminal the text was read before.
         Some(Err(failure)) if !talk.stays && is_read(&failure) => Ok(failure.exit.into()),
         Some(Err(failure)) if !talk.stays => Err(failure),
@@ -75,7 +75,7 @@ impl EventLoop<'_, '_> {
             if !busy && !talk.running && std::mem::take(&mut talk.proposed) {
                 proposals::show(talk, false).await?;
             }
-            if !busy && !asking && !talk.stays && talk.ended.is_some() {
+            if !busy && !asking && !talk.stays && talk.outcome.is_some() {
                 let answers = talk.waiting && talk.view.editor.is_some();
                 if !answers {
                     return Ok(());
@@ -104,8 +104,8 @@ impl EventLoop<'_, '_> {
                 answer = talk.questions.typed(), if asking => {
                     talk.questions.decide(answer, &mut talk.link, &mut talk.view).await?;
                 }
-                heard = talk.link.next(), if !talk.lost => match heard {
-                    Ok((heard, _)) => talk.hear(heard).await?,
+                incoming = talk.link.next(), if !talk.lost => match incoming {
+                    Ok((incoming, _)) => talk.hear(incoming).await?,
                     Err(_) => self.come_back().await?,
                 },
             }

@@ -112,7 +112,7 @@ impl<'a> Link<'a> {
     /// Sends a request and waits for the answer; messages received meanwhile are queued.
     pub async fn call<P: MethodParams>(&mut self, params: &P) -> Result<P::Result> {
         let id = self.client.ask(params).await?;
-        let patience = self.client.patience();
+        let answer_timeout = self.client.answer_timeout();
         let wait = async {
             loop {
                 let mut message = self.client.next().await?;
@@ -125,7 +125,7 @@ impl<'a> Link<'a> {
                 }
             }
         };
-        let answered = tokio::time::timeout(patience, wait).await;
+        let answered = tokio::time::timeout(answer_timeout, wait).await;
         let silent = || Err(ClientError::Broken("it does not answer".to_owned()));
         Ok(answered.unwrap_or_else(|_| silent())?)
     }
@@ -213,15 +213,15 @@ impl<'a> Link<'a> {
     fn read(&mut self, message: &Value) -> ChatEvent {
         let params = message["params"].clone();
         match message["method"].as_str() {
-            Some("session/update") => known(params, ChatEvent::Update),
-            Some("_vault/message") => known(params, ChatEvent::Message),
-            Some("_vault/state") => known(params, ChatEvent::State),
-            Some("_vault/conversation_changed") => known(params, ChatEvent::Conversation),
-            Some("_vault/changes") => known(params, ChatEvent::Changes),
-            Some("_vault/changed") => known(params, ChatEvent::Changed),
+            Some("session/update") => parse(params, ChatEvent::Update),
+            Some("_vault/message") => parse(params, ChatEvent::Message),
+            Some("_vault/state") => parse(params, ChatEvent::State),
+            Some("_vault/conversation_changed") => parse(params, ChatEvent::Conversation),
+            Some("_vault/changes") => parse(params, ChatEvent::Changes),
+            Some("_vault/changed") => parse(params, ChatEvent::Changed),
             Some("session/request_permission") => {
                 let id = message["id"].clone();
-                known(params, |params| ChatEvent::Permission(id, Box::new(params)))
+                parse(params, |params| ChatEvent::Permission(id, Box::new(params)))
             }
             Some("$/cancel_request") => ChatEvent::Withdrawn(params["requestId"].clone()),
             Some(_) => ChatEvent::Other,
@@ -237,7 +237,7 @@ impl<'a> Link<'a> {
         if let Ok(error) = serde_json::from_value::<ErrorObject>(message["error"].clone()) {
             return ChatEvent::Answered(Err(error));
         }
-        known(message["result"].clone(), |result| ChatEvent::Answered(Ok(result)))
+        parse(message["result"].clone(), |result| ChatEvent::Answered(Ok(result)))
     }
 
     /// Reconnects, with growing pauses. The result says whether missed events follow; unanswered
@@ -300,6 +300,6 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, ClientError> {
 }
 
 /// Ignores what only a newer daemon knows.
-fn known<T: DeserializeOwned>(params: Value, heard: impl FnOnce(T) -> ChatEvent) -> ChatEvent {
-    serde_json::from_value(params).map_or(ChatEvent::Other, heard)
+fn parse<T: DeserializeOwned>(params: Value, variant: impl FnOnce(T) -> ChatEvent) -> ChatEvent {
+    serde_json::from_value(params).map_or(ChatEvent::Other, variant)
 }

@@ -134,8 +134,8 @@ async fn with_agent(
 const MAX_JOINED: usize = 10_000;
 
 /// The single message to send; `None` for an interactive chat.
-fn message(given: Option<&str>, output: &Output) -> Result<Option<Vec<PromptContent>>> {
-    let text = match given {
+fn message(argument: Option<&str>, output: &Output) -> Result<Option<Vec<PromptContent>>> {
+    let text = match argument {
         Some("-") => read()?,
         // `git diff | steward chat "explain"`
         Some(text) if is_piped() => match read()? {

@@ -15,7 +15,7 @@ use crate::protocol::permission::RequestPermissionParams;
 
 struct Question {
     id: Value,
-    asked: Box<RequestPermissionParams>,
+    request: Box<RequestPermissionParams>,
 }
 
 #[derive(Default)]
@@ -30,14 +30,14 @@ impl Questions {
     pub fn add(
         &mut self,
         id: Value,
-        asked: Box<RequestPermissionParams>,
+        request: Box<RequestPermissionParams>,
         view: &mut View,
     ) -> Result<()> {
         // The daemon asks open questions again after a reconnect.
         if self.waiting.iter().any(|question| question.id == id) {
             return Ok(());
         }
-        self.waiting.push_back(Question { id, asked });
+        self.waiting.push_back(Question { id, request });
         if view.is_typing() && self.waiting.len() == 1 { self.show(view) } else { Ok(()) }
     }
 
@@ -84,7 +84,7 @@ impl Questions {
         let Some(question) = self.waiting.pop_front() else {
             return view.tell(Style::DIM, "you are asked nothing");
         };
-        let (option, words) = approval::answer(&question.asked, typed);
+        let (option, words) = approval::answer(&question.request, typed);
         // After a lost connection the daemon asks again.
         let _ = link.decide(&question.id, option, words).await;
         if view.is_typing() { self.show(view) } else { Ok(()) }
@@ -124,14 +124,14 @@ impl Questions {
 
     fn show(&self, view: &mut View) -> Result<()> {
         let Some(question) = self.waiting.front() else { return Ok(()) };
-        let mut text = approval::shown(&question.asked, view.look);
+        let mut text = approval::shown(&question.request, view.look);
         let typing = view.is_typing();
         if typing {
             text.push_str("  /yes, /always or /no [WHY NOT] answers it\n");
         }
         let mut shown = view.transcript.say(Style::PLAIN, text.trim_end());
         if !typing {
-            shown.push(OutputPart::Remark(approval::prompt(&question.asked)));
+            shown.push(OutputPart::Remark(approval::prompt(&question.request)));
         }
         view.show(shown)
     }

@@ -15,7 +15,7 @@ pub struct Screen {
     /// The transient line that shows what the agent is doing.
     status: Option<String>,
     /// The incomplete line that arrived while another one was typed.
-    held: String,
+    buffered: String,
     /// Whether the cursor is within an output line.
     open: bool,
     /// Whether the reader has gone.
@@ -25,7 +25,7 @@ pub struct Screen {
 impl Screen {
     /// Nothing written yet.
     pub fn new(look: Look, apart: bool) -> Self {
-        Self { look, apart, status: None, held: String::new(), open: false, closed: false }
+        Self { look, apart, status: None, buffered: String::new(), open: false, closed: false }
     }
 
     /// Whether the reader has gone.
@@ -53,16 +53,16 @@ impl Screen {
     /// Writes `text`; above a line that is being typed, only whole lines.
     pub fn write(&mut self, text: &str, editor: Option<&Editor>) -> io::Result<()> {
         if let Some(editor) = editor.filter(|editor| editor.is_reading()) {
-            self.held.push_str(text);
-            if let Some(end) = self.held.rfind('\n') {
-                let rest = self.held.split_off(end + 1);
-                editor.print(std::mem::replace(&mut self.held, rest));
+            self.buffered.push_str(text);
+            if let Some(end) = self.buffered.rfind('\n') {
+                let rest = self.buffered.split_off(end + 1);
+                editor.print(std::mem::replace(&mut self.buffered, rest));
             }
             return Ok(());
         }
         self.clear_status()?;
-        let held = std::mem::take(&mut self.held);
-        let whole = held + text;
+        let buffered = std::mem::take(&mut self.buffered);
+        let whole = buffered + text;
         self.open = !whole.is_empty() && !whole.ends_with('\n');
         self.raw(&whole)
     }

@@ -26,8 +26,8 @@ pub async fn run(
     let mut shown: Option<String> = None;
     let mut stop = Interrupts::new()?;
     let answer = loop {
-        let heard = tokio::select! {
-            heard = link.next() => heard,
+        let received = tokio::select! {
+            received = link.next() => received,
             () = stop.next() => {
                 // Before the turn has begun, only this program can be stopped.
                 let Some(conversation) = &shown else {
@@ -38,11 +38,11 @@ pub async fn run(
                 continue;
             }
         };
-        let Ok((heard, raw)) = heard else {
+        let Ok((received, raw)) = received else {
             link.come_back().await?;
             continue;
         };
-        let of = match &heard {
+        let of = match &received {
             ChatEvent::Update(update) => {
                 // The answer says to which conversation the message went.
                 if let SessionUpdate::UserMessageChunk { meta: Some(meta), .. } = &update.update
@@ -56,7 +56,7 @@ pub async fn run(
             ChatEvent::State(state) => &state.session_id,
             ChatEvent::Conversation(changed) => &changed.session_id,
             ChatEvent::Answered(_) => {
-                if let ChatEvent::Answered(answer) = heard {
+                if let ChatEvent::Answered(answer) = received {
                     break answer;
                 }
                 continue;

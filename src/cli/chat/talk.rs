@@ -57,7 +57,7 @@ pub struct Chat<'a> {
     pub pinned: Option<String>,
     /// A conversation begun here without a message yet: the first message goes to it, even if
     /// others become current meanwhile.
-    pub begun: Option<String>,
+    pub new_session: Option<String>,
     pub conversation: Option<String>,
     /// Whether a turn is running in it.
     pub running: bool,
@@ -70,7 +70,7 @@ pub struct Chat<'a> {
     /// Whether something was proposed that the person was not shown yet.
     pub proposed: bool,
     /// How the last turn of this client ended.
-    pub ended: Option<Result<()>>,
+    pub outcome: Option<Result<()>>,
 }
 
 impl<'a> Chat<'a> {
@@ -98,22 +98,22 @@ impl<'a> Chat<'a> {
             stays,
             usage,
             pinned: conversation,
-            begun: None,
+            new_session: None,
             conversation: None,
             running: false,
             waiting: false,
             ours: Vec::new(),
             lost: false,
             proposed: false,
-            ended: None,
+            outcome: None,
         }
     }
 
     /// Finds the conversation and shows which one it is.
     pub async fn open(&mut self) -> Result<()> {
-        let wanted = self.pinned.clone();
-        let found = self.look_up(wanted.clone()).await;
-        match (found, wanted) {
+        let requested = self.pinned.clone();
+        let found = self.look_up(requested.clone()).await;
+        match (found, requested) {
             (Ok(info), _) => {
                 self.follow(&info)?;
                 if self.stays {
@@ -145,7 +145,7 @@ impl<'a> Chat<'a> {
 
     /// Shows this conversation from now on.
     pub fn follow(&mut self, info: &ConversationInfo) -> Result<()> {
-        self.begun = None;
+        self.new_session = None;
         self.conversation = Some(info.session_id.clone());
         self.running = info.shown == "working";
         self.waiting = info.question.is_some();
@@ -194,12 +194,12 @@ impl<'a> Chat<'a> {
             self.link.come_back().await?;
             self.lost = false;
         }
-        let to = self.pinned.as_deref().or(self.begun.as_deref());
+        let to = self.pinned.as_deref().or(self.new_session.as_deref());
         let name = self.link.say(message, to).await?;
         self.ours.push(name);
-        self.begun = None;
+        self.new_session = None;
         self.view.transcript.begin();
-        self.ended = None;
+        self.outcome = None;
         self.waiting = false;
         self.running = true;
         Ok(())
@@ -235,8 +235,8 @@ impl<'a> Chat<'a> {
     }
 
     /// Handles an event and shows the part that belongs to this conversation.
-    pub async fn hear(&mut self, heard: ChatEvent) -> Result<()> {
-        match heard {
+    pub async fn hear(&mut self, incoming: ChatEvent) -> Result<()> {
+        match incoming {
             ChatEvent::Update(update) => {
                 let ours = self.is_ours(&update.update);
                 if ours {
@@ -252,7 +252,9 @@ impl<'a> Chat<'a> {
                 let shown = self.view.transcript.message(&message);
                 self.view.show(shown)?;
             }
-            ChatEvent::State(state) if self.is_shown(&state.session_id) => self.stands(&state)?,
+            ChatEvent::State(state) if self.is_shown(&state.session_id) => {
+                self.show_state(&state)?
+            }
             ChatEvent::Conversation(changed) => self.conversation_changed(&changed).await?,
             ChatEvent::Changes(changes) => {
                 let of_ours = changes.change_set.conversation.as_deref();
@@ -261,7 +263,9 @@ impl<'a> Chat<'a> {
                 }
             }
             ChatEvent::Changed(changed) => names::update(&self.names, &changed),
-            ChatEvent::Permission(id, asked) => self.questions.add(id, asked, &mut self.view)?,
+            ChatEvent::Permission(id, request) => {
+                self.questions.add(id, request, &mut self.view)?
+            }
             ChatEvent::Withdrawn(id) => self.questions.withdraw(&id, &mut self.view)?,
             ChatEvent::Answered(answer) => self.answered(answer)?,
             ChatEvent::Message(_) | ChatEvent::State(_) | ChatEvent::Other => {}
@@ -280,16 +284,16 @@ impl<'a> Chat<'a> {
     }
 
     /// Handles a changed state of the conversation.
-    fn stands(&mut self, state: &StateParams) -> Result<()> {
+    fn show_state(&mut self, state: &StateParams) -> Result<()> {
         let runs = state.state != SessionState::Idle;
         // A turn that another client began.
         if runs && !self.running {
             self.view.transcript.begin();
         }
-        let ended = self.running && !runs;
+        let has_ended = self.running && !runs;
         self.running = runs;
         self.waiting = state.waiting;
-        if !ended {
+        if !has_ended {
             return Ok(());
         }
         let shown = self.view.transcript.end();
@@ -320,7 +324,7 @@ impl<'a> Chat<'a> {
 
     /// Handles the answer to this client's message.
     fn answered(&mut self, answer: Result<SessionPromptResult, ErrorObject>) -> Result<()> {
-        let ended = match answer {
+        let outcome = match answer {
             Ok(result) => {
                 let ours = result.meta.vault;
                 let missed = self.view.transcript.answer(&ours.turn, &ours.answer);
@@ -330,7 +334,7 @@ impl<'a> Chat<'a> {
                 self.waiting = ours.waiting;
                 match result.stop_reason {
                     _ if ours.no_model => {
-                        self.view.transcript.forget_held();
+                        self.view.transcript.discard_held_back();
                         Err(Failure::no_model(safe::line(&words)))
                     }
                     StopReason::Cancelled => {
@@ -349,11 +353,11 @@ impl<'a> Chat<'a> {
             let shown = self.view.transcript.end();
             self.view.show(shown)?;
         }
-        match &ended {
+        match &outcome {
             Err(failure) if self.stays && !is_told(failure) => self.view.fail(failure)?,
             _ => {}
         }
-        self.ended = Some(ended);
+        self.outcome = Some(outcome);
         Ok(())
     }
 
@@ -362,7 +366,7 @@ impl<'a> Chat<'a> {
         let shown = self.is_shown(&id);
         match changed.kind {
             ConversationChange::Began if self.pinned.is_none() && !shown => {
-                self.begun = None;
+                self.new_session = None;
                 self.conversation = Some(id.clone());
                 self.waiting = false;
                 self.tell_staying(&format!("conversation {}", safe::line(&id)))?;
@@ -382,7 +386,7 @@ impl<'a> Chat<'a> {
                 }
             }
             ConversationChange::Deleted if shown => {
-                (self.conversation, self.pinned, self.begun) = (None, None, None);
+                (self.conversation, self.pinned, self.new_session) = (None, None, None);
                 let words = "this conversation was deleted; the next message begins a new one";
                 self.tell_staying(words)?;
             }

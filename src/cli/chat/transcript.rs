@@ -35,10 +35,10 @@ pub struct Transcript {
     /// Shows messages only once they are complete: text written into a pipe cannot be taken back.
     whole_only: bool,
     /// A complete message, held back until it is known to be the model's.
-    held: Option<String>,
+    held_back: Option<String>,
     open: Option<(String, Message)>,
     /// The received text of each message of the turn.
-    heard: HashMap<String, String>,
+    streamed: HashMap<String, String>,
     /// The last message that was shown in full, and its turn.
     whole: Option<(String, String)>,
     calls: Calls,
@@ -62,9 +62,9 @@ impl Transcript {
             look,
             airy,
             whole_only: false,
-            held: None,
+            held_back: None,
             open: None,
-            heard: HashMap::new(),
+            streamed: HashMap::new(),
             whole: None,
             calls: Calls::default(),
             changes: Vec::new(),
@@ -80,7 +80,7 @@ impl Transcript {
 
     /// Shows the held-back message.
     pub fn release(&mut self) -> Vec<OutputPart> {
-        let Some(text) = self.held.take() else { return Vec::new() };
+        let Some(text) = self.held_back.take() else { return Vec::new() };
         let mut message = self.look.message();
         let shown = message.push(&text) + &message.finish();
         self.last = LastOutput::Answer;
@@ -88,14 +88,14 @@ impl Transcript {
     }
 
     /// Drops the held-back message: it is reported in another way.
-    pub fn forget_held(&mut self) {
-        self.held = None;
+    pub fn discard_held_back(&mut self) {
+        self.held_back = None;
     }
 
     /// Begins a turn and forgets the one before.
     pub fn begin(&mut self) {
         self.open = None;
-        self.heard.clear();
+        self.streamed.clear();
         self.calls.clear();
         self.changes.clear();
         self.last = LastOutput::Nothing;
@@ -222,7 +222,7 @@ impl Transcript {
         let mut out = Vec::new();
         if message.kind == MessageKind::Void {
             self.close(&mut out);
-            if self.heard.remove(&message.message_id).is_some() {
+            if self.streamed.remove(&message.message_id).is_some() {
                 let words = "the answer broke off and is discarded; asking again\n";
                 let words = self.look.paint(Style::DIM, words);
                 self.remark(words, &mut out);
@@ -232,15 +232,15 @@ impl Transcript {
         if self.whole_only {
             return self.take_whole(message);
         }
-        let heard = self.heard.get(&message.message_id).map_or("", String::as_str);
+        let streamed = self.streamed.get(&message.message_id).map_or("", String::as_str);
         // Usually nothing is missing: all pieces have arrived before.
-        match message.text.strip_prefix(heard).map(str::to_owned) {
+        match message.text.strip_prefix(streamed).map(str::to_owned) {
             Some(missing) => self.piece(&message.message_id, &missing, &mut out),
             // Trailing spaces that were cut off do not count as a difference.
-            None if heard.trim_end() == message.text.trim_end() => {}
+            None if streamed.trim_end() == message.text.trim_end() => {}
             None => {
                 self.close(&mut out);
-                self.heard.remove(&message.message_id);
+                self.streamed.remove(&message.message_id);
                 let words = "some of that was missed; here it is whole:\n";
                 let words = self.look.paint(Style::DIM, words);
                 self.remark(words, &mut out);
@@ -262,7 +262,7 @@ impl Transcript {
                 let words = self.look.paint(Style::DIM, &words);
                 self.remark(words, &mut out);
             }
-            _ => self.held = Some(message.text.clone()),
+            _ => self.held_back = Some(message.text.clone()),
         }
         if let Some(turn) = &message.meta.vault.turn {
             self.whole = Some((turn.clone(), message.text.clone()));
@@ -281,7 +281,7 @@ impl Transcript {
         self.whole = Some(known);
         if self.whole_only {
             out.extend(self.release());
-            self.held = Some(text.to_owned());
+            self.held_back = Some(text.to_owned());
             return out;
         }
         self.close(&mut out);
@@ -304,7 +304,7 @@ impl Transcript {
             return;
         }
         if self.whole_only {
-            self.heard.entry(id.to_owned()).or_default().push_str(text);
+            self.streamed.entry(id.to_owned()).or_default().push_str(text);
             return;
         }
         if self.open.as_ref().is_none_or(|(open, _)| open != id) {
@@ -314,7 +314,7 @@ impl Transcript {
             }
             self.open = Some((id.to_owned(), self.look.message()));
         }
-        self.heard.entry(id.to_owned()).or_default().push_str(text);
+        self.streamed.entry(id.to_owned()).or_default().push_str(text);
         self.last = LastOutput::Answer;
         if let Some((_, message)) = &mut self.open {
             let shown = message.push(text);
@@ -353,7 +353,7 @@ mod tests {
         Transcript::new(Look { styled: false, live: false }, true)
     }
 
-    fn told(transcript: &mut Transcript, update: serde_json::Value) -> String {
+    fn apply(transcript: &mut Transcript, update: serde_json::Value) -> String {
         text(transcript.update(&serde_json::from_value(update).unwrap(), false))
     }
 
@@ -378,8 +378,8 @@ mod tests {
     #[test]
     fn missed_text_is_shown_and_nothing_twice() {
         let mut transcript = transcript();
-        assert_eq!(told(&mut transcript, piece("Hel")), "Hel");
-        assert_eq!(told(&mut transcript, piece("lo")), "lo");
+        assert_eq!(apply(&mut transcript, piece("Hel")), "Hel");
+        assert_eq!(apply(&mut transcript, piece("lo")), "lo");
         assert_eq!(text(transcript.message(&message("answer", "Hello there"))), " there\n");
         assert_eq!(text(transcript.message(&message("answer", "Hello there"))), "");
         assert_eq!(text(transcript.end()), "");
@@ -401,57 +401,57 @@ mod tests {
         assert_eq!(text(transcript.answer("9", "")), "");
         // The client got the beginning, but not the end.
         transcript.begin();
-        told(&mut transcript, piece("I lo"));
+        apply(&mut transcript, piece("I lo"));
         assert_eq!(text(transcript.answer("10", "I looked.")), "\n\nI looked.\n");
     }
 
     #[test]
     fn a_message_with_a_hole_is_shown_again_whole() {
         let mut transcript = transcript();
-        told(&mut transcript, piece("one "));
-        told(&mut transcript, piece("three"));
+        apply(&mut transcript, piece("one "));
+        apply(&mut transcript, piece("three"));
         let shown = text(transcript.message(&message("answer", "one two three")));
         assert_eq!(shown, "\n\nsome of that was missed; here it is whole:\n\none two three\n");
         // An answer that was only cut off at its end is not.
         transcript.begin();
-        told(&mut transcript, piece("stopped \n"));
+        apply(&mut transcript, piece("stopped \n"));
         assert_eq!(text(transcript.message(&message("part", "stopped"))).trim(), "");
     }
 
     #[test]
     fn an_interrupted_message_is_marked() {
         let mut transcript = transcript();
-        told(&mut transcript, piece("Hel"));
+        apply(&mut transcript, piece("Hel"));
         let shown = text(transcript.message(&message("void", "")));
         assert_eq!(shown, "\n\nthe answer broke off and is discarded; asking again\n");
-        assert_eq!(told(&mut transcript, piece("Hi")), "\nHi");
+        assert_eq!(apply(&mut transcript, piece("Hi")), "\nHi");
     }
 
     #[test]
     fn calls_notices_and_other_messages_have_their_own_lines() {
         let mut transcript = transcript();
-        told(&mut transcript, piece("I look"));
+        apply(&mut transcript, piece("I look"));
         assert_eq!(transcript.doing(), None);
         let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read",
             "kind": "read", "status": "pending", "locations": [], "rawInput": {"path": "a.md"},
             "_meta": {"vault": {"tool": "read_file"}}});
-        assert_eq!(told(&mut transcript, call), "\n");
+        assert_eq!(apply(&mut transcript, call), "\n");
         assert_eq!(transcript.doing().unwrap(), "read_file a.md");
         let over = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1",
             "status": "completed", "content": [
                 {"type": "content", "content": {"type": "text", "text": "the note"}}]});
-        assert_eq!(told(&mut transcript, over), "\n● read_file a.md ✓\n");
+        assert_eq!(apply(&mut transcript, over), "\n● read_file a.md ✓\n");
         let notice = json!({"sessionUpdate": "notice", "severity": "warning",
             "title": "asked again", "description": "it was busy\u{1b}[2J"});
-        assert_eq!(told(&mut transcript, notice), "asked again: it was busy\n");
+        assert_eq!(apply(&mut transcript, notice), "asked again: it was busy\n");
         let other = json!({"sessionUpdate": "user_message_chunk", "messageId": "u",
             "content": {"type": "text", "text": "and me"},
             "_meta": {"vault": {"source": "voice"}}});
-        assert_eq!(told(&mut transcript, other), "» (voice) and me\n");
-        assert_eq!(told(&mut transcript, piece("Done")), "\nDone");
+        assert_eq!(apply(&mut transcript, other), "» (voice) and me\n");
+        assert_eq!(apply(&mut transcript, piece("Done")), "\nDone");
         let usage = json!({"sessionUpdate": "usage_update", "used": 500, "size": 1000,
             "cost": {"amount": 0.01234, "currency": "USD"}});
-        assert_eq!(told(&mut transcript, usage), "");
+        assert_eq!(apply(&mut transcript, usage), "");
         let used = "500 of 1000 tokens of the model's window (50 %); about 0.0123 USD in this run";
         assert_eq!(transcript.used().unwrap(), used);
     }

@@ -47,14 +47,18 @@ pub(super) fn look(doctor: &Doctor<'_>, root: &Path) {
     if let Some(program) = needs_node {
         node(doctor, program);
     }
-    let held: Vec<&str> =
+    let confined: Vec<&str> =
         programs.iter().filter(|it| it.is_held_in).map(|it| it.part.as_str()).collect();
-    if !held.is_empty() {
+    if !confined.is_empty() {
         let possible = confine::possible();
         if possible.state == ConfinementState::NotPossible {
             doctor.warn(
                 "programs",
-                format!("nothing here confines {}: {}", held.join(", "), possible.lacks.join("; ")),
+                format!(
+                    "nothing here confines {}: {}",
+                    confined.join(", "),
+                    possible.lacks.join("; ")
+                ),
                 "they can do what you can; use those that you trust",
             );
         }
@@ -130,8 +134,8 @@ fn node(doctor: &Doctor<'_>, program: &OutsideProgram) {
         let says = format!("{part} needs Node, which is not in `PATH`");
         return doctor.warn("programs", says, "install Node");
     };
-    let said = Command::new(&node).arg("--version").stdin(Stdio::null()).output();
-    let version = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+    let ran = Command::new(&node).arg("--version").stdin(Stdio::null()).output();
+    let version = ran.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
     let version = version.unwrap_or_default();
     match major(&version) {
         Some(number) if number >= NODE => {

@@ -9,7 +9,7 @@ use super::checks::Doctor;
 use crate::cli::status;
 use crate::config::installed::Installation;
 use crate::config::keyring::Keyring;
-use crate::config::models::beside_the_chain;
+use crate::config::models::outside_chain;
 use crate::config::running::Running;
 use crate::config::{folders, vendor_keys};
 use crate::daemon::confine;
@@ -148,7 +148,7 @@ pub(super) fn keyring(doctor: &Doctor<'_>) {
 /// network; `steward models` does that.
 pub(super) fn models(doctor: &Doctor<'_>) {
     let mut settings = doctor.config.models.clone();
-    settings.chain.extend(beside_the_chain(&doctor.config));
+    settings.chain.extend(outside_chain(&doctor.config));
     let settings = &settings;
     for (model, fault) in setup::faults(settings) {
         doctor.warn("models", format!("`{model}` is not asked: {fault}"), fault.hint());

@@ -43,16 +43,16 @@ pub fn run(session: &Session, root: &Path) -> Result<()> {
 /// Serves the MCP client of a guest, which reaches only the daemon that started it: it may read neither the settings
 /// nor the vault. `None` if no daemon started this process for a guest.
 pub fn run_for_guest() -> Option<Result<()>> {
-    Some(serve(DaemonFinder::given()?, Settings::default().max_message_bytes))
+    Some(serve(DaemonFinder::from_environment()?, Settings::default().max_message_bytes))
 }
 
-fn serve(way: DaemonFinder<'_>, most: u64) -> Result<()> {
-    let relay = Relay { way, idle: RefCell::default() };
+fn serve(finder: DaemonFinder<'_>, most: u64) -> Result<()> {
+    let relay = Relay { finder, idle: RefCell::default() };
     client::runtime()?.block_on(relay.serve(lines(most)))
 }
 
 struct Relay<'a> {
-    way: DaemonFinder<'a>,
+    finder: DaemonFinder<'a>,
     /// Idle connections, the most recently used last.
     idle: RefCell<Vec<Connection>>,
 }
@@ -64,7 +64,7 @@ type Answered = (RequestId, Result<String, Aborted>);
 
 impl Relay<'_> {
     async fn serve(&self, mut lines: mpsc::Receiver<Line>) -> Result<()> {
-        let mut asked: FuturesUnordered<LocalBoxFuture<'_, Answered>> = FuturesUnordered::new();
+        let mut calls: FuturesUnordered<LocalBoxFuture<'_, Answered>> = FuturesUnordered::new();
         let mut open = true;
         let mut in_flight: HashMap<RequestId, AbortHandle> = HashMap::new();
         let mut name = String::new();
@@ -73,8 +73,8 @@ impl Relay<'_> {
         let mut hears: Vec<AbortHandle> = Vec::new();
         loop {
             let line = tokio::select! {
-                line = lines.recv(), if open && asked.len() < MOST => line,
-                Some((id, answer)) = asked.next() => {
+                line = lines.recv(), if open && calls.len() < MOST => line,
+                Some((id, answer)) = calls.next() => {
                     in_flight.remove(&id);
                     // A cancelled request gets no answer.
                     if let Ok(answer) = answer && !tell(&answer) {
@@ -91,7 +91,7 @@ impl Relay<'_> {
                 }
                 else => break,
             };
-            let heard = match line {
+            let client_message = match line {
                 None => {
                     open = false;
                     continue;
@@ -103,11 +103,11 @@ impl Relay<'_> {
                 Some(Line::Text(text)) if text.trim().is_empty() => continue,
                 Some(Line::Text(text)) => parse(text),
             };
-            let fault = match heard {
+            let fault = match client_message {
                 Ok(ClientLine::Ignored) => continue,
                 Ok(ClientLine::Cancel(id)) => {
-                    if let Some(asked) = in_flight.get(&id) {
-                        asked.abort();
+                    if let Some(call) = in_flight.get(&id) {
+                        call.abort();
                     }
                     continue;
                 }
@@ -117,12 +117,12 @@ impl Relay<'_> {
                     let message = "this id is in flight already";
                     Fault::from(ErrorObject::new(Kind::DuplicateId, message)).text(None)
                 }
-                Ok(ClientLine::Subscription { id, wanted }) => {
-                    let uri = match &wanted {
+                Ok(ClientLine::Subscription { id, subscription }) => {
+                    let uri = match &subscription {
                         SubscriptionChange::Subscribe(uri) => Some(uri.clone()),
                         SubscriptionChange::Unsubscribe(_) => None,
                     };
-                    match subscribed.change(wanted) {
+                    match subscribed.change(subscription) {
                         Ok(()) if subscribed.is_empty() => {
                             hears.drain(..).for_each(|hears| hears.abort());
                             json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()
@@ -152,7 +152,7 @@ impl Relay<'_> {
                     let (answer, handle) =
                         abortable(self.ask(id.clone(), text, name.clone(), changes));
                     in_flight.insert(id.clone(), handle);
-                    asked.push(Box::pin(async move { (id, answer.await) }));
+                    calls.push(Box::pin(async move { (id, answer.await) }));
                     continue;
                 }
                 Err(fault) => fault,
@@ -173,16 +173,16 @@ impl Relay<'_> {
         answer.unwrap_or_else(|fault| fault.text(Some(&id)))
     }
 
-    /// Subscribes to resources until the daemon ends, replacing the requests `before`. `asked` is the
+    /// Subscribes to resources until the daemon ends, replacing the requests `before`. `client_request` is the
     /// client's current request with its new resource; returns that resource if it was refused.
     async fn listen(
         &self,
         request: String,
         name: String,
-        asked: Option<(RequestId, Option<String>)>,
+        client_request: Option<(RequestId, Option<String>)>,
         before: Vec<AbortHandle>,
     ) -> Option<String> {
-        let (id, uri) = asked.unzip();
+        let (id, uri) = client_request.unzip();
         let end = || before.iter().for_each(AbortHandle::abort);
         let hearing = SubscriptionAnswers::new(id, &end);
         let pass = |piece: &str| {
@@ -198,20 +198,20 @@ impl Relay<'_> {
 
     /// An idle connection. For a request that must not be sent twice, pings the daemon first: it may have
     /// ended.
-    async fn kept(&self, changes: bool) -> Option<Connection> {
+    async fn idle_connection(&self, changes: bool) -> Option<Connection> {
         loop {
-            let kept = {
+            let idle_connection = {
                 let mut idle = self.idle.borrow_mut();
                 idle.retain(Connection::is_usable);
                 idle.pop()?
             };
             if !changes {
-                return Some(kept);
+                return Some(idle_connection);
             }
-            if let Ok(PostAnswer { connection: Some(kept), .. }) =
-                kept.post("/mcp", "", PING, |_| ()).await
+            if let Ok(PostAnswer { connection: Some(idle_connection), .. }) =
+                idle_connection.post("/mcp", "", PING, |_| ()).await
             {
-                return Some(kept);
+                return Some(idle_connection);
             }
         }
     }
@@ -226,12 +226,12 @@ impl Relay<'_> {
     ) -> Result<String, Fault> {
         let mut gone = None;
         let error = loop {
-            let kept = self.kept(changes).await;
-            let is_kept = kept.is_some();
-            let connection = match kept {
+            let idle_connection = self.idle_connection(changes).await;
+            let is_kept = idle_connection.is_some();
+            let connection = match idle_connection {
                 Some(connection) => Ok(connection),
                 None => {
-                    let (port, token) = match self.way.reach(gone).await {
+                    let (port, token) = match self.finder.reach(gone).await {
                         Ok(reached) => reached,
                         Err(failure) => break (failure.message, failure.hint),
                     };
@@ -295,7 +295,7 @@ enum ClientLine {
     /// A changed list of subscriptions.
     Subscription {
         id: RequestId,
-        wanted: SubscriptionChange,
+        subscription: SubscriptionChange,
     },
 }
 
@@ -306,9 +306,9 @@ enum ClientLine {
 fn parse(text: String) -> Result<ClientLine, String> {
     match Incoming::parse(&text) {
         Ok(Incoming::Request { id, method, params }) => {
-            if let Some(wanted) = SubscriptionChange::of(&method, &params) {
-                return match wanted {
-                    Ok(wanted) => Ok(ClientLine::Subscription { id, wanted }),
+            if let Some(subscription) = SubscriptionChange::of(&method, &params) {
+                return match subscription {
+                    Ok(subscription) => Ok(ClientLine::Subscription { id, subscription }),
                     Err(fault) => Err(fault.text(Some(&id))),
                 };
             }

@@ -22,7 +22,7 @@ pub enum SubscriptionChange {
 impl SubscriptionChange {
     /// The change that a legacy request asks for; `None` for any other request.
     pub fn of(method: &str, params: &Map<String, Value>) -> Option<Result<Self, Fault>> {
-        let wanted = match method {
+        let subscription = match method {
             "resources/subscribe" => Self::Subscribe,
             "resources/unsubscribe" => Self::Unsubscribe,
             _ => return None,
@@ -33,7 +33,7 @@ impl SubscriptionChange {
         }
         let uri = params.get("uri").and_then(Value::as_str);
         let uri = uri.ok_or_else(|| Fault::params("`uri` must be a text"));
-        Some(uri.map(|uri| wanted(uri.to_owned())))
+        Some(uri.map(|uri| subscription(uri.to_owned())))
     }
 }
 
@@ -41,8 +41,8 @@ impl SubscriptionChange {
 pub struct Subscriptions(BTreeSet<String>);
 
 impl Subscriptions {
-    pub fn change(&mut self, wanted: SubscriptionChange) -> Result<(), Fault> {
-        match wanted {
+    pub fn change(&mut self, subscription: SubscriptionChange) -> Result<(), Fault> {
+        match subscription {
             SubscriptionChange::Unsubscribe(uri) => drop(self.0.remove(&uri)),
             SubscriptionChange::Subscribe(uri) if self.0.len() < MOST || self.0.contains(&uri) => {
                 self.0.insert(uri);
@@ -78,15 +78,15 @@ impl Subscriptions {
 /// Translates the daemon's messages about a subscription request for the client.
 pub struct SubscriptionAnswers<'a> {
     /// The client's request, answered once the daemon acknowledges.
-    asked: RefCell<Option<RequestId>>,
+    request_id: RefCell<Option<RequestId>>,
     /// Ends the previous request.
     acknowledged: &'a dyn Fn(),
 }
 
 impl<'a> SubscriptionAnswers<'a> {
-    /// `asked` is the client's request; `None` when resubscribing after the daemon ended.
-    pub fn new(asked: Option<RequestId>, acknowledged: &'a dyn Fn()) -> Self {
-        Self { asked: RefCell::new(asked), acknowledged }
+    /// `request_id` is the client's request; `None` when resubscribing after the daemon ended.
+    pub fn new(request_id: Option<RequestId>, acknowledged: &'a dyn Fn()) -> Self {
+        Self { request_id: RefCell::new(request_id), acknowledged }
     }
 
     /// Translates a message.
@@ -95,7 +95,7 @@ impl<'a> SubscriptionAnswers<'a> {
         match message["method"].as_str()? {
             "notifications/subscriptions/acknowledged" => {
                 (self.acknowledged)();
-                let id = self.asked.take()?;
+                let id = self.request_id.take()?;
                 Some(json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string())
             }
             "notifications/resources/updated" => {
@@ -108,7 +108,7 @@ impl<'a> SubscriptionAnswers<'a> {
 
     /// Translates the last message or the failure; answers the client's request in any case.
     pub fn ended(&self, last: Result<String, Fault>) -> Option<String> {
-        let id = self.asked.take()?;
+        let id = self.request_id.take()?;
         let error = last.map(|last| {
             let mut last: Value = serde_json::from_str(&last).unwrap_or_default();
             last["error"].take()

@@ -74,11 +74,11 @@ pub struct UndoJobArguments {
 /// Shows a plan, asks, and applies it.
 pub fn apply(session: &Session, arguments: &ApplyArguments) -> Result<()> {
     let plan = arguments.plan;
-    let given = json!({ "plan": plan });
-    let seen = session.call(ShowPlan::NAME, given)?;
-    let mut given = json!({
+    let tool_arguments = json!({ "plan": plan });
+    let current_state = session.call(ShowPlan::NAME, tool_arguments)?;
+    let mut tool_arguments = json!({
         "plan": plan,
-        "identity": seen.data["identity"],
+        "identity": current_state.data["identity"],
         "items": arguments.only,
         "skip_stale": arguments.skip_stale,
         "dry_run": arguments.dry_run,
@@ -89,12 +89,12 @@ pub fn apply(session: &Session, arguments: &ApplyArguments) -> Result<()> {
             1 => format!("apply item {} of plan {plan}", arguments.only[0]),
             number => format!("apply {number} items of plan {plan}"),
         };
-        if !agreed(arguments.yes, &without_identity(&seen.text), &question)? {
+        if !agreed(arguments.yes, &without_identity(&current_state.text), &question)? {
             return Err(Failure::other("denied", "nothing was done", ""));
         }
-        given["dry_run"] = json!(false);
+        tool_arguments["dry_run"] = json!(false);
     }
-    done(session, given)
+    done(session, tool_arguments)
 }
 
 /// Stops a running job of any caller.
@@ -119,10 +119,10 @@ pub fn stop(session: &Session, arguments: &StopArguments) -> Result<()> {
 
 pub fn resume(session: &Session, arguments: &ResumeArguments) -> Result<()> {
     let id = arguments.job;
-    let given = json!({ "job": id });
-    let seen = session.call(ListJobs::NAME, given)?;
-    let job = &seen.data["jobs"][0];
-    let given = json!({
+    let tool_arguments = json!({ "job": id });
+    let current_state = session.call(ListJobs::NAME, tool_arguments)?;
+    let job = &current_state.data["jobs"][0];
+    let tool_arguments = json!({
         "plan": job["plan"],
         "identity": job["identity"],
         "job": id,
@@ -133,11 +133,11 @@ pub fn resume(session: &Session, arguments: &ResumeArguments) -> Result<()> {
     if job["state"] == "interrupted" && !agreed(arguments.yes, "", &question)? {
         return Err(Failure::other("denied", "nothing was done", ""));
     }
-    done(session, given)
+    done(session, tool_arguments)
 }
 
-fn done(session: &Session, given: Value) -> Result<()> {
-    let answer = session.call_with(ApplyPlan::NAME, given, CallOptions::agreed(true))?;
+fn done(session: &Session, tool_arguments: Value) -> Result<()> {
+    let answer = session.call_with(ApplyPlan::NAME, tool_arguments, CallOptions::agreed(true))?;
     if session.output.json() {
         return session.output.json_value(&answer.data);
     }
@@ -170,15 +170,16 @@ fn done(session: &Session, given: Value) -> Result<()> {
 /// Prints jobs, or one with its items.
 pub fn list(session: &Session, arguments: &JobsArguments) -> Result<()> {
     let JobsArguments { job, state, first_result } = arguments;
-    let given = json!({ "job": job, "state": state, "first_result": first_result });
-    let found = session.call(ListJobs::NAME, given)?;
+    let tool_arguments = json!({ "job": job, "state": state, "first_result": first_result });
+    let found = session.call(ListJobs::NAME, tool_arguments)?;
     session.print_answer(&session.output.paged(), &found)
 }
 
 /// Takes a job back.
 pub fn undo(session: &Session, arguments: &UndoJobArguments) -> Result<ExitCode> {
-    let given = json!({ "job": arguments.job, "items": arguments.only });
-    let answer = session.call_with(RollbackJob::NAME, given, CallOptions::agreed(arguments.yes))?;
+    let tool_arguments = json!({ "job": arguments.job, "items": arguments.only });
+    let answer =
+        session.call_with(RollbackJob::NAME, tool_arguments, CallOptions::agreed(arguments.yes))?;
     if session.output.json() {
         session.output.json_value(&answer.data)?;
         return Ok(ExitCode::SUCCESS);

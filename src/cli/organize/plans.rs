@@ -101,28 +101,28 @@ pub struct EditPlanArguments {
 }
 
 pub fn plan(session: &Session, arguments: &PlanArguments) -> Result<()> {
-    let mut given = json!({});
+    let mut tool_arguments = json!({});
     if let Some(rules) = &arguments.rules {
         // A path that is no file here is one in the vault.
-        given["rules"] = json!(match rules == "-" || Path::new(rules).is_file() {
+        tool_arguments["rules"] = json!(match rules == "-" || Path::new(rules).is_file() {
             true => text(rules)?,
             false => rules.clone(),
         });
     }
     if let Some(file) = &arguments.items {
-        given["items"] = serde_json::from_str(&text(file)?).map_err(|error| {
+        tool_arguments["items"] = serde_json::from_str(&text(file)?).map_err(|error| {
             let hint = "write a list, such as [{\"path\": \"a.md\", \"to\": \"b.md\"}]";
             Failure::usage(format!("`{file}` is not JSON: {error}"), hint)
         })?;
     }
     if let Some(folder) = &arguments.within {
-        given["path"] = json!(folder);
+        tool_arguments["path"] = json!(folder);
     }
     if let Some(plan) = arguments.append {
-        given["plan"] = json!(plan);
-        given["mode"] = json!("append");
+        tool_arguments["plan"] = json!(plan);
+        tool_arguments["mode"] = json!("append");
     }
-    planned(session, given)
+    planned(session, tool_arguments)
 }
 
 /// Changes a plan, and prints it.
@@ -138,13 +138,13 @@ pub fn edit(session: &Session, arguments: &EditPlanArguments) -> Result<()> {
         })
     };
     let targets: Vec<Value> = arguments.to.iter().map(target).collect::<Result<_, _>>()?;
-    let given =
+    let tool_arguments =
         json!({ "plan": arguments.plan, "take_out": arguments.take_out, "targets": targets });
-    planned(session, given)
+    planned(session, tool_arguments)
 }
 
-fn planned(session: &Session, given: Value) -> Result<()> {
-    let made = session.call(PlanChanges::NAME, given)?;
+fn planned(session: &Session, tool_arguments: Value) -> Result<()> {
+    let made = session.call(PlanChanges::NAME, tool_arguments)?;
     if session.output.json() {
         return session.output.json_value(&made.data);
     }
@@ -180,14 +180,14 @@ pub(super) fn without_identity(text: &str) -> String {
 
 pub fn show(session: &Session, arguments: &ShowArguments) -> Result<()> {
     let word = |value: Option<PossibleValue>| value.map(|value| value.get_name().to_owned());
-    let given = json!({
+    let tool_arguments = json!({
         "plan": arguments.plan,
         "first_item": arguments.first_item,
         "format": word(arguments.format.to_possible_value()),
         "group_by": word(arguments.by.to_possible_value()),
         "include_unchanged": arguments.unchanged,
     });
-    let mut answer = session.call(ShowPlan::NAME, given)?;
+    let mut answer = session.call(ShowPlan::NAME, tool_arguments)?;
     answer.text = without_identity(&answer.text);
     session.print_answer(&session.output.paged(), &answer)
 }
@@ -195,8 +195,8 @@ pub fn show(session: &Session, arguments: &ShowArguments) -> Result<()> {
 /// Prints which rules took a note.
 pub fn why(session: &Session, arguments: &WhyArguments) -> Result<()> {
     let Some(plan) = arguments.plan else { return why_now(session, arguments) };
-    let given = json!({ "plan": plan, "why": arguments.note });
-    let mut answer = session.call(ShowPlan::NAME, given)?;
+    let tool_arguments = json!({ "plan": plan, "why": arguments.note });
+    let mut answer = session.call(ShowPlan::NAME, tool_arguments)?;
     answer.text = without_identity(&answer.text);
     session.print_answer(&session.output, &answer)
 }
@@ -207,7 +207,7 @@ fn why_now(session: &Session, arguments: &WhyArguments) -> Result<()> {
     let mut lines = vec![why.path.clone()];
     for done in &why.done {
         lines.push(String::new());
-        lines.extend(told(done, arguments.rules));
+        lines.extend(item_lines(done, arguments.rules));
     }
     if why.done.is_empty() {
         lines.push("  No rule has changed it.".to_owned());
@@ -222,7 +222,7 @@ fn why_now(session: &Session, arguments: &WhyArguments) -> Result<()> {
 }
 
 /// The changes of a note by rules in one job.
-fn told(done: &Done, with_rules: bool) -> Vec<String> {
+fn item_lines(done: &Done, with_rules: bool) -> Vec<String> {
     let rules = done.item.rules.join(", ");
     let time = local(done.time, "%Y-%m-%d %H:%M:%S");
     let how = match done.enabled.is_empty() {

@@ -43,9 +43,9 @@ impl<'a> DaemonFinder<'a> {
     }
 
     /// The way that the daemon gave to a guest that it started, if it did.
-    pub fn given() -> Option<Self> {
-        let given = std::env::var(guests::VARIABLE).ok()?;
-        let (port, token) = given.split_once(' ')?;
+    pub fn from_environment() -> Option<Self> {
+        let value = std::env::var(guests::VARIABLE).ok()?;
+        let (port, token) = value.split_once(' ')?;
         Some(Self(DaemonAddress::Given { port: port.parse().ok()?, token: Token::parse(token)? }))
     }
 
@@ -90,12 +90,12 @@ pub fn tell(message: &str) -> bool {
 
 /// The lines of stdin, read on a thread of their own, since reading blocks.
 pub fn lines(most: u64) -> mpsc::Receiver<Line> {
-    let (heard, lines) = mpsc::channel(1);
+    let (sender, lines) = mpsc::channel(1);
     let reader = thread::Builder::new().name("lines".to_owned());
     let read = reader.spawn(move || {
         let mut input = BufReader::new(std::io::stdin());
         while let Some(line) = line(&mut input, most) {
-            if heard.blocking_send(line).is_err() {
+            if sender.blocking_send(line).is_err() {
                 break;
             }
         }

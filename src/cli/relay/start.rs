@@ -50,15 +50,15 @@ fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<()> {
     if let Some(stdout) = child.stdout.take() {
         BufReader::new(stdout).read_line(&mut line)?;
     }
-    let said: Value = serde_json::from_str(&line).unwrap_or_default();
-    if said["event"] == "ready" {
+    let event: Value = serde_json::from_str(&line).unwrap_or_default();
+    if event["event"] == "ready" {
         return Ok(());
     }
     let _ = child.wait();
     let hint = "`steward serve` in a terminal says more";
-    let message = said["message"].as_str().unwrap_or("the daemon ended at its start");
-    let code = said["code"].as_str().unwrap_or("not_running");
-    Err(Failure::other(code, message, said["hint"].as_str().unwrap_or(hint)))
+    let message = event["message"].as_str().unwrap_or("the daemon ended at its start");
+    let code = event["code"].as_str().unwrap_or("not_running");
+    Err(Failure::other(code, message, event["hint"].as_str().unwrap_or(hint)))
 }
 
 /// Shields the daemon from signals meant for the starter, such as Ctrl-C.

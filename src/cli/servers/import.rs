@@ -24,9 +24,9 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
             Failure::other("not_found", message, format!("it has none of {}", SECTIONS.join(", ")))
         })?;
     let (mut entries, mut left_out, mut keys) = (BTreeMap::new(), Vec::new(), Vec::new());
-    for (given, theirs) in found {
+    for (given, foreign_entry) in found {
         let name = nearest_name(given).filter(|name| !entries.contains_key(name));
-        let (Some(name), Some(theirs)) = (name, theirs.as_object()) else {
+        let (Some(name), Some(foreign_entry)) = (name, foreign_entry.as_object()) else {
             left_out.push(format!("`{given}`: no server can be called so"));
             continue;
         };
@@ -34,7 +34,7 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
             left_out.push(format!("`{name}`: there is one already"));
             continue;
         }
-        let read = read(session, theirs).and_then(|mut entry| {
+        let read = read(session, foreign_entry).and_then(|mut entry| {
             entry.network = network && entry.url.is_none();
             let keys = secrets::taken(&name, &mut entry);
             entry.fault().map_or(Ok((entry, keys)), Err)
@@ -60,17 +60,17 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
     session.output.answer(&value, lines.join("\n"))
 }
 
-fn read(session: &Session, theirs: &Map<String, Value>) -> Result<ServerEntry, String> {
+fn read(session: &Session, foreign_entry: &Map<String, Value>) -> Result<ServerEntry, String> {
     // Zed had an object here.
-    let (command, theirs) = match theirs.get("command") {
+    let (command, foreign_entry) = match foreign_entry.get("command") {
         Some(Value::Object(inner)) => (inner.get("path").or(inner.get("command")), inner),
-        command => (command, theirs),
+        command => (command, foreign_entry),
     };
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let Some(command) = command.and_then(text) else {
-        return remote(theirs);
+        return remote(foreign_entry);
     };
-    let args = theirs.get("args").and_then(Value::as_array).into_iter().flatten();
+    let args = foreign_entry.get("args").and_then(Value::as_array).into_iter().flatten();
     let line: Vec<String> = std::iter::once(command)
         .chain(args.filter_map(text))
         .map(|part| rewritten(&part))
@@ -79,17 +79,22 @@ fn read(session: &Session, theirs: &Map<String, Value>) -> Result<ServerEntry, S
         return Err(format!("`{asks}` has to be filled in; add it by hand"));
     }
     let mut entry = entry(session, &line).map_err(|failure| failure.message)?;
-    entry.env = values(theirs.get("env"))?;
-    entry.enabled = is_enabled(theirs);
+    entry.env = values(foreign_entry.get("env"))?;
+    entry.enabled = is_enabled(foreign_entry);
     Ok(entry)
 }
 
 /// A server at an address.
-fn remote(theirs: &Map<String, Value>) -> Result<ServerEntry, String> {
+fn remote(foreign_entry: &Map<String, Value>) -> Result<ServerEntry, String> {
     // Gemini CLI has two names for it; under `url` it has the older transport.
-    let url = ["httpUrl", "url", "serverUrl"].iter().find_map(|key| theirs.get(*key)?.as_str());
+    let url =
+        ["httpUrl", "url", "serverUrl"].iter().find_map(|key| foreign_entry.get(*key)?.as_str());
     let url = url.ok_or("it has neither a command nor an address")?;
-    if theirs.get("type").or(theirs.get("transport")).is_some_and(|kind| kind == "sse") {
+    if foreign_entry
+        .get("type")
+        .or(foreign_entry.get("transport"))
+        .is_some_and(|kind| kind == "sse")
+    {
         return Err("it uses the transport HTTP+SSE of 2024, which is not supported".to_owned());
     }
     let mut entry = ServerEntry::remote(rewritten(url));
@@ -98,27 +103,27 @@ fn remote(theirs: &Map<String, Value>) -> Result<ServerEntry, String> {
     }
     // Codex names the variable with a token, and headers by two names.
     for key in ["headers", "http_headers"] {
-        entry.headers.append(&mut values(theirs.get(key))?);
+        entry.headers.append(&mut values(foreign_entry.get(key))?);
     }
-    for (name, variable) in values(theirs.get("env_http_headers"))? {
+    for (name, variable) in values(foreign_entry.get("env_http_headers"))? {
         entry.headers.insert(name, format!("${{env:{variable}}}"));
     }
-    if let Some(variable) = theirs.get("bearer_token_env_var").and_then(Value::as_str) {
+    if let Some(variable) = foreign_entry.get("bearer_token_env_var").and_then(Value::as_str) {
         entry.headers.insert("Authorization".to_owned(), format!("Bearer ${{env:{variable}}}"));
     }
-    entry.enabled = is_enabled(theirs);
+    entry.enabled = is_enabled(foreign_entry);
     Ok(entry)
 }
 
-fn is_enabled(theirs: &Map<String, Value>) -> bool {
-    theirs.get("disabled") != Some(&Value::Bool(true))
-        && theirs.get("enabled") != Some(&Value::Bool(false))
+fn is_enabled(foreign_entry: &Map<String, Value>) -> bool {
+    foreign_entry.get("disabled") != Some(&Value::Bool(true))
+        && foreign_entry.get("enabled") != Some(&Value::Bool(false))
 }
 
 /// The values of an object, with references as the steward has them.
-fn values(theirs: Option<&Value>) -> Result<BTreeMap<String, String>, String> {
+fn values(foreign_entry: Option<&Value>) -> Result<BTreeMap<String, String>, String> {
     let mut all = BTreeMap::new();
-    for (name, value) in theirs.and_then(Value::as_object).into_iter().flatten() {
+    for (name, value) in foreign_entry.and_then(Value::as_object).into_iter().flatten() {
         let value = match value {
             Value::String(value) => rewritten(value),
             Value::Number(_) | Value::Bool(_) => value.to_string(),

@@ -87,7 +87,7 @@ pub(super) fn run(
     }
 }
 
-/// What can be told of a sign-in.
+/// The public details of a sign-in.
 pub(super) fn value(signed_in: Option<&SignedIn>) -> Value {
     signed_in.map_or(Value::Null, |it| {
         json!({ "issuer": it.issuer, "scopes": it.scopes, "ends": it.ends, "renewed": it.is_renewed })

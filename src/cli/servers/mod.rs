@@ -230,7 +230,7 @@ fn list(session: &Session) -> Result<()> {
     session.output.answer(&json!({ "servers": values }), text)
 }
 
-/// A server as it is now, and how it differs from what was allowed.
+/// The current state of a server, and how it differs from what was allowed.
 struct ServerReview {
     entry: ServerEntry,
     signed_in: Option<SignedIn>,
@@ -271,7 +271,7 @@ fn allow(session: &Session, name: &str, yes: bool) -> Result<()> {
         session.output.notice("nothing was changed");
         return Ok(());
     }
-    // What was agreed to once and for all was agreed to of the tool as it was.
+    // A permanent approval holds only for the tool as it was then.
     policy::revoke_tools(session, &review.others(name))?;
     Pin::new(&review.entry, &review.tools).store(servers.place(), name)?;
     let text = format!(

@@ -87,10 +87,10 @@ pub fn run(session: &Session, action: &ServiceAction) -> Result<()> {
 /// Warns if the daemon or the service of another vault has the port of this one.
 fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>) {
     let usual = session.settings.config.server.port;
-    let wanted = port.unwrap_or(usual);
+    let target_port = port.unwrap_or(usual);
     let daemons = Running::all(&session.folders).into_iter().map(|(running, _)| running);
     let mut daemons = daemons.filter(|one| !same_folder(Path::new(&one.vault), root));
-    let daemon = daemons.find(|running| running.port == wanted).map(|running| running.vault);
+    let daemon = daemons.find(|running| running.port == target_port).map(|running| running.vault);
     let service = || {
         let files = std::fs::read_dir(plan.file.parent()?).ok()?.flatten();
         let mut others = files.map(|file| file.path()).filter(|file| {
@@ -99,7 +99,7 @@ fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>) 
                 .is_some_and(|name| name.to_string_lossy().starts_with("vault-steward"));
             is_ours && *file != plan.file && file.is_file()
         });
-        let other = others.find(|file| port_in(file).unwrap_or(usual) == wanted)?;
+        let other = others.find(|file| port_in(file).unwrap_or(usual) == target_port)?;
         Some(other.file_stem()?.to_string_lossy().into_owned())
     };
     let other = match daemon {
@@ -110,7 +110,7 @@ fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>) 
         },
     };
     session.output.notice(&format!(
-        "{other} has port {wanted} already; give this one its own with `--port N`"
+        "{other} has port {target_port} already; give this one its own with `--port N`"
     ));
 }
 

@@ -30,7 +30,7 @@ pub struct Plan {
     pub text: String,
     /// Commands to run after the file is written.
     pub install: Vec<Vec<String>>,
-    /// Commands that start the daemon anew; only a failure of the last one counts, since nothing may be running.
+    /// Commands that restart the daemon; only a failure of the last one counts, since nothing may be running.
     pub restart: Vec<Vec<String>>,
     /// Commands to run before the file is removed; failures are only reported, since the service may be gone.
     pub stop: Vec<Vec<String>>,

@@ -43,10 +43,10 @@ pub fn with(
     }
 }
 
-fn put(object: &CstObject, name: &str, wanted: &Value) -> Result<(), String> {
+fn put(object: &CstObject, name: &str, new_value: &Value) -> Result<(), String> {
     match only(object, name)? {
-        Some(old) => old.set_value(input(wanted)),
-        None => drop(object.append(name, input(wanted))),
+        Some(old) => old.set_value(input(new_value)),
+        None => drop(object.append(name, input(new_value))),
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Adds one entry to other programs' settings files and leaves every other byte as it is.
+//! Adds one entry to other programs' settings files and leaves every other byte unchanged.
 //!
 //! An edit replaces one piece of the old text ([`json`], [`toml`]). Afterwards the new text is
 //! parsed again; if it does not have the intended meaning, the change is refused.

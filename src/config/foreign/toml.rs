@@ -31,7 +31,7 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
         all.insert(name.to_owned(), entry);
     }
     match edited.parse::<toml::Table>() {
-        Ok(said) if said == meant => Ok(edited),
+        Ok(actual) if actual == meant => Ok(edited),
         _ => Err(unusual()),
     }
 }
@@ -58,16 +58,16 @@ pub fn without(text: &str, section: &str, name: &str) -> Result<String, String> 
         }
     }
     match edited.parse::<toml::Table>() {
-        Ok(mut said) => {
+        Ok(mut actual) => {
             // A section without entries is as good as none.
-            for table in [&mut said, &mut meant] {
+            for table in [&mut actual, &mut meant] {
                 let is_empty =
                     |all: &toml::Value| all.as_table().is_some_and(toml::Table::is_empty);
                 if table.get(section).is_some_and(is_empty) {
                     table.remove(section);
                 }
             }
-            if said == meant {
+            if actual == meant {
                 Ok(edited)
             } else {
                 Err(format!("`{own}` is written in an unusual way"))

@@ -30,9 +30,9 @@ pub struct InstanceLock {
 /// only while the lock is held.
 const HOLDER: &str = "holder";
 
-/// Locks the vault at `root`; `None` if another process holds the lock for longer than `patience`.
-pub fn lock(root: &Path, state: &Path, patience: Duration) -> io::Result<Option<InstanceLock>> {
-    let until = Instant::now() + patience;
+/// Locks the vault at `root`; `None` if another process holds the lock for longer than `timeout`.
+pub fn lock(root: &Path, state: &Path, timeout: Duration) -> io::Result<Option<InstanceLock>> {
+    let until = Instant::now() + timeout;
     loop {
         if let Some(file) = system::try_lock(root, state)? {
             if let Err(error) = std::fs::write(state.join(HOLDER), std::process::id().to_string()) {

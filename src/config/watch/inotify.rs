@@ -84,7 +84,7 @@ impl Signs {
 /// Watches the folders that matter now, instead of `before`. Checks again after adding each watch,
 /// to find folders created in the meantime.
 fn arm(events: &OwnedFd, path: &Path, before: &BTreeSet<i32>) -> BTreeSet<i32> {
-    let mut wanted = BTreeSet::new();
+    let mut current = BTreeSet::new();
     let mut last = Vec::new();
     loop {
         let folders = folders(path);
@@ -93,7 +93,7 @@ fn arm(events: &OwnedFd, path: &Path, before: &BTreeSet<i32>) -> BTreeSet<i32> {
         }
         for folder in &folders {
             match inotify::add_watch(events, folder, MASK) {
-                Ok(watch) => drop(wanted.insert(watch)),
+                Ok(watch) => drop(current.insert(watch)),
                 Err(error) => {
                     let folder = folder.display();
                     tracing::debug!(%error, %folder, "could not watch a folder");
@@ -102,10 +102,10 @@ fn arm(events: &OwnedFd, path: &Path, before: &BTreeSet<i32>) -> BTreeSet<i32> {
         }
         last = folders;
     }
-    for gone in before.difference(&wanted) {
+    for gone in before.difference(&current) {
         let _ = inotify::remove_watch(events, *gone);
     }
-    wanted
+    current
 }
 
 /// The nearest existing folders above the file, for its path and for the target of a link.
@@ -121,12 +121,12 @@ fn folders(path: &Path) -> Vec<PathBuf> {
 fn drain(events: &OwnedFd) -> usize {
     let mut buffer = [MaybeUninit::<u8>::uninit(); 4096];
     let mut reader = inotify::Reader::new(events, &mut buffer);
-    let mut told = 0;
+    let mut count = 0;
     loop {
         match reader.next() {
-            Ok(_) => told += 1,
+            Ok(_) => count += 1,
             Err(Errno::INTR) => {}
-            Err(_) => return told,
+            Err(_) => return count,
         }
     }
 }

@@ -97,18 +97,18 @@ mod tests {
     /// The clock of these tests stops until all tasks wait for it, and then jumps.
     #[tokio::test(start_paused = true)]
     async fn a_file_is_read_when_it_has_been_quiet() {
-        let begun = Instant::now();
+        let started = Instant::now();
         // Written in pieces for a second and a half, as a slow editor does.
-        let size = || async { begun.elapsed().as_millis().min(1500) };
+        let size = || async { started.elapsed().as_millis().min(1500) };
         assert_eq!(settled(0, size).await, 1500);
-        assert_eq!(begun.elapsed(), Duration::from_millis(2000));
+        assert_eq!(started.elapsed(), Duration::from_millis(2000));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_constantly_changing_file_is_read() {
-        let begun = Instant::now();
-        settled(0, || async { begun.elapsed().as_millis() }).await;
-        assert_eq!(begun.elapsed(), PATIENCE);
+        let started = Instant::now();
+        settled(0, || async { started.elapsed().as_millis() }).await;
+        assert_eq!(started.elapsed(), PATIENCE);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(super) struct Exchange {
     #[serde(skip)]
     key: Option<Key>,
     #[serde(skip, default = "Instant::now")]
-    begun: Instant,
+    started: Instant,
 }
 
 /// A request masked its key.
@@ -170,7 +170,7 @@ impl Tap {
             pieces: Vec::new(),
             end: End::Dropped,
             key: key.cloned(),
-            begun: Instant::now(),
+            started: Instant::now(),
         });
         ExchangeRecorder(Some((Arc::clone(shared), state.exchanges.len() - 1)))
     }
@@ -231,7 +231,7 @@ fn lock(state: &Mutex<TapState>) -> MutexGuard<'_, TapState> {
 
 impl Exchange {
     fn after(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// The key to mask, if it is long enough to be one.

@@ -3,7 +3,7 @@
 //!
 //! An element passes if it loads and runs nothing and has only attributes of an allow list. The grammar is
 //! the browser's (<https://html.spec.whatwg.org/multipage/parsing.html#tokenization>), which accepts more
-//! than CommonMark's: a block of HTML reaches the browser as it is.
+//! than CommonMark's: a block of HTML reaches the browser unchanged.
 
 use super::{ActiveContent, address, has_word};
 

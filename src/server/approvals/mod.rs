@@ -19,7 +19,7 @@ use super::acp::{self, Attached};
 use super::outbox::Outbox;
 use super::{lock, permission};
 use crate::calls::saved_answers::{Key, SavedAnswers};
-use crate::calls::{Answerer, Decision, Left, Question, ShownChange};
+use crate::calls::{Answerer, Decision, Question, ShownChange, UnansweredQuestion};
 use crate::protocol::ServerRequestParams as _;
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, RequestId};
@@ -40,7 +40,7 @@ type Answer = (Decision, Answerer);
 
 /// How long a call waits for an answer.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Patience {
+pub struct WaitPolicy {
     /// After this time the call ends and its request stays pending. `None`: as long as the request is
     /// pending.
     pub limit: Option<Duration>,
@@ -59,7 +59,7 @@ struct NewRequest {
     changes: Arc<[ShownChange]>,
     /// How long it stays pending without a client that shows it, and how long an answer is stored.
     expiry: Duration,
-    left: Option<Left>,
+    unanswered: Option<UnansweredQuestion>,
 }
 
 /// The pending requests, and the clients that can answer. Clones share them.
@@ -94,7 +94,7 @@ struct PendingRequest {
     expiry: Duration,
     calls: Vec<(u64, oneshot::Sender<Answer>)>,
     /// Work that is left for the call that made the request, once the request is over.
-    left: Option<Left>,
+    unanswered: Option<UnansweredQuestion>,
     /// Ends the request, while no client shows it.
     expires: Option<Expiry>,
 }
@@ -158,7 +158,7 @@ impl Approvals {
         &self,
         question: &Question,
         call: Option<String>,
-        patience: Patience,
+        wait_policy: WaitPolicy,
     ) -> impl Future<Output = Answer> + Send + use<> {
         let number = question.number();
         let mut params = permission::params(question);
@@ -170,25 +170,27 @@ impl Approvals {
             key: question.key(),
             params,
             changes: Arc::clone(question.changes()),
-            expiry: question.patience(),
-            left: Some(question.left()),
+            expiry: question.answer_time(),
+            unanswered: Some(question.unanswered()),
         };
-        self.ask(request, patience)
+        self.ask(request, wait_policy)
     }
 
     fn ask(
         &self,
         request: NewRequest,
-        patience: Patience,
+        wait_policy: WaitPolicy,
     ) -> impl Future<Output = Answer> + Send + use<> {
-        let put = self.put(request, patience.for_somebody);
+        let put = self.put(request, wait_policy.for_somebody);
         async move {
             let (mut waiting, mut answer) = match put {
                 Ok(waits) => waits,
                 Err(decided) => return decided,
             };
             let withdrawn = |_| (Decision::Withdrawn, Answerer::default());
-            let Some(limit) = patience.limit else { return answer.await.unwrap_or_else(withdrawn) };
+            let Some(limit) = wait_policy.limit else {
+                return answer.await.unwrap_or_else(withdrawn);
+            };
             if let Ok(answer) = tokio::time::timeout(limit, &mut answer).await {
                 return answer.unwrap_or_else(withdrawn);
             }
@@ -212,9 +214,9 @@ impl Approvals {
             return Err(answer);
         }
         let same = state.pending.iter().find(|(_, request)| request.key == new.key);
-        let (number, mut left) = match same.map(|(number, _)| *number) {
+        let (number, mut unanswered) = match same.map(|(number, _)| *number) {
             Some(number) => (number, None),
-            None => (new.number, new.left),
+            None => (new.number, new.unanswered),
         };
         if number == new.number {
             let mut request = PendingRequest {
@@ -226,7 +228,7 @@ impl Approvals {
                 bytes: 0,
                 expiry: new.expiry,
                 calls: Vec::new(),
-                left: None,
+                unanswered: None,
                 expires: None,
             };
             let params = &mut request.params;
@@ -251,12 +253,12 @@ impl Approvals {
             return Err((Decision::Withdrawn, Answerer::default()));
         };
         if !shown && !for_somebody {
-            request.left = request.left.take().or(left.take());
+            request.unanswered = request.unanswered.take().or(unanswered.take());
             return Err((Decision::Pending { question: number, shown }, Answerer::default()));
         }
         let (sender, answer) = oneshot::channel();
         request.calls.push((call, sender));
-        Ok((WaitingCall { approvals: self.clone(), number, call, left }, answer))
+        Ok((WaitingCall { approvals: self.clone(), number, call, unanswered }, answer))
     }
 
     /// Handles a client's answer. One without a pending request, or with an option that was not offered, is
@@ -302,7 +304,7 @@ impl Approvals {
         let by = Answerer { words: comment(&by.words), ..by };
         let request = state.pending.remove(&number)?;
         state.withdraw(number, &request, except);
-        let PendingRequest { key, expiry, calls, left, .. } = request;
+        let PendingRequest { key, expiry, calls, unanswered, .. } = request;
         let (mut delivered, agreed) = (false, decision != Decision::Reject);
         // An approval is for one call: the last, since a caller that repeats a call may have given up the
         // earlier one.
@@ -318,7 +320,7 @@ impl Approvals {
             state.saved.put(key, once, by.clone(), Instant::now() + expiry);
         }
         drop(state);
-        settle(left, decision, by);
+        settle(unanswered, decision, by);
         Some(delivered)
     }
     /// The pending requests, oldest first, or only this one.
@@ -331,8 +333,9 @@ impl Approvals {
             is_shown: state.shows(request),
             has_call: !request.calls.is_empty(),
         };
-        let wanted = |(number, _): &(&i64, &PendingRequest)| only.is_none_or(|one| one == **number);
-        state.pending.iter().filter(wanted).map(pending).collect()
+        let selected =
+            |(number, _): &(&i64, &PendingRequest)| only.is_none_or(|one| one == **number);
+        state.pending.iter().filter(selected).map(pending).collect()
     }
 
     /// The title of a pending request, and all its changes.
@@ -384,8 +387,8 @@ impl Approver {
     /// Sends the pending requests, or those of one conversation.
     fn send_pending(&self, pending: &mut BTreeMap<i64, PendingRequest>, session: Option<&str>) {
         let is_of = |one: &PendingRequest| session.is_none_or(|it| one.params.session_id == it);
-        let wanted = pending.iter_mut().filter(|(_, one)| is_of(one) && self.may_see(one));
-        let texts: Vec<Utf8Bytes> = wanted
+        let selected = pending.iter_mut().filter(|(_, one)| is_of(one) && self.may_see(one));
+        let texts: Vec<Utf8Bytes> = selected
             .map(|(number, one)| {
                 one.expires = None;
                 self.text(*number, one, None)
@@ -442,13 +445,13 @@ fn expire(state: &Weak<Mutex<ApprovalsState>>, number: i64) {
     for (_, sender) in request.calls {
         let _ = sender.send((Decision::Late, Answerer::default()));
     }
-    settle(request.left, Decision::Late, Answerer::default());
+    settle(request.unanswered, Decision::Late, Answerer::default());
 }
 
 /// Records the decision on a call that is over.
-fn settle(left: Option<Left>, decision: Decision, by: Answerer) {
-    if let Some(left) = left {
-        tokio::task::spawn_blocking(move || left.settle(decision, &by));
+fn settle(unanswered: Option<UnansweredQuestion>, decision: Decision, by: Answerer) {
+    if let Some(unanswered) = unanswered {
+        tokio::task::spawn_blocking(move || unanswered.settle(decision, &by));
     }
 }
 
@@ -458,7 +461,7 @@ struct WaitingCall {
     number: i64,
     call: u64,
     /// Work that is left for the call that made the request.
-    left: Option<Left>,
+    unanswered: Option<UnansweredQuestion>,
 }
 
 impl WaitingCall {
@@ -469,7 +472,7 @@ impl WaitingCall {
         let request = state.pending.get_mut(&self.number)?;
         let at = request.calls.iter().position(|(call, _)| *call == self.call)?;
         request.calls.remove(at);
-        request.left = request.left.take().or(self.left.take());
+        request.unanswered = request.unanswered.take().or(self.unanswered.take());
         Some(Decision::Pending { question: self.number, shown })
     }
 }
@@ -483,7 +486,7 @@ impl Drop for WaitingCall {
         };
         request.calls.remove(at);
         if request.calls.is_empty()
-            && request.left.is_none()
+            && request.unanswered.is_none()
             && let Some(request) = state.pending.remove(&self.number)
         {
             state.withdraw(self.number, &request, None);

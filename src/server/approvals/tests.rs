@@ -8,7 +8,7 @@ use super::*;
 use crate::server::outbox::Next;
 
 const EXPIRY: Duration = Duration::from_secs(600);
-const MINUTE: Patience = Patience { limit: Some(Duration::from_secs(60)), for_somebody: false };
+const MINUTE: WaitPolicy = WaitPolicy { limit: Some(Duration::from_secs(60)), for_somebody: false };
 
 fn request(number: i64, call: &str) -> NewRequest {
     let params = serde_json::from_value(json!({
@@ -28,7 +28,7 @@ fn request(number: i64, call: &str) -> NewRequest {
         params,
         changes: Arc::from([]),
         expiry: EXPIRY,
-        left: None,
+        unanswered: None,
     }
 }
 
@@ -60,10 +60,10 @@ async fn a_shown_request_outlives_its_call_and_does_not_expire() {
     let approvals = Approvals::default();
     let (first, later) = (client(), client());
     approvals.join(1, &first, "first");
-    let begun = Instant::now();
+    let started = Instant::now();
     let (decision, _) = approvals.ask(request(7, "a"), MINUTE).await;
     assert_eq!(decision, Decision::Pending { question: 7, shown: true });
-    assert_eq!(begun.elapsed(), Duration::from_secs(60));
+    assert_eq!(started.elapsed(), Duration::from_secs(60));
     let shown = last(&first).await;
     assert_eq!(shown["id"], "permission-7");
     pass(100_000).await;
@@ -93,10 +93,10 @@ async fn a_shown_request_outlives_its_call_and_does_not_expire() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_no_client_shows_waits_until_it_expires() {
     let approvals = Approvals::default();
-    let begun = Instant::now();
+    let started = Instant::now();
     let (decision, _) = approvals.ask(request(1, "a"), MINUTE).await;
     assert_eq!(decision, Decision::Pending { question: 1, shown: false });
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
     pass(599).await;
     let person = client();
     approvals.join(1, &person, "chat");
@@ -113,10 +113,10 @@ async fn a_request_that_no_client_shows_waits_until_it_expires() {
     assert_eq!(approvals.decide(1, "allow_once", answerer("chat", ""), None), None);
 
     // A call that waits for a client gets an error that none connected.
-    let stays = Patience { limit: None, for_somebody: true };
-    let begun = Instant::now();
+    let stays = WaitPolicy { limit: None, for_somebody: true };
+    let started = Instant::now();
     assert_eq!(approvals.ask(request(2, "a"), stays).await.0, Decision::Late);
-    assert_eq!(begun.elapsed(), EXPIRY);
+    assert_eq!(started.elapsed(), EXPIRY);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Why a sign-in did not come about. Nothing in it is a token.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// The server can be used as it is, and publishes nothing about a sign-in.
+    /// The server needs no sign-in, and publishes nothing about one.
     #[error("it publishes nothing about a sign-in")]
     NotOffered,
     /// The settings give it a key.
@@ -19,7 +19,7 @@ pub enum LoginError {
     BadAddress(String),
     #[error("`{host}` could not be reached: {why}")]
     Unreachable { host: String, why: String },
-    /// A document is missing, too long or not what it has to be.
+    /// A document is missing, too long or invalid.
     #[error("what `{host}` publishes about its sign-in cannot be used: {why}")]
     BadDocument { host: String, why: String },
     /// It speaks for another server.

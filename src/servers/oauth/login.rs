@@ -26,7 +26,7 @@ const OFFLINE: &str = "offline_access";
 
 /// What the settings say of a sign-in.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct LoginOptions {
     /// As what the steward was registered, or the address of a document that describes it.
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
@@ -40,7 +40,7 @@ pub struct Given {
 pub struct Prepared {
     server: String,
     url: Url,
-    given: Given,
+    options: LoginOptions,
     addresses: Addresses,
     resource: Resource,
     issuer: AuthorizationServer,
@@ -60,7 +60,7 @@ pub struct Waiting {
 }
 
 impl Prepared {
-    /// Finds out how to sign in at the server at `url`, which has said this of itself.
+    /// Finds out how to sign in at the server at `url`, which answered with this challenge.
     ///
     /// # Errors
     /// The server offers no sign-in, or only one that is not safe with an untrusted server.
@@ -68,17 +68,17 @@ impl Prepared {
         server: &str,
         url: &Url,
         challenge: &Challenge,
-        given: Given,
+        options: LoginOptions,
         logins: Arc<dyn Logins>,
     ) -> Result<Self, LoginError> {
-        let addresses = Addresses::new(url, given.issuer.as_ref());
+        let addresses = Addresses::new(url, options.issuer.as_ref());
         let resource = described(&addresses, url, challenge).await?;
-        let issuer = chosen(&addresses, &resource, given.issuer.as_ref()).await?;
+        let issuer = chosen(&addresses, &resource, options.issuer.as_ref()).await?;
         let before = Login::load(&*logins, server, url.as_str())?;
         let is_bound = |before: &&Login| before.client.is_given && !is_document(&before.client.id);
         if let Some(before) = before.as_ref().filter(is_bound)
             && before.issuer != issuer.issuer
-            && given.issuer.is_none()
+            && options.issuer.is_none()
         {
             // What was registered by hand was registered with one, and its secret is for that one.
             let (before, now) = (before.issuer.clone(), issuer.issuer);
@@ -87,7 +87,7 @@ impl Prepared {
         let before = before.filter(|before| before.issuer == issuer.issuer);
         let scopes = scopes(challenge, &resource, &issuer, before.as_ref());
         let (server, url) = (server.to_owned(), url.clone());
-        Ok(Self { server, url, given, addresses, resource, issuer, scopes, before, logins })
+        Ok(Self { server, url, options, addresses, resource, issuer, scopes, before, logins })
     }
 
     /// The server at which the user signs in.
@@ -101,7 +101,7 @@ impl Prepared {
             let redirect = self.before.as_ref()?.client.redirect.as_deref()?;
             Some((Url::parse(redirect).ok()?.port()?, false))
         };
-        self.given.redirect_port.map(|port| (port, true)).or_else(registered)
+        self.options.redirect_port.map(|port| (port, true)).or_else(registered)
     }
 
     /// Registers the steward, if need be, and begins. The browser will come back to this port.
@@ -132,9 +132,9 @@ impl Prepared {
     /// The client of the settings, the one that is registered there already, or a new one.
     async fn client(&self, redirect: &str) -> Result<Client, LoginError> {
         let method = |secret: bool| method(&self.issuer.methods, secret).to_owned();
-        let given = self.given.client_id.clone();
-        if let Some(id) = given.filter(|id| self.issuer.takes_documents || !is_document(id)) {
-            let secret = self.given.client_secret.clone();
+        let id = self.options.client_id.clone();
+        if let Some(id) = id.filter(|id| self.issuer.takes_documents || !is_document(id)) {
+            let secret = self.options.client_secret.clone();
             let method = method(secret.is_some());
             return Ok(Client { id, secret, method, redirect: None, is_given: true });
         }
@@ -304,7 +304,7 @@ async fn chosen(
     Err(LoginError::BadDocument { host: host(&issuer), why })
 }
 
-/// What the server wants now, else what it names; with what it was asked for before, so that nothing is lost.
+/// The scopes that the server now requires, else those it publishes, plus those requested before, so that none is lost.
 fn scopes(
     challenge: &Challenge,
     resource: &Resource,
@@ -326,7 +326,7 @@ fn scopes(
     scopes
 }
 
-/// How a client proves who it is: the first way of ours that the server takes.
+/// How a client authenticates: the first of our methods that the server accepts.
 fn method(taken: &[String], has_secret: bool) -> &'static str {
     let ours: &[&'static str] = match has_secret {
         true => &["client_secret_basic", "client_secret_post", "none"],

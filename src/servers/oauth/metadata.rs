@@ -1,4 +1,4 @@
-//! What servers publish about a sign-in: where it is looked for, and what has to hold of it. Pure.
+//! The metadata that servers publish about a sign-in: where it is, and how it is validated. Pure.
 
 use reqwest::Url;
 use serde::Deserialize;
@@ -39,11 +39,11 @@ pub(super) struct AuthorizationServer {
 pub(super) fn resource_places(url: &Url) -> Vec<Url> {
     const NAME: &str = "/.well-known/oauth-protected-resource";
     let path = url.path().trim_end_matches('/');
-    let mut places = vec![at(url, &format!("{NAME}{path}"))];
+    let mut candidates = vec![at(url, &format!("{NAME}{path}"))];
     if !path.is_empty() {
-        places.push(at(url, NAME));
+        candidates.push(at(url, NAME));
     }
-    places
+    candidates
 }
 
 /// Where an authorisation server's document is looked for.
@@ -51,12 +51,12 @@ pub(super) fn issuer_places(issuer: &Url) -> Vec<Url> {
     const OAUTH: &str = "/.well-known/oauth-authorization-server";
     const OPENID: &str = "/.well-known/openid-configuration";
     let path = issuer.path().trim_end_matches('/');
-    let mut places = vec![at(issuer, &format!("{OAUTH}{path}"))];
-    places.push(at(issuer, &format!("{OPENID}{path}")));
+    let mut candidates = vec![at(issuer, &format!("{OAUTH}{path}"))];
+    candidates.push(at(issuer, &format!("{OPENID}{path}")));
     if !path.is_empty() {
-        places.push(at(issuer, &format!("{path}{OPENID}")));
+        candidates.push(at(issuer, &format!("{path}{OPENID}")));
     }
-    places
+    candidates
 }
 
 fn at(url: &Url, path: &str) -> Url {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn documents_are_looked_for_where_the_standards_say() {
-        let text = |places: Vec<Url>| places.iter().map(Url::to_string).collect::<Vec<_>>();
+        let text = |candidates: Vec<Url>| candidates.iter().map(Url::to_string).collect::<Vec<_>>();
         assert_eq!(
             text(resource_places(&url("https://a.example/public/mcp/"))),
             [

@@ -42,13 +42,13 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// What can be told of a sign-in.
+/// The public details of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIn {
     /// The authorisation server.
     pub issuer: String,
     pub scopes: Vec<String>,
-    /// When it ends, in seconds since the Unix epoch, if that was said.
+    /// When it expires, in seconds since the Unix epoch, if known.
     pub ends: Option<u64>,
     /// Whether it is renewed without the user.
     pub is_renewed: bool,
@@ -68,7 +68,7 @@ impl Tokens {
         Addresses::new(&self.url, self.named.as_ref())
     }
 
-    /// The token as it is, for a request that may not wait.
+    /// The current token without a renewal, for a request that must not wait.
     pub fn present(&self) -> Option<HeaderValue> {
         self.load().ok().flatten().as_ref().and_then(header)
     }
@@ -154,7 +154,7 @@ impl Tokens {
         login.store(&*self.logins, &self.server)
     }
 
-    /// What can be told of the sign-in, if there is one.
+    /// The public details of the sign-in, if there is one.
     ///
     /// # Errors
     /// It cannot be read.

@@ -43,14 +43,14 @@ struct EditorSetup {
     /// Requests for a line, with the prompt.
     prompts: mpsc::Receiver<String>,
     /// Receives the lines.
-    told: UnboundedSender<Typed>,
+    sender: UnboundedSender<Typed>,
     /// Lines to print above the edited one.
     to_print: mpsc::Receiver<String>,
 }
 
 /// The line editor. Reads a line only on request.
 pub struct Editor {
-    wanted: mpsc::Sender<String>,
+    prompt_sender: mpsc::Sender<String>,
     lines: UnboundedReceiver<Typed>,
     printer: mpsc::Sender<String>,
     reading: bool,
@@ -59,11 +59,11 @@ pub struct Editor {
 impl Editor {
     /// Starts the editor with the history file `history`.
     pub fn start(history: PathBuf, names: Names, own: Names, styled: bool) -> io::Result<Self> {
-        let (wanted, prompts) = mpsc::channel();
-        let (told, lines) = unbounded_channel();
+        let (prompt_sender, prompts) = mpsc::channel();
+        let (sender, lines) = unbounded_channel();
         let (printer, to_print) = mpsc::channel();
-        system::start(EditorSetup { history, names, own, styled, prompts, told, to_print })?;
-        Ok(Self { wanted, lines, printer, reading: false })
+        system::start(EditorSetup { history, names, own, styled, prompts, sender, to_print })?;
+        Ok(Self { prompt_sender, lines, printer, reading: false })
     }
 
     /// Whether a line is being typed; only [`Editor::print`] may write then.
@@ -74,7 +74,7 @@ impl Editor {
     /// Begins to read a line.
     pub fn read(&mut self, prompt: &str) {
         if !self.reading {
-            self.reading = self.wanted.send(prompt.to_owned()).is_ok();
+            self.reading = self.prompt_sender.send(prompt.to_owned()).is_ok();
         }
     }
 

@@ -9,7 +9,7 @@ use crate::cli::Result;
 
 /// Starts the threads.
 pub fn start(desk: EditorSetup) -> io::Result<()> {
-    let EditorSetup { history, names, own, styled, prompts, told, to_print } = desk;
+    let EditorSetup { history, names, own, styled, prompts, sender, to_print } = desk;
     // The console has its own history, and nothing is completed.
     drop((history, names, own, styled));
     thread::Builder::new().name("printer".to_owned()).spawn(move || {
@@ -20,7 +20,7 @@ pub fn start(desk: EditorSetup) -> io::Result<()> {
         for prompt in prompts {
             let typed = read(&prompt);
             let ended = typed == Typed::End;
-            if told.send(typed).is_err() || ended {
+            if sender.send(typed).is_err() || ended {
                 return;
             }
         }

@@ -24,7 +24,7 @@ const LONGEST_REMEMBERED: usize = 4_096;
 
 /// Starts the threads.
 pub fn start(desk: EditorSetup) -> io::Result<()> {
-    let EditorSetup { history, names, own, styled, prompts, told, to_print } = desk;
+    let EditorSetup { history, names, own, styled, prompts, sender, to_print } = desk;
     let config = Config::builder()
         .max_history_size(MAX_REMEMBERED)
         .map_err(io::Error::other)?
@@ -53,7 +53,7 @@ pub fn start(desk: EditorSetup) -> io::Result<()> {
     })?;
     thread::Builder::new().name("editor".to_owned()).spawn(move || {
         for prompt in prompts {
-            if !read(&mut editor, &prompt, &history, &typed, &told) {
+            if !read(&mut editor, &prompt, &history, &typed, &sender) {
                 return;
             }
         }
@@ -66,10 +66,10 @@ fn read(
     prompt: &str,
     history: &Path,
     typed: &AtomicBool,
-    told: &UnboundedSender<Typed>,
+    sender: &UnboundedSender<Typed>,
 ) -> bool {
     typed.store(false, Ordering::Release);
-    let said = match editor.readline(prompt) {
+    let entry = match editor.readline(prompt) {
         Ok(line) => {
             let keep = !line.trim().is_empty() && line.len() <= LONGEST_REMEMBERED;
             if keep && editor.add_history_entry(line.as_str()).unwrap_or(false) {
@@ -88,8 +88,8 @@ fn read(
             Typed::End
         }
     };
-    let ended = said == Typed::End;
-    told.send(said).is_ok() && !ended
+    let ended = entry == Typed::End;
+    sender.send(entry).is_ok() && !ended
 }
 
 /// Loads the history of earlier chats; a file that other users could read or write is not used.

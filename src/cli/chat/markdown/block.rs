@@ -30,15 +30,15 @@ pub struct Opening {
     pub length: usize,
 }
 
-/// Classifies `line`; `None` if more of it is needed. `over` means that the line is complete. A
+/// Classifies `line`; `None` if more of it is needed. `is_complete` means that the line is complete. A
 /// long line is classified by its first [`LONGEST_MARK`] bytes, so the result does not depend on how
 /// much has arrived.
-pub fn open(line: &str, over: bool) -> Option<Opening> {
+pub fn open(line: &str, is_complete: bool) -> Option<Opening> {
     if line.len() > LONGEST_MARK {
         let known = &line[..boundary(line, LONGEST_MARK)];
         return Some(read(known, false).unwrap_or_else(|| paragraph(known)));
     }
-    read(line, over)
+    read(line, is_complete)
 }
 
 /// The last character boundary at or before `most`.
@@ -46,28 +46,28 @@ pub fn boundary(text: &str, most: usize) -> usize {
     (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn read(line: &str, over: bool) -> Option<Opening> {
+fn read(line: &str, is_complete: bool) -> Option<Opening> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let rest = &line[indent..];
     let opening = |block, length: usize| Some(Opening { indent, block, length: indent + length });
     let words = || opening(Block::Paragraph, 0);
     let Some(first) = rest.chars().next() else {
-        return if over { opening(Block::Blank, 0) } else { None };
+        return if is_complete { opening(Block::Blank, 0) } else { None };
     };
     let run = rest.chars().take_while(|c| *c == first).count();
     // Whether the character after the run is known.
-    let ended = over || rest.len() > run * first.len_utf8();
+    let ended = is_complete || rest.len() > run * first.len_utf8();
     match first {
         '#' if !ended => None,
         '#' if run <= 6 && rest[run..].starts_with(' ') => {
             let blanks = rest[run..].len() - rest[run..].trim_start_matches(' ').len();
             // More spaces may follow.
-            (over || rest.len() > run + blanks).then_some(())?;
+            (is_complete || rest.len() > run + blanks).then_some(())?;
             opening(Block::Heading(run), run + blanks)
         }
         '`' | '~' if !ended => None,
         '`' | '~' if run >= 3 => {
-            if !over {
+            if !is_complete {
                 return None;
             }
             // A code span at the beginning of a line ends in the same line.
@@ -81,7 +81,7 @@ fn read(line: &str, over: bool) -> Option<Opening> {
             let other = rest.find(|c| c != first && c != ' ');
             let marks = rest.chars().filter(|c| *c == first).count();
             match other {
-                None if !over => None,
+                None if !is_complete => None,
                 None if marks >= 3 && first != '+' => opening(Block::Rule, rest.len()),
                 _ if first != '_' && rest[1..].starts_with(' ') => {
                     opening(Block::Item("•".to_owned()), mark_and_blanks(rest, 1))
@@ -96,9 +96,9 @@ fn read(line: &str, over: bool) -> Option<Opening> {
                 return words();
             }
             match after.chars().next() {
-                None if !over => None,
+                None if !is_complete => None,
                 Some(mark @ ('.' | ')')) => match after[1..].find(|c| c != ' ') {
-                    None if !over => None,
+                    None if !is_complete => None,
                     Some(0) | None => words(),
                     Some(_) => {
                         let mark = format!("{}{mark}", &rest[..digits]);
@@ -110,7 +110,7 @@ fn read(line: &str, over: bool) -> Option<Opening> {
         }
         '>' => {
             let marks = rest.len() - rest.trim_start_matches(['>', ' ']).len();
-            (over || rest.len() > marks).then_some(())?;
+            (is_complete || rest.len() > marks).then_some(())?;
             let depth = rest[..marks].chars().filter(|c| *c == '>').count();
             opening(Block::Quote(depth), marks)
         }
@@ -130,12 +130,12 @@ fn mark_and_blanks(rest: &str, mark: usize) -> usize {
 
 /// Whether `line` closes a code block opened by `length` times `mark`; `None` if more of the line is
 /// needed.
-pub fn closes(line: &str, mark: char, length: usize, over: bool) -> Option<bool> {
+pub fn closes(line: &str, mark: char, length: usize, is_complete: bool) -> Option<bool> {
     let rest = line.trim_start_matches(' ');
     let run = rest.chars().take_while(|c| *c == mark).count();
     let tail = &rest[run..];
     if !tail.trim_end().is_empty() || line.len() > LONGEST_MARK {
         return Some(false);
     }
-    over.then_some(run >= length)
+    is_complete.then_some(run >= length)
 }

@@ -27,22 +27,22 @@ struct Text<'a> {
     /// The examined part.
     known: &'a str,
     /// Whether nothing follows, or nothing that is examined.
-    over: bool,
+    is_complete: bool,
 }
 
 impl<'a> Text<'a> {
-    fn window(text: &'a str, over: bool) -> Self {
+    fn window(text: &'a str, is_complete: bool) -> Self {
         if text.len() <= WINDOW {
-            return Self { known: text, over };
+            return Self { known: text, is_complete };
         }
-        Self { known: &text[..boundary(text, WINDOW)], over: true }
+        Self { known: &text[..boundary(text, WINDOW)], is_complete: true }
     }
 
     /// The character at `at`; `Err` if it has not arrived yet.
     fn at(self, at: usize) -> Result<Option<char>, ()> {
         match self.known[at..].chars().next() {
             Some(c) => Ok(Some(c)),
-            None if self.over => Ok(None),
+            None if self.is_complete => Ok(None),
             None => Err(()),
         }
     }
@@ -56,23 +56,23 @@ impl<'a> Text<'a> {
     fn find(self, from: usize, end: &str) -> Result<Option<usize>, ()> {
         match self.known[from..].find(end) {
             Some(at) => Ok(Some(from + at)),
-            None if self.over => Ok(None),
+            None if self.is_complete => Ok(None),
             None => Err(()),
         }
     }
 }
 
 /// Parses the beginning of `text`, which is not empty and has no line break. `before` is the preceding
-/// character; `over` means that the line ends with `text`.
-pub fn step(text: &str, before: Option<char>, style: Style, over: bool) -> Step {
-    read(Text::window(text, over), before, style, 0).unwrap_or(Step::Need)
+/// character; `is_complete` means that the line ends with `text`.
+pub fn step(text: &str, before: Option<char>, style: Style, is_complete: bool) -> Step {
+    read(Text::window(text, is_complete), before, style, 0).unwrap_or(Step::Need)
 }
 
 /// Parses a complete line, or the inside of a span.
 fn spans(text: &str, style: Style, depth: usize) -> Vec<(String, Style)> {
     let (mut found, mut at, mut before) = (Vec::new(), 0, None);
     while at < text.len() {
-        let rest = Text { known: &text[at..], over: true };
+        let rest = Text { known: &text[at..], is_complete: true };
         let Ok(Step::OutputPart(length, shown)) = read(rest, before, style, depth) else { break };
         found.extend(shown);
         before = text[at..at + length].chars().next_back();

@@ -31,7 +31,7 @@ pub struct Markdown {
     place: ParserState,
     wrap: Wrap,
     /// Whether anything has been shown.
-    begun: bool,
+    started: bool,
     /// An empty line is due before the next output.
     blank: bool,
 }
@@ -56,7 +56,7 @@ impl Markdown {
             rest: String::new(),
             place: ParserState::Line,
             wrap: Wrap::new(width),
-            begun: false,
+            started: false,
             blank: false,
         }
     }
@@ -77,7 +77,7 @@ impl Markdown {
             self.wrap.end_line(&mut out);
         }
         self.place = ParserState::Line;
-        (self.begun, self.blank) = (false, false);
+        (self.started, self.blank) = (false, false);
         out
     }
 
@@ -86,14 +86,14 @@ impl Markdown {
         let mut at = 0;
         loop {
             let line = &rest[at..];
-            let (line, over, ended) = match line.find('\n') {
+            let (line, is_complete, ended) = match line.find('\n') {
                 Some(end) => (&line[..end], true, true),
                 None => (line, finished, false),
             };
             if line.is_empty() && !ended {
                 break;
             }
-            let Some(taken) = self.take(line, over, out) else { break };
+            let Some(taken) = self.take(line, is_complete, out) else { break };
             at += taken;
             // The line was consumed.
             if taken == line.len() && ended {
@@ -107,15 +107,16 @@ impl Markdown {
     }
 
     /// Shows the beginning of a line; returns its length, or `None` if more text is needed.
-    fn take(&mut self, line: &str, over: bool, out: &mut String) -> Option<usize> {
+    fn take(&mut self, line: &str, is_complete: bool, out: &mut String) -> Option<usize> {
         match self.place {
             ParserState::Line => {
-                let opening = block::open(line, over)?;
+                let opening = block::open(line, is_complete)?;
                 Some(self.open(&opening, line, out))
             }
             ParserState::Words(..) if line.is_empty() => Some(0),
             ParserState::Words(style, before) => {
-                let Step::OutputPart(length, shown) = inline::step(line, before, style, over)
+                let Step::OutputPart(length, shown) =
+                    inline::step(line, before, style, is_complete)
                 else {
                     return None;
                 };
@@ -125,9 +126,11 @@ impl Markdown {
                 self.place = ParserState::Words(style, line[..length].chars().next_back());
                 Some(length)
             }
-            ParserState::Row => whole(line, over).inspect(|length| out.push_str(&line[..*length])),
+            ParserState::Row => {
+                whole(line, is_complete).inspect(|length| out.push_str(&line[..*length]))
+            }
             ParserState::CodeLine(mark, length) => {
-                if block::closes(line, mark, length, over)? {
+                if block::closes(line, mark, length, is_complete)? {
                     Style::DIM.paint(line, out);
                     self.place = ParserState::Row;
                     return Some(line.len());
@@ -136,20 +139,20 @@ impl Markdown {
                 Some(0)
             }
             ParserState::Code(..) => {
-                whole(line, over).inspect(|length| Style::CYAN.paint(&line[..*length], out))
+                whole(line, is_complete).inspect(|length| Style::CYAN.paint(&line[..*length], out))
             }
         }
     }
 
     fn open(&mut self, opening: &Opening, line: &str, out: &mut String) -> usize {
         if opening.block == Block::Blank {
-            self.blank = self.begun;
+            self.blank = self.started;
             return opening.length.max(line.len());
         }
         if std::mem::take(&mut self.blank) {
             out.push('\n');
         }
-        self.begun = true;
+        self.started = true;
         let indent = " ".repeat(opening.indent.min(DEEPEST));
         let within = |style| ParserState::Words(style, None);
         let width = indent.len();
@@ -214,10 +217,10 @@ impl Markdown {
 }
 
 /// The length of an unwrapped line that can be shown: all of it, or a piece of fixed length.
-fn whole(line: &str, over: bool) -> Option<usize> {
+fn whole(line: &str, is_complete: bool) -> Option<usize> {
     match line.len() > CODE_PIECE {
         true => Some(block::boundary(line, CODE_PIECE)),
-        false => over.then_some(line.len()),
+        false => is_complete.then_some(line.len()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::llm::Key;
 
 /// The cached keys. Clones share them.
 #[derive(Debug, Clone)]
-pub struct HeardKeys(Arc<SharedKeys>);
+pub struct KeyringCache(Arc<SharedKeys>);
 
 #[derive(Debug)]
 struct SharedKeys {
@@ -28,7 +28,7 @@ struct KeyCache {
     complaints: BTreeMap<String, String>,
 }
 
-impl HeardKeys {
+impl KeyringCache {
     pub fn new(keyring: Keyring) -> Self {
         let state = Mutex::default();
         Self(Arc::new(SharedKeys { keyring, state, answered: Condvar::new() }))
@@ -50,8 +50,8 @@ impl HeardKeys {
             if !self.state().asking.insert(provider.clone()) {
                 continue;
             }
-            let heard = self.clone();
-            std::thread::spawn(move || heard.answered(&provider, heard.0.keyring.get(&provider)));
+            let cache = self.clone();
+            std::thread::spawn(move || cache.answered(&provider, cache.0.keyring.get(&provider)));
         }
     }
 
@@ -76,11 +76,11 @@ impl HeardKeys {
             }
             // Keep the key from an earlier answer.
             Err(error) => {
-                let told = error.to_string();
+                let message = error.to_string();
                 // Log an error once, although each turn without a key asks again.
-                if state.complaints.get(provider) != Some(&told) {
+                if state.complaints.get(provider) != Some(&message) {
                     tracing::warn!(provider, %error, hint = error.hint(), "the keyring has given no key");
-                    state.complaints.insert(provider.to_owned(), told);
+                    state.complaints.insert(provider.to_owned(), message);
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::protocol::session::{
 
 /// An event in a conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum SessionTold {
+pub enum SessionEvent {
     /// A message, a tool call or the like.
     Update(SessionUpdate),
     Message {
@@ -27,7 +27,7 @@ pub enum SessionTold {
     },
 }
 
-impl SessionTold {
+impl SessionEvent {
     /// The notification for clients other than ACP clients.
     pub(super) fn notification(self, session_id: String, meta: SessionEventMeta) -> String {
         match self {

@@ -8,30 +8,30 @@ use crate::agent::ports::{TurnUpdate, Update, UpdateSink};
 use crate::agent::toolbox::Person;
 use crate::agent::turn::Show;
 use crate::calls::{Answerer, Decision, Question};
-use crate::methods::told::shown;
+use crate::methods::session_updates::shown;
 use crate::policy::Scope;
-use crate::server::approvals::{Approvals, Patience};
+use crate::server::approvals::{Approvals, WaitPolicy};
 use crate::server::events::{Event, Events};
 
 /// A listener for events of turns.
-type Hearer = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
+type Listener = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
 
 /// Passes events to clients once the server runs.
 #[derive(Default)]
-pub struct Doors {
+pub struct ClientBridge {
     server: OnceLock<(Events, Approvals)>,
-    hearer: OnceLock<Hearer>,
+    listener: OnceLock<Listener>,
     root: PathBuf,
 }
 
-impl Doors {
+impl ClientBridge {
     pub fn new(root: &Path) -> Self {
-        Self { server: OnceLock::new(), hearer: OnceLock::new(), root: root.to_owned() }
+        Self { server: OnceLock::new(), listener: OnceLock::new(), root: root.to_owned() }
     }
 
     /// Adds a listener for all events of turns; it must not block.
-    pub fn tell_too(&self, hear: Box<dyn Fn(&TurnUpdate) + Send + Sync>) {
-        let _ = self.hearer.set(hear);
+    pub fn set_listener(&self, listen: Box<dyn Fn(&TurnUpdate) + Send + Sync>) {
+        let _ = self.listener.set(listen);
     }
 
     pub fn open(&self, events: Events, approvals: Approvals) {
@@ -39,36 +39,36 @@ impl Doors {
     }
 }
 
-impl Person for Doors {
+impl Person for ClientBridge {
     fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)> {
         let Some((_, approvals)) = self.server.get() else {
             return Box::pin(std::future::ready((Decision::Late, Answerer::default())));
         };
         // A person who spoke may be coming to the screen to answer; for other callers nobody would.
         let for_somebody = question.caller().scope == Scope::Voice;
-        let patience = Patience { limit: None, for_somebody };
-        Box::pin(approvals.ask_about(question, Some(call), patience))
+        let wait_policy = WaitPolicy { limit: None, for_somebody };
+        Box::pin(approvals.ask_about(question, Some(call), wait_policy))
     }
 }
 
-impl UpdateSink for Doors {
-    fn tell(&self, told: TurnUpdate) {
-        if let Some(hear) = self.hearer.get() {
-            hear(&told);
+impl UpdateSink for ClientBridge {
+    fn tell(&self, update: TurnUpdate) {
+        if let Some(listen) = self.listener.get() {
+            listen(&update);
         }
         let Some((events, _)) = self.server.get() else { return };
-        let TurnUpdate { conversation, turn, what } = told;
+        let TurnUpdate { conversation, turn, what } = update;
         let (turn, from) = (turn.to_string(), speaker(&what));
-        for told in shown(&turn, what, &self.root) {
+        for session_event in shown(&turn, what, &self.root) {
             let (session, turn) = (conversation.to_string(), Some(turn.clone()));
-            events.publish(Event::Session { session, turn, told, from });
+            events.publish(Event::Session { session, turn, session_event, from });
         }
     }
 }
 
 fn speaker(what: &Update) -> Option<u64> {
     match what {
-        Update::Show(Show::User(said)) => said.from,
+        Update::Show(Show::User(user_message)) => user_message.from,
         _ => None,
     }
 }

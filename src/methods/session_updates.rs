@@ -16,15 +16,15 @@ use crate::protocol::session::{
     UserMessageVaultMeta,
 };
 use crate::protocol::tools::Content;
-use crate::server::events::SessionTold;
+use crate::server::events::SessionEvent;
 use crate::tools::{Names, Registry, ToolKind};
 
 /// Characters of a tool's answer that clients show as text; programs get all of it.
 pub(super) const SHOWN: usize = 20_000;
 
 /// An update of a turn as protocol messages.
-pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionTold> {
-    let state = |state, queued: usize| SessionTold::State {
+pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionEvent> {
+    let state = |state, queued: usize| SessionEvent::State {
         state,
         queued: u32::try_from(queued).unwrap_or(u32::MAX),
         waiting: false,
@@ -35,29 +35,31 @@ pub fn shown(turn: &str, what: Update, root: &Path) -> Vec<SessionTold> {
         Update::Show(show) => return shown_in(turn, show, root),
         Update::Running { queued } => state(SessionState::Running, queued),
         Update::RequiresAction { queued } => state(SessionState::RequiresAction, queued),
-        Update::Ended { end } => SessionTold::State {
+        Update::Ended { end } => SessionEvent::State {
             state: SessionState::Idle,
-            queued: u32::try_from(end.unheard.len()).unwrap_or(u32::MAX),
+            queued: u32::try_from(end.undelivered.len()).unwrap_or(u32::MAX),
             waiting: end.reason == Reason::Waiting,
             stop_reason: stop_reason(end.reason),
             error: (end.reason == Reason::Failed).then(|| failure(&end)),
         },
         Update::Usage { used, size, cost } => {
             let cost = cost.map(|amount| Cost { amount, currency: "USD".to_owned() });
-            SessionTold::Update(SessionUpdate::UsageUpdate { used, size, cost })
+            SessionEvent::Update(SessionUpdate::UsageUpdate { used, size, cost })
         }
     }]
 }
 
-fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
+fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionEvent> {
     let text = |text| Content::Text { text };
     let named = |call: &str| format!("{turn}/{call}");
     let update = match show {
-        Show::User(said) => user_message(said.id(), said.text, said.source, said.client_id),
-        Show::Resumed(said) => SessionUpdate::Notice {
+        Show::User(message) => {
+            user_message(message.id(), message.text, message.source, message.client_id)
+        }
+        Show::Resumed(message) => SessionUpdate::Notice {
             severity: "info".to_owned(),
             title: "a message is worked on once more".to_owned(),
-            description: Some(said.text),
+            description: Some(message.text),
         },
         Show::Text { id, delta } => {
             SessionUpdate::AgentMessageChunk { content: text(delta), message_id: id }
@@ -67,7 +69,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
         }
         Show::Discard { id } => {
             let (kind, text) = (MessageKind::Void, String::new());
-            return vec![SessionTold::Message { id, kind, text }];
+            return vec![SessionEvent::Message { id, kind, text }];
         }
         Show::Message { id, text, kind } => {
             let kind = match kind {
@@ -76,7 +78,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
                 turn::MessageKind::Sent => MessageKind::Sent,
                 turn::MessageKind::Question => MessageKind::Question,
             };
-            return vec![SessionTold::Message { id, kind, text }];
+            return vec![SessionEvent::Message { id, kind, text }];
         }
         Show::Call { call } => tool_call(named(&call.id), &call, root),
         Show::Running { call } => update_of(named(&call), ToolCallStatus::InProgress),
@@ -111,7 +113,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionTold> {
         }
         Show::Notice { severity, title, text } => notice(severity, title, text),
     };
-    vec![SessionTold::Update(update)]
+    vec![SessionEvent::Update(update)]
 }
 
 pub fn notice(severity: Severity, title: String, description: Option<String>) -> SessionUpdate {
@@ -138,17 +140,18 @@ pub fn user_message(
 }
 
 pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
-    let (arguments, given) = match &call.args {
-        ToolArgs::Object(given) => (Value::Object(given.clone()), Some(given)),
+    let (arguments, fields) = match &call.args {
+        ToolArgs::Object(fields) => (Value::Object(fields.clone()), Some(fields)),
         ToolArgs::Invalid(text) => (Value::String(text.clone()), None),
     };
-    let known = Registry::built_in().get(&call.name);
-    let title = match known {
+    let definition = Registry::built_in().get(&call.name);
+    let title = match definition {
         Some(tool) if tool.is_permanent(&arguments) => format!("{} for good", tool.title),
         Some(tool) => tool.title.clone(),
         None => call.name.clone(),
     };
-    let touched = known.zip(given).into_iter().flat_map(|(tool, given)| tool.touched(given));
+    let touched =
+        definition.zip(fields).into_iter().flat_map(|(tool, fields)| tool.touched(fields));
     let touched: Vec<(Names, &str)> = touched.collect();
     let title =
         match touched.iter().find(|(names, _)| [Names::Path, Names::Pattern].contains(names)) {
@@ -160,7 +163,7 @@ pub fn tool_call(id: String, call: &ToolCall, root: &Path) -> SessionUpdate {
     let inside = paths.filter(|path| !Path::new(path).is_absolute() && !path.contains(".."));
     let locations = inside
         .map(|path| PermissionLocation { path: root.join(path).to_string_lossy().into_owned() });
-    let kind = match known.map_or(ToolKind::Other, |tool| tool.kind) {
+    let kind = match definition.map_or(ToolKind::Other, |tool| tool.kind) {
         ToolKind::Read => "read",
         ToolKind::Search => "search",
         ToolKind::Edit => "edit",
