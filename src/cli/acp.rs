@@ -78,12 +78,12 @@ impl Relay<'_> {
             let listening = tokio::select! {
                 // Notices the end of the daemon before sending anything more.
                 biased;
-                from_daemon = next(&mut self.daemon) => match from_daemon {
-                    Ok(message) => self.from_daemon(message),
+                handle_daemon_message = next(&mut self.daemon) => match handle_daemon_message {
+                    Ok(message) => self.handle_daemon_message(message),
                     Err(error) => self.lost(&error),
                 },
                 line = lines.recv(), if is_open => match line {
-                    Some(line) => self.from_client(line).await,
+                    Some(line) => self.handle_client_line(line).await,
                     None => {
                         is_open = false;
                         true
@@ -101,7 +101,7 @@ impl Relay<'_> {
     }
 
     /// Handles a line of the client.
-    async fn from_client(&mut self, line: Line) -> Listening {
+    async fn handle_client_line(&mut self, line: Line) -> Listening {
         let text = match line {
             Line::Text(text) if text.trim().is_empty() => return true,
             Line::Text(text) => text,
@@ -229,7 +229,7 @@ impl Relay<'_> {
     }
 
     /// Handles a message of the daemon.
-    fn from_daemon(&mut self, message: Value) -> Listening {
+    fn handle_daemon_message(&mut self, message: Value) -> Listening {
         if let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) {
             if id.as_str().is_some_and(|id| id.starts_with(OURS)) {
                 return true;

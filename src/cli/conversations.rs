@@ -242,7 +242,7 @@ fn show(session: &Session, id: Option<&str>, branch: Option<u64>) -> Result<()> 
             _ => None,
         }));
     }
-    session.output.answer(&whole, &lines.join("\n"))
+    session.output.answer(&whole, lines.join("\n"))
 }
 
 /// An item as lines: `[3] you, 2026-11-20 14:30`, then its text.
@@ -277,7 +277,7 @@ fn search(session: &Session, text: &str, limit: u32) -> Result<()> {
     if lines.is_empty() {
         lines.push("no conversation matches".to_owned());
     }
-    session.output.answer(&result, &lines.join("\n"))
+    session.output.answer(&result, lines.join("\n"))
 }
 
 fn export(session: &Session, id: &str, to: Option<&Path>) -> Result<()> {

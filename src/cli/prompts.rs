@@ -86,7 +86,7 @@ fn list(found: &PromptsResult, output: &Output) -> Result<()> {
         lines.push(format!("\n{}", output.paint(Paint::Bold, head)));
         lines.push(output.table(&rows.collect::<Vec<_>>()).trim_end().to_owned());
     }
-    output.answer(&value, &lines.join("\n"))
+    output.answer(&value, lines.join("\n"))
 }
 
 fn show(session: &Session, found: &PromptsResult, name: &str) -> Result<()> {
@@ -153,7 +153,7 @@ fn add(session: &Session, found: &PromptsResult, names: &[String], yes: bool) ->
     let names: Vec<String> = names.map(|name| format!("/{name}")).collect();
     session
         .output
-        .answer(&value, &format!("added {}; `steward undo` takes the last back", names.join(", ")))
+        .answer(&value, format!("added {}; `steward undo` takes the last back", names.join(", ")))
 }
 
 fn notes(number: usize) -> String {

@@ -59,7 +59,7 @@ pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
     };
     let progress = Progress::new();
     daemon::run(Options {
-        root: root,
+        root,
         folders: &session.folders,
         live: Arc::new(session.live()),
         environment: session.environment.clone(),

@@ -15,5 +15,5 @@ pub fn run(output: &Output) -> Result<()> {
         let tier = tier.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
         rows.push(vec![tool.name.clone(), tier, tool.title.clone()]);
     }
-    output.answer(&value, &output.table(&rows))
+    output.answer(&value, output.table(&rows))
 }

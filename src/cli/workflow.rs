@@ -166,8 +166,9 @@ fn start(
     let source = file.display().to_string();
     let text = recording::definition(file)?;
     // Parsed here, so that its errors are reported without a vault.
+    let mut opened = None;
     let known = match text.contains("__") {
-        true => with_servers(&session()?)?,
+        true => with_servers(opened.insert(session()?))?,
         false => Registry::built_in().clone(),
     };
     let workflow = workflow::read(&text, &KnownTools(&known));
@@ -185,7 +186,10 @@ fn start(
     }
     workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?;
     how.record.as_deref().map_or(Ok(()), recording::check_free)?;
-    let session = session()?;
+    let session = match opened {
+        Some(session) => session,
+        None => session()?,
+    };
     let there = WorkflowRunner { session: &session, direct: how.direct };
     let params = WorkflowRunParams {
         text,
@@ -375,7 +379,7 @@ fn show(result: &WorkflowResult, output: &Output) -> Result<()> {
         }
     }
     lines.push(last_line(result));
-    output.answer(result, &lines.join("\n"))
+    output.answer(result, lines.join("\n"))
 }
 
 fn last_line(result: &WorkflowResult) -> String {

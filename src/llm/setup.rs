@@ -114,10 +114,21 @@ impl SetupError {
 }
 
 /// The address in Ollama's own variable; `None` for another machine, to which a variable alone sends nothing.
+///
+/// Read as Ollama reads it (`envconfig.Host`): a host without a scheme has Ollama's port by default, and all
+/// addresses of this machine are this machine.
 fn by_variable(settings: &Settings) -> Option<Address> {
-    let host = settings.ollama.as_deref()?.trim_end_matches('/');
-    let scheme = if host.contains("://") { "" } else { "http://" };
-    Address::new(&format!("{scheme}{host}/v1")).ok().filter(Address::is_local)
+    let host = settings.ollama.as_deref()?.trim().trim_end_matches('/');
+    let (scheme, host, default_port) = match host.split_once("://") {
+        Some((scheme, host)) => (scheme, host, String::new()),
+        None => ("http", host, ":11434".to_owned()),
+    };
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => (name, format!(":{port}")),
+        _ => (host, default_port),
+    };
+    let name = if matches!(name, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { name };
+    Address::new(&format!("{scheme}://{name}{port}/v1")).ok().filter(Address::is_local)
 }
 
 /// Ollama on this machine, as it is expected there; `None` if it is expected on another.
@@ -264,6 +275,17 @@ mod tests {
     fn the_variable_of_ollama_is_its_address_on_this_machine_alone() {
         let at = |host: &str| Settings { ollama: Some(host.to_owned()), ..Settings::default() };
         let address = |settings: &Settings| provider(settings, OLLAMA).unwrap().address;
+        for (host, address_of_it) in [
+            ("127.0.0.1", "http://127.0.0.1:11434/v1"),
+            ("localhost", "http://localhost:11434/v1"),
+            ("[::1]", "http://[::1]:11434/v1"),
+            ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+            (":4000", "http://127.0.0.1:4000/v1"),
+            ("[::]:4000", "http://127.0.0.1:4000/v1"),
+            ("http://0.0.0.0:4000", "http://127.0.0.1:4000/v1"),
+        ] {
+            assert_eq!(address(&at(host)).as_str(), address_of_it, "{host}");
+        }
         for host in ["127.0.0.1:4000", "http://127.0.0.1:4000/"] {
             let here = at(host);
             assert_eq!(address(&here).as_str(), "http://127.0.0.1:4000/v1");

@@ -21,7 +21,7 @@ use crate::vault::catalogue::tree_order;
 /// The most rounds of assigning paths, since each blocked file changes the others.
 const MOST_ROUNDS: usize = 8;
 
-/// A request for a plan.
+/// What to plan: rules, items that are listed by hand, or both.
 #[derive(Debug, Clone, Default)]
 pub struct PlanRequest<'a> {
     pub rules: &'a [Rule],

@@ -237,7 +237,7 @@ impl Ground {
         for step in 1..=self.moves {
             let (from, to) = draw(&mut random, &paths);
             let same = from.to_lowercase() == to.to_lowercase();
-            if !(same && !renames_case)
+            if (!same || renames_case)
                 && let Ok(answer) = vault.call("move", &json!({"source": from, "destination": to}))
             {
                 log.push(format!("`{from}` to `{to}`"));

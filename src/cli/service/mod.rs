@@ -241,7 +241,7 @@ fn dry_run(plan: &Plan, done: &str, commands: &[&Vec<Vec<String>>], output: &Out
     });
     let commands: String =
         commands.iter().map(|command| format!("# would run: {}\n", command.join(" "))).collect();
-    output.answer(&value, &format!("{done}{commands}"))
+    output.answer(&value, format!("{done}{commands}"))
 }
 
 fn install(plan: &Plan, output: &Output) -> Result<()> {

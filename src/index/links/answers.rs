@@ -286,7 +286,7 @@ impl Seen<'_> {
 
     /// The visible files from which a linkpath leads to another file, with that file if it has a record, by their
     /// numbers.
-    fn to_others<'g>(
+    fn leads_to_others<'g>(
         &'g self,
         graph: &'g Graph,
         linkpath: &'g Linkpath,
@@ -353,7 +353,7 @@ impl Seen<'_> {
         let graph = self.links.resolved();
         let mut linked = vec![false; graph.numbers()];
         self.each_linkpath(&graph, |linkpath, choices| {
-            for (source, target) in self.to_others(&graph, linkpath, choices) {
+            for (source, target) in self.leads_to_others(&graph, linkpath, choices) {
                 match (scope, target) {
                     (Scope::DeadEnds, _) => linked[source as usize] = true,
                     (Scope::Orphans, Some(target)) => linked[target as usize] = true,
@@ -379,7 +379,7 @@ impl Seen<'_> {
         let graph = self.links.resolved();
         let mut sources_of: Vec<Vec<u32>> = vec![Vec::new(); graph.numbers()];
         self.each_linkpath(&graph, |linkpath, choices| {
-            for (source, target) in self.to_others(&graph, linkpath, choices) {
+            for (source, target) in self.leads_to_others(&graph, linkpath, choices) {
                 if let Some(target) = target {
                     sources_of[target as usize].push(source);
                 }

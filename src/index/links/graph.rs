@@ -222,7 +222,7 @@ impl Graph {
         for (key, linkpath) in linkpaths.range_mut((from, Bound::Unbounded)) {
             let source = linkpath.sources.first().and_then(|first| files[*first as usize].as_ref());
             if let (None, Some((source, _))) = (&linkpath.choices, source) {
-                linkpath.choices = Some(linkpath.resolve(catalogue, source).map(&shared));
+                linkpath.choices = Some(linkpath.resolve(catalogue, source).map(shared));
                 done += 1;
                 if done == AT_ONCE {
                     return Some(key.clone());

@@ -61,7 +61,7 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// As [`without`], where `now` differs from `done` in links alone: a link that both changed stays as it is in `now`.
-/// `None` where more than links was changed since, or a link that the change made or that it had lead to another file.
+/// `None` where more than links was changed since, or a link that the change made, gave another file's name or moved.
 pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     if !differ_in_links_alone(done, now) {
         return None;
@@ -69,25 +69,40 @@ pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Ve
     let text = |bytes| std::str::from_utf8(bytes).ok();
     let links =
         |text| parts(text).into_iter().filter(|part| part.0).map(|part| part.1).collect::<Vec<_>>();
-    let (was, is) = (links(text(done)?), links(text(now)?));
-    if links(text(before)?).len() != was.len() {
+    let (was, is, had) = (links(text(done)?), links(text(now)?), links(text(before)?));
+    if had.len() != was.len() {
         return following(done, now, before).filter(|merged| differ_in_links_alone(merged, before));
     }
+    // A link that stands elsewhere on the other side may have been moved: two files can have one name.
+    let may_lead_elsewhere = |link: &str, part: &str| {
+        link != part && (named(link) != named(part) || had.contains(&link) || was.contains(&part))
+    };
     // Link by link, since nothing else tells which of them is which.
-    let (mut since, mut joined) = (was.into_iter().zip(is), String::new());
+    let (mut since, mut joined) = (was.iter().zip(is), String::new());
     for (is_link, part) in parts(text(before)?) {
         joined.push_str(match is_link.then(|| since.next()).flatten() {
-            Some((was, is)) if was != is && is != part && named(was) != named(part) => return None,
-            Some((was, is)) if was != is => is,
+            Some((was, is)) if *was != is && is != part && may_lead_elsewhere(was, part) => {
+                return None;
+            }
+            Some((was, is)) if *was != is => is,
             _ => part,
         });
     }
     Some(joined.into_bytes())
 }
 
-/// The end of a link, from the name of its file on.
+/// The name of a link's file.
 fn named(link: &str) -> &str {
-    link.rsplit(['/', '(', '<', '[']).next().unwrap_or(link)
+    let target = match (link.strip_prefix("[["), link.split_once("](")) {
+        (Some(wikilink), _) => wikilink.split(['|', '#', ']']).next(),
+        (None, Some((_, target))) => target
+            .strip_suffix(')')
+            .and_then(|target| target.trim_start_matches('<').split(['#', '>', '"']).next()),
+        // Of a canvas.
+        (None, None) => link.rsplit('"').nth(1),
+    };
+    let name = target.unwrap_or(link).rsplit('/').next().unwrap_or(link).trim_end();
+    name.strip_suffix(".md").unwrap_or(name)
 }
 
 /// `merged`, made from `base`, with the changes of links between `base` and `followed`, which were

@@ -322,6 +322,29 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
     let since = b"k: 2\nto [b](In/b.md)\n";
     let written = b"k: 2\nto me [b](In/b.md)\n";
     assert_eq!(without_beside_links(done, before, written), None);
+    // The change swapped links to two files of one name, and one of these was moved since.
+    let taken = without_beside_links(
+        b"[[y/a]] two\n[[x/a]] one\n",
+        b"[[x/a]] one\n[[y/a]] two\n",
+        b"[[z/a]] two\n[[x/a]] one\n",
+    );
+    assert_eq!(taken, None);
+    // A name is that of the file, not of what is shown or of a heading.
+    let taken = without_beside_links(b"[[New|a/b]] k", b"[[Old|a/b]]", b"[[In/New|a/b]] k");
+    assert_eq!(taken, None);
+    let taken = without_beside_links(
+        b"k: 2 [[b#x|two]] [c](c.md \"two\")",
+        b"k: 1 [[b#x|one]] [c](c.md \"one\")",
+        b"k: 2 [[In/b#x|two]] [c](In/c.md \"two\")",
+    );
+    assert_eq!(taken.as_deref(), Some(&b"k: 1 [[In/b#x|two]] [c](In/c.md \"two\")"[..]));
+    let canvas = [r#"{"file":"b.md","x":1}"#, r#"{"file":"In/b.md","x":2}"#];
+    let taken = without_beside_links(
+        canvas[1].as_bytes(),
+        canvas[0].as_bytes(),
+        br#"{"file":"Out/b.md","x":2}"#,
+    );
+    assert_eq!(taken.as_deref(), Some(&br#"{"file":"Out/b.md","x":1}"#[..]));
     // The change made the link, and somebody has it lead elsewhere.
     let without = b"k: 1\nto nobody\n";
     assert_eq!(without_beside_links(done, without, since), None);
