@@ -100,7 +100,6 @@ impl Relay<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Handles a line of the client.
     async fn handle_client_line(&mut self, line: Line) -> Listening {
         let text = match line {
             Line::Text(text) if text.trim().is_empty() => return true,
@@ -228,7 +227,6 @@ impl Relay<'_> {
         }
     }
 
-    /// Handles a message of the daemon.
     fn handle_daemon_message(&mut self, message: Value) -> Listening {
         if let Some(id) = message.get("id").filter(|_| message.get("method").is_none()) {
             if id.as_str().is_some_and(|id| id.starts_with(OURS)) {
