@@ -71,7 +71,8 @@ impl Memory {
     pub fn bytes(&mut self, _: u64) -> u64 {
         let listed = Command::new("/bin/ps").args(["-axo", "pgid=,rss="]).output();
         let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
-        let kilobytes = String::from_utf8_lossy(&listed).lines().filter_map(|line| {
+        let listed = String::from_utf8_lossy(&listed);
+        let kilobytes = listed.lines().filter_map(|line| {
             let (group, resident) = line.trim().split_once(' ')?;
             (group.parse() == Ok(self.0)).then(|| resident.trim().parse::<u64>().ok())?
         });

@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::thread;
 
 use super::{EditorSetup, Typed, goes_on, joined};
-use crate::cli::Result;
 
 /// Starts the threads.
 pub fn start(desk: EditorSetup) -> io::Result<()> {
