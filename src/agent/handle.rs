@@ -73,7 +73,7 @@ impl Agent {
     /// there.
     ///
     /// # Errors
-    /// [`PromptError`]; nothing was started. [`MemoryError::NotFound`] if the conversation is gone.
+    /// [`PromptError`]; nothing was started. [`MemoryError::NotFound`](super::ports::MemoryError::NotFound) if the conversation is gone.
     pub fn go_on(
         &self,
         user_message: UserMessage,
@@ -103,7 +103,7 @@ impl Agent {
     /// Blocks.
     ///
     /// # Errors
-    /// [`MemoryError`]; histories not repaired are repaired at their next turn.
+    /// [`MemoryError`](super::ports::MemoryError); histories not repaired are repaired at their next turn.
     pub fn recover(&self) -> Result<Undelivered> {
         turns::recover(&self.shared).map(Undelivered)
     }
