@@ -38,7 +38,8 @@ pub(super) struct TakenBack {
 /// listed.
 ///
 /// # Errors
-/// [`ErrorCode::WrongState`](crate::note::code::ErrorCode::WrongState): it runs, or there is nothing to undo. The gate's refusal. Nothing was changed then.
+/// [`ErrorCode::WrongState`](crate::note::code::ErrorCode::WrongState): it runs, or there is nothing to undo. The gate's
+/// refusal. Nothing was changed then.
 pub(super) fn take_back(
     context: &Context,
     job: &mut Job,
