@@ -342,16 +342,14 @@ fn delete(session: &Session, id: Option<&str>, yes: bool) -> Result<()> {
             format!("delete conversation {id}, which has no title yet, permanently?")
         }
         (None, _) => {
-            format!("delete {} for good?", counted(found.conversations as usize, "conversation"))
+            format!("delete {} for good?", counted(found.conversations, "conversation"))
         }
     };
     if found.conversations == 0 || !agreed(yes, &question)? {
         return session.output.answer(&found, "nothing was deleted");
     }
     let done = ask(false)?;
-    session
-        .output
-        .answer(&done, format!("deleted {}", counted(done.conversations as usize, "conversation")))
+    session.output.answer(&done, format!("deleted {}", counted(done.conversations, "conversation")))
 }
 
 /// Prints the usage of models per day.

@@ -171,7 +171,12 @@ fn gc(session: &Session, dry_run: bool, yes: bool) -> Result<()> {
         session.ask_or(&params, !dry_run, |calls| keeping::free_journal(calls.context(), &params))
     };
     let words = |it: &JournalGcResult| {
-        format!("{} texts of {} changes, {}", it.texts, it.changes, size(it.bytes))
+        format!(
+            "{} of {}, {}",
+            counted(it.texts, "text"),
+            counted(it.changes, "change"),
+            size(it.bytes)
+        )
     };
     let found = ask(true)?;
     let said = words(&found);

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::failure::OTHER;
 use super::output::Paint;
 use super::progress::Progress;
+use super::words::counted;
 use super::{Failure, Output, Result, Session, completions};
 use crate::daemon;
 use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
@@ -81,9 +82,9 @@ fn check(session: &Session) -> Result<ExitCode> {
             found.iter().map(|found| line(&session.output, found)).collect();
         lines.extend(missing.iter().map(|found| missing_line(&session.output, found)));
         lines.push(format!(
-            "{} links in {} files: {} broken, {} ambiguous, {} to missing parts",
-            summary.links,
-            summary.files,
+            "{} in {}: {} broken, {} ambiguous, {} to missing parts",
+            counted(summary.links, "link"),
+            counted(summary.files, "file"),
             broken.len(),
             ambiguous.len(),
             missing.len()

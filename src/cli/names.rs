@@ -175,10 +175,11 @@ fn check(session: &Session, folder: Option<&str>) -> Result<ExitCode> {
         let mut lines: Vec<String> = found.iter().map(|one| line(&session.output, one)).collect();
         let counts: Vec<String> =
             counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        lines.push(match counts.is_empty() {
-            true => format!("{files} files: all names are fine"),
-            false => format!("{files} files: {}", counts.join(", ")),
-        });
+        let counts = match counts.is_empty() {
+            true => "all names are fine".to_owned(),
+            false => counts.join(", "),
+        };
+        lines.push(format!("{}: {counts}", counted(files, "file")));
         session.output.paged().text(&lines.join("\n"))?;
     }
     Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use super::output::Paint;
+use super::words::counted;
 use super::{Output, Result, Session, completions};
 use crate::tools::{Answer, QueryNotes, Tool as _};
 
@@ -219,9 +220,8 @@ fn table(found: &Value, query: &QueryArguments, output: &Output) -> String {
     let (shown, total) = (lines.len() - 1, found["total"].as_u64().unwrap_or_default());
     let first = query.first_result.get();
     text.push_str(&match total {
-        1 => "[1 note]".to_owned(),
-        _ if shown as u64 == total => format!("[{total} notes]"),
-        _ if shown == 0 => format!("[no row from {first} on; {total} notes]"),
+        _ if shown as u64 == total => format!("[{}]", counted(total, "note")),
+        _ if shown == 0 => format!("[no row from {first} on; {}]", counted(total, "note")),
         _ => {
             let last = first + shown - 1;
             format!(

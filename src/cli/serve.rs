@@ -12,6 +12,7 @@ use super::failure::NO_VAULT;
 use super::keeping::agreed;
 use super::output::Paint;
 use super::progress::Progress;
+use super::words::counted;
 use super::{Failure, Output, Result, Session};
 use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
@@ -120,17 +121,18 @@ fn announce(ready: &Ready, output: &Output) {
             "pid": std::process::id(),
         }))
     } else {
-        output.text(&format!(
-            "{} serving {} ({} notes) at {}; clients need the token that `steward token` prints",
-            output.paint(Paint::Green, "ready:"),
-            output.paint(Paint::Bold, &ready.path),
-            ready.notes,
-            ready.url,
-        ))
-        .and_then(|()| match std::io::stdout().is_terminal() {
-            true => output.text(NEXT),
-            false => Ok(()),
-        })
+        output
+            .text(&format!(
+                "{} serving {} ({}) at {}; clients need the token that `steward token` prints",
+                output.paint(Paint::Green, "ready:"),
+                output.paint(Paint::Bold, &ready.path),
+                counted(ready.notes, "note"),
+                ready.url,
+            ))
+            .and_then(|()| match std::io::stdout().is_terminal() {
+                true => output.text(NEXT),
+                false => Ok(()),
+            })
     };
     if let Err(failure) = said {
         tracing::warn!(error = failure.message, "could not print the ready line");

@@ -123,18 +123,21 @@ impl Session {
         )?)
     }
 
-    /// The selected vault. The first time, prints its notices, and that its daemon is of another version.
+    /// The selected vault. The first time, prints that its daemon is of another version; without a daemon, the notices
+    /// of the choice.
     pub fn vault(&self) -> Result<&Path> {
         if let Some(root) = self.root.get() {
             return Ok(root);
         }
-        let root = self.chosen()?;
-        if let Some((running, _)) = self.running(&root)
-            && let Some(notice) = skew(&running.version)
-        {
-            self.output.notice(&notice);
+        let choice = self.choose()?;
+        match self.running(&choice.root) {
+            // The daemon printed the notices when it started.
+            Some((running, _)) => {
+                skew(&running.version).iter().for_each(|notice| self.output.notice(notice));
+            }
+            None => choice.notices.iter().for_each(|notice| self.output.notice(notice)),
         }
-        Ok(self.root.get_or_init(|| root))
+        Ok(self.root.get_or_init(|| choice.root))
     }
 
     /// Like [`Session::vault`], with the notices of the choice alone.

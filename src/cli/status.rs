@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
+use super::words;
 use super::{Result, Session, session};
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
@@ -149,14 +150,15 @@ fn text(running: &Running, status: &StatusResult) -> String {
     // Not the links of notes: `steward links`.
     let symbolic = match vault.links {
         0 => String::new(),
-        1 => ", 1 symbolic link".to_owned(),
-        links => format!(", {links} symbolic links"),
+        links => format!(", {}", words::counted(links, "symbolic link")),
     };
     let mut lines = vec![
         format!("vault     {}", vault.path),
         format!(
-            "holds     {} notes, {} files, {} folders{symbolic}",
-            vault.notes, vault.files, vault.folders
+            "holds     {}, {}, {}{symbolic}",
+            words::counted(vault.notes, "note"),
+            words::counted(vault.files, "file"),
+            words::counted(vault.folders, "folder")
         ),
         format!("address   ws://127.0.0.1:{}/v1", running.port),
         format!(
@@ -218,7 +220,7 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
     let Some(state) = state else { return "not shown".to_owned() };
     let words = match state.notes {
         0 => "read at the first search".to_owned(),
-        notes => format!("words of {notes} notes"),
+        notes => format!("words of {}", words::counted(notes, "note")),
     };
     let meaning = match (&state.model, state.meaning_pending, state.notes) {
         (None, ..) => "; meaning off".to_owned(),
@@ -226,7 +228,9 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
         (Some(model), true, _) => {
             format!("; meaning by {model} is being read, {} chunks so far", state.chunks)
         }
-        (Some(model), false, _) => format!("; meaning of {} chunks by {model}", state.chunks),
+        (Some(model), false, _) => {
+            format!("; meaning of {} by {model}", words::counted(state.chunks, "chunk"))
+        }
     };
     let pdfs = state.pdfs.filter(|pdfs| *pdfs > 0).map(|pdfs| format!("; text of {pdfs} PDFs"));
     let better = state.better.as_ref().map(|state| format!("; {}", better(state)));

@@ -1,6 +1,7 @@
 //! Translates tools' texts into the terms of the command line, and other programs' command names into
 //! ours.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -115,11 +116,9 @@ const NOT_HERE: &[(&[&str], &str)] = &[
 ];
 
 /// A number of things: `1 note`, `2 notes`.
-pub fn counted(number: usize, thing: &str) -> String {
-    match number {
-        1 => format!("1 {thing}"),
-        _ => format!("{number} {thing}s"),
-    }
+pub fn counted(number: impl fmt::Display + PartialEq + From<u8>, thing: &str) -> String {
+    let ending = if number == 1.into() { "" } else { "s" };
+    format!("{number} {thing}{ending}")
 }
 
 /// The message for a command that only other programs have.

@@ -34,7 +34,7 @@ fn it_says_where_it_is_and_answers() {
     assert_eq!(status["running"], true);
     assert_eq!(status["status"]["vault"]["notes"], 1);
     let run = home.run_in(&vault, &["status"]).expect(0);
-    assert!(run.stdout.contains("1 notes"), "{run:?}");
+    assert!(run.stdout.contains("1 note,"), "{run:?}");
     let run = home.run_in(&vault, &["doctor"]).expect(0);
     assert!(run.stdout.contains("in use by the daemon of this vault"), "{run:?}");
     let run = home.run_in(&vault, &["doctor", "--json"]).expect(0);
@@ -50,14 +50,28 @@ fn the_status_counts_symbolic_links_as_such() {
     {
         let _daemon = home.serve(&vault);
         let status = home.run_in(&vault, &["status"]).expect(0).stdout;
-        assert!(status.contains("holds     2 notes, 2 files, 1 folders\n"), "{status}");
+        assert!(status.contains("holds     2 notes, 2 files, 1 folder\n"), "{status}");
     }
     for name in ["out", "there"] {
         std::os::unix::fs::symlink(home.path("elsewhere"), vault.join(name)).unwrap();
     }
     let _daemon = home.serve(&vault);
     let status = home.run_in(&vault, &["status"]).expect(0).stdout;
-    assert!(status.contains(" folders, 2 symbolic links\n"), "{status}");
+    assert!(status.contains(" folder, 2 symbolic links\n"), "{status}");
+}
+
+#[test]
+fn a_folder_that_obsidian_never_opened_is_named_once_at_the_start_of_the_daemon() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::remove_dir_all(vault.join(".obsidian")).unwrap();
+    let notice = "holds no `.obsidian`";
+    let named = ["--vault", vault.to_str().unwrap(), "list"];
+    assert!(home.run(&named).expect(0).stderr.contains(notice), "without a daemon");
+    let mut daemon = home.serve(&vault);
+    assert_eq!(home.run(&named).expect(0).stderr, "", "the daemon has printed it");
+    daemon.kill();
+    assert!(daemon.stderr().contains(notice));
 }
 
 #[test]

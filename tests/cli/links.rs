@@ -9,7 +9,7 @@ fn broken_and_ambiguous_links_are_reported_with_file_and_line() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = home.run_in(&vault, &["links", "check"]).expect(0);
-    assert_eq!(run.stdout, "0 links in 1 files: 0 broken, 0 ambiguous, 0 to missing parts\n");
+    assert_eq!(run.stdout, "0 links in 1 file: 0 broken, 0 ambiguous, 0 to missing parts\n");
     std::fs::write(
         vault.join("a.md"),
         "[[My Note]]\n[[no]] and [[b]]\n# A\nx ^id\n\n[[#a]] [[a#^ID]] [[a#^no]] [x](a.md#B%20c)\n",

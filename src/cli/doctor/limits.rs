@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the system's limits, outside every vault")]
 
 use super::checks::Doctor;
+use crate::cli::words::counted;
 
 pub(super) fn look(doctor: &Doctor<'_>, folders: usize) {
     let limit = |name: &str| -> Option<usize> {
@@ -20,10 +21,14 @@ pub(super) fn look(doctor: &Doctor<'_>, folders: usize) {
     if folders.saturating_mul(2) > watches {
         doctor.warn(
             "limits",
-            format!("{folders} folders to watch, and fs.inotify.max_user_watches is {watches}"),
+            format!(
+                "{} to watch, and fs.inotify.max_user_watches is {watches}",
+                counted(folders, "folder")
+            ),
             format!("`sudo sysctl fs.inotify.max_user_watches={}`", (folders * 4).max(65_536)),
         );
     } else {
-        doctor.ok("limits", format!("{watches} inotify watches for {folders} folders"));
+        doctor
+            .ok("limits", format!("{watches} inotify watches for {}", counted(folders, "folder")));
     }
 }

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::plugin;
 use crate::cli::output::Paint;
+use crate::cli::words::counted;
 use crate::cli::{Output, Result};
 use crate::config::layers::{self, Flags, Settings};
 use crate::config::{Config, Environment, folders, obsidian, vaults};
@@ -58,7 +59,9 @@ fn look(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
     }
     if known.faults.is_empty() {
         let said = match known.read.first() {
-            Some(list) => format!("{} vaults in `{}`", known.vaults.len(), list.display()),
+            Some(list) => {
+                format!("{} in `{}`", counted(known.vaults.len(), "vault"), list.display())
+            }
             None => "Obsidian keeps no list of vaults here".to_owned(),
         };
         doctor.ok("vault list", said);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::checks::Doctor;
 use crate::cli::Failure;
+use crate::cli::words::counted;
 use crate::daemon;
 use crate::protocol::status::{StatusResult, Watching as Served};
 use crate::vault::{Abilities, TrashOption, Vault, Watching};
@@ -26,8 +27,11 @@ pub(super) fn look(doctor: &Doctor<'_>, root: &Path, state: &Path, served: Optio
     doctor.ok(
         "reading",
         format!(
-            "{} notes, {} files, {} folders in {} ms",
-            counts.notes, counts.files, counts.folders, status.scan_milliseconds
+            "{}, {}, {} in {} ms",
+            counted(counts.notes, "note"),
+            counted(counts.files, "file"),
+            counted(counts.folders, "folder"),
+            status.scan_milliseconds
         ),
     );
     for (folder, reason) in status.unreadable.iter().take(5) {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::agreed;
 use super::plans::without_identity;
+use crate::cli::words::counted;
 use crate::cli::{CallOptions, Failure, Result, Session};
 use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
@@ -152,7 +153,7 @@ fn done(session: &Session, tool_arguments: Value) -> Result<()> {
     }
     if let Some(files) = data["relinked"].as_u64().filter(|files| *files > 0) {
         let verb = if data["job"].is_null() { "would follow" } else { "followed" };
-        lines.push(format!("Links {verb} in {files} files."));
+        lines.push(format!("Links {verb} in {}.", counted(files, "file")));
     }
     let came: Vec<String> =
         data["came_along"].as_array().into_iter().flatten().map(Value::to_string).collect();

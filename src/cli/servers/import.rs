@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{ServerEntry, add, entry, next_for, secrets, settings};
+use crate::cli::words::counted;
 use crate::cli::{Failure, Result, Session};
 use crate::config::foreign::{self, Language};
 use crate::servers::settings::nearest_name;
@@ -50,7 +51,8 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
     // The keys first: an entry without its key would not work.
     let stored = secrets::store(session, &keys)?;
     add(session, &entries)?;
-    let mut lines = vec![format!("added {} servers to {}", entries.len(), settings(session))];
+    let mut lines =
+        vec![format!("added {} to {}", counted(entries.len(), "server"), settings(session))];
     lines.extend(entries.iter().map(|(name, entry)| next_for(name, entry)));
     lines.extend(stored);
     lines.extend(left_out.iter().map(|why| format!("left out: {why}")));
