@@ -12,7 +12,7 @@ use super::failure::NO_VAULT;
 use super::keeping::agreed;
 use super::output::Paint;
 use super::progress::Progress;
-use super::{Failure, Output, Result, Session};
+use super::{Failure, Output, Result, Session, consent};
 use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
@@ -86,7 +86,7 @@ fn is_meant(session: &Session) -> Result<()> {
         return Ok(());
     }
     let root = choice.root.display();
-    let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let can_ask = consent::has_terminal();
     let question = || {
         format!("`{root}` is not a vault yet; every file in it can be read and changed. Serve it?")
     };
