@@ -276,6 +276,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
     close,
     only(path) {
       note.value = path;
+      if (shown) leave();
       again(0);
     },
   };
