@@ -134,6 +134,10 @@ port = ${smarthole ?? 9}
     this.#child.kill("SIGSTOP");
   }
 
+  thaw() {
+    this.#child.kill("SIGCONT");
+  }
+
   /** Sends a message by HTTP and waits for the answer, as a script does. */
   post(text) {
     const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };

@@ -218,7 +218,23 @@ export async function the_time_machine_is_a_tab_in_obsidian(set) {
   const leaves = () => tab.evaluate(() => window.standIn.app.workspace.getLeavesOfType("vault-steward-time-machine").length);
   assert.equal(await leaves(), 1);
   await view.locator(".vs-row-name").click();
-  await until("note", () => tab.evaluate(() => window.standIn.app.workspace.getActiveFile()?.path), (path) => path === NOTE);
+  const active = () => tab.evaluate(() => window.standIn.app.workspace.getActiveFile()?.path);
+  await until("note", active, (path) => path === NOTE);
+  // The same name opens the note where it was moved; once it is deleted, the machine shows what happened to it.
+  const moved = "Kept/Heap.md";
+  await desk.daemon.command("move", NOTE, moved);
+  await until("moved", () => tab.evaluate((path) => window.standIn.app.vault.getAbstractFileByPath(path) !== null, moved), (is) => is);
+  await open();
+  await view.locator(".vs-row-name").click();
+  await until("moved note", active, (path) => path === moved);
+  await desk.daemon.command("delete", moved);
+  await open();
+  await view.locator(".vs-row-name").click();
+  await tab.getByText(/^Heap was deleted on /).waitFor();
+  await tab.getByRole("button", { name: "Show in the time machine" }).click();
+  await until("filter", () => view.getByLabel("Only changes of this note or folder").inputValue(), (path) => path === moved);
+  await view.locator(".vs-river-row", { hasText: "Heap" }).first().waitFor();
+  await picture(tab, "obsidian-time-deleted");
   await tab.evaluate(() => window.standIn.app.workspace.getLeavesOfType("vault-steward-time-machine")[0].detach());
   await until("count", () => tab.locator(".vs-machine").count(), (count) => count === 0);
   assert.deepEqual(desk.problems, []);

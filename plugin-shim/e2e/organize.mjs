@@ -144,6 +144,60 @@ rules:
   await stage.strike();
 }
 
+/** A job in one piece shows what it does and how far it is; a plan says why a name got a number. */
+export async function a_job_in_one_piece_shows_how_far_it_is(set) {
+  const NOTES = 800;
+  const stage = await Stage.set(set);
+  const { daemon } = stage;
+  await daemon.stop();
+  await mkdir(path.join(daemon.vault, "In"));
+  for (let at = 0; at < NOTES; at++) await daemon.write(`In/n${at}.md`, `[[n${(at + 1) % NOTES}]]\n`);
+  await mkdir(path.join(daemon.vault, "Else"));
+  await daemon.write("Else/n0.md", "another\n");
+  await daemon.start();
+  for (const [width, dark] of [[360, true], [1400, false]]) {
+    const tab = await stage.open({ width, dark });
+    await tab.getByRole("button", { name: "New conversation", exact: true }).click();
+    const rules = `rules:\n  - name: Out\n    in: [In, Else]\n    do: [{ tag: [moved] }, { move: Out ${width} }]\n`;
+    stage.model.next((turn) => turn.call("plan_changes", { rules }), (turn) => turn.text("Planned."));
+    await say(tab, "Move them out");
+    await tab.locator(".vs-list").getByText("Planned.").waitFor({ timeout: 60_000 });
+    await done(tab);
+    const card = tab.locator(".vs-card");
+    await card.getByText(`it gets another name: Else/n0.md goes to Out ${width}/n0.md, too`).waitFor({ timeout: 60_000 });
+    await picture(tab, `plan-numbered-${width}`);
+    // Every state that is shown, however short.
+    await card.evaluate((root) => {
+      window.__said = [];
+      const look = () => {
+        const words = root.querySelector(".vs-job-words")?.textContent ?? "";
+        const count = root.querySelector(".vs-job-text .vs-aside")?.textContent ?? "";
+        const at = Number(root.querySelector(".vs-progress")?.getAttribute("aria-valuenow"));
+        window.__said.push({ words, count, at });
+      };
+      new MutationObserver(look).observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+    });
+    await card.getByRole("button", { name: `Apply ${NOTES + 1} changes of plan` }).click({ timeout: 60_000 });
+    await tab.locator(".page-dialog").getByRole("button", { name: "Apply" }).click();
+    await card.getByText(/^(Storing texts|Writing new|Putting files)/).waitFor({ timeout: 60_000 });
+    daemon.freeze();
+    await picture(tab, `job-one-piece-${width}`);
+    assert.deepEqual(await faults(tab, `job in one piece ${width}`), []);
+    assert.ok(await tab.evaluate((width) => document.documentElement.scrollWidth <= width, width));
+    daemon.thaw();
+    await card.getByText(`Done: ${NOTES + 1} items`).waitFor({ timeout: 60_000 });
+    const said = await tab.evaluate(() => window.__said.filter(({ count }) => / of [\d,.]+ files$/.test(count)));
+    const shares = said.map(({ at }) => at);
+    assert.deepEqual(shares, [...shares].sort((one, other) => one - other), "it never goes back");
+    assert.ok(new Set(said.map(({ words }) => words)).size >= 2 && new Set(shares).size > 5, JSON.stringify(said.slice(0, 20)));
+    await card.getByRole("button", { name: "Undo this job" }).click();
+    await tab.locator(".page-dialog").getByRole("button", { name: "Undo" }).click();
+    await card.getByText(`Undone: ${NOTES + 1} items`).waitFor({ timeout: 60_000 });
+    await stage.close(tab);
+  }
+  await stage.strike();
+}
+
 /** A job whose daemon is killed between two batches is interrupted, resumed and undone. */
 export async function a_killed_job_is_resumed_and_undone(set) {
   const NOTES = 200;

@@ -1,5 +1,7 @@
 // The display of answers, changes and notes.
 import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
 import { faults } from "./axe.mjs";
 import { Stage, done, picture, say, until } from "./stage.mjs";
 
@@ -63,6 +65,56 @@ export async function a_note_is_read_in_the_page(set) {
   await tab.keyboard.press("Escape");
   await note.waitFor({ state: "detached" });
   await stage.close(tab);
+  await stage.strike();
+}
+
+/**
+ * Links of an older answer and of its cards open a note where it is by now. Of a deleted one it is said when, and the
+ * time machine shows what happened to it.
+ */
+export async function an_old_link_finds_its_note(set) {
+  const stage = await Stage.set(set);
+  const { daemon } = stage;
+  for (const [width, dark] of [[360, false], [1400, true]]) {
+    const at = String(width);
+    const old = `Plans ${at}/Beds.md`;
+    await mkdir(path.join(daemon.vault, `Plans ${at}`));
+    await daemon.write(`Plans ${at}/Doomed ${at}.md`, "It goes.\n");
+    const tab = await stage.open({ width, dark });
+    await tab.getByRole("button", { name: "New conversation", exact: true }).click();
+    stage.model.next(
+      (turn) => turn.call("write_file", { path: old, content: "# Beds\n\nDig them over.\n" }),
+      (turn) => turn.call("search_notes", { query: `how the beds of the plans ${at} are dug over in the garden, and when` }),
+      (turn) => turn.text(`See [[Plans ${at}/Beds|the beds]] and [[Doomed ${at}]].`),
+    );
+    await say(tab, "What about the beds?");
+    const answer = tab.locator(".vs-agent");
+    await answer.getByText("the beds").waitFor();
+    await done(tab);
+    const title = tab.locator(".vs-call-title", { hasText: "Search notes" });
+    const fits = () => title.evaluate((one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight + 1);
+    await until("the whole title", fits, (is) => is);
+    assert.match(await title.innerText(), /garden, and when/);
+    await daemon.command("move", old, `Plans ${at}/Raised beds.md`);
+    await daemon.command("move", `Plans ${at}`, `Kept ${at}`);
+    await daemon.command("delete", `Kept ${at}/Doomed ${at}.md`);
+    const note = tab.locator("dialog.page-note");
+    for (const link of [answer.getByRole("link", { name: "the beds" }), tab.locator(".vs-changes [data-path]").first()]) {
+      await link.click();
+      await note.getByRole("heading", { name: "Raised beds", level: 2 }).waitFor();
+      await tab.keyboard.press("Escape");
+      await note.waitFor({ state: "detached" });
+    }
+    await answer.getByRole("link", { name: `Doomed ${at}` }).click();
+    const asks = tab.locator(".page-dialog");
+    await asks.getByText(/^Doomed \d+ was deleted on /).waitFor();
+    await picture(tab, `link-deleted-${at}`);
+    await asks.getByRole("button", { name: "Show in the time machine" }).click();
+    const machine = tab.locator(".vs-machine");
+    await machine.getByRole("option", { name: /Doomed/ }).first().waitFor();
+    await picture(tab, `link-history-${at}`);
+    await stage.close(tab);
+  }
   await stage.strike();
 }
 

@@ -28,8 +28,8 @@ export interface Host {
   readonly kind: "obsidian" | "browser";
   /** Opens a note or another file of the vault. */
   openNote(path: string, options?: OpenOptions): void;
-  /** Opens the time machine in its own tab; undefined if the view shows it over the conversation. */
-  openTimeMachine?(): void;
+  /** Opens the time machine in its own tab, with the changes of one file; undefined if the view shows it over the conversation. */
+  openTimeMachine?(path?: string): void;
   /** Opens an address outside the vault. May only be called after a click of the person. */
   openExternal(url: string): void;
   /** The active note, or the last active one; null if there is none. */

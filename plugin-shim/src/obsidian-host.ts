@@ -47,8 +47,8 @@ export class ObsidianHost implements Host {
     });
   }
 
-  openTimeMachine(): void {
-    openTimeMachine(this.#app).catch((error: unknown) => this.notice(String(error)));
+  openTimeMachine(path?: string): void {
+    openTimeMachine(this.#app, path).catch((error: unknown) => this.notice(String(error)));
   }
 
   openExternal(url: string): void {

@@ -620,6 +620,14 @@ export type DeleteConversationResult = {
   deleted: boolean,
 };
 
+/** A file that was deleted. */
+export type DeletedFile = {
+  /** Its last path, by which the time machine finds it. */
+  path: string,
+  /** When it was deleted, with the offset of the local time. */
+  time: string,
+};
+
 /** A rule of a plan. */
 export type DescribedRule = { name: string,
 /** The hash of its meaning. */
@@ -1123,6 +1131,18 @@ done: number,
 total: number,
 /** The folders that it touches, sorted by name. */
 folders: Array<string>,
+/** While a job runs that is applied in one piece: how far its change set is. */
+progress?: JobProgress,
+};
+
+/** How far the change set is that a job is making. */
+export type JobProgress = {
+  /** `storing` the texts in the journal, `writing` new texts beside their files, `placing` files. */
+  phase: string,
+  /** Files of this phase that are done. */
+  done: number,
+  /** All files of this phase, with those in which links follow. */
+  total: number,
 };
 
 /** Deletes texts in the journal. */
@@ -1850,12 +1870,14 @@ export type ResolveLinkParams = {
 
 /** The target of the link. */
 export type ResolveLinkResult = {
-  /** The file; null if there is none. */
+  /** The file; null if there is none. If none has this name but one had it and was moved: where that is now. */
   path: string | null,
   /** The line of the heading or block, from 1; null if the link names none, or none that is there. */
   line: number | null,
   /** Whether the file is there, with the heading or block that the link names. */
   resolved: boolean,
+  /** The file that had the name, if it was deleted. */
+  deleted?: DeletedFile,
 };
 
 /** A file that a rule matches, or nearly matches. */

@@ -1,6 +1,7 @@
 // The time machine as an Obsidian view, in a tab of the main area.
 
 import { ItemView, type App, type WorkspaceLeaf } from "obsidian";
+import type { MachineHandle } from "./view/machine-view";
 
 /** The view's type in the workspace. */
 export const TIME_MACHINE_VIEW = "vault-steward-time-machine";
@@ -9,10 +10,10 @@ export const TIME_MACHINE_VIEW = "vault-steward-time-machine";
 export class TimeMachineView extends ItemView {
   override icon = "history";
   override navigation = false;
-  readonly #mount: (root: HTMLElement) => () => void;
-  #unmount: (() => void) | null = null;
+  readonly #mount: (root: HTMLElement) => MachineHandle;
+  #machine: MachineHandle | null = null;
 
-  constructor(leaf: WorkspaceLeaf, mount: (root: HTMLElement) => () => void) {
+  constructor(leaf: WorkspaceLeaf, mount: (root: HTMLElement) => MachineHandle) {
     super(leaf);
     this.#mount = mount;
   }
@@ -27,12 +28,17 @@ export class TimeMachineView extends ItemView {
 
   override async onOpen(): Promise<void> {
     this.contentEl.addClass("vault-steward-chat");
-    this.#unmount = this.#mount(this.contentEl);
+    this.#machine = this.#mount(this.contentEl);
     // Another window has another document, so the view is built again.
     this.register(this.contentEl.onWindowMigrated(() => {
       this.#end();
-      this.#unmount = this.#mount(this.contentEl);
+      this.#machine = this.#mount(this.contentEl);
     }));
+  }
+
+  /** Shows only the changes of this note or folder. */
+  only(path: string): void {
+    this.#machine?.only(path);
   }
 
   override async onClose(): Promise<void> {
@@ -40,17 +46,18 @@ export class TimeMachineView extends ItemView {
   }
 
   #end(): void {
-    this.#unmount?.();
-    this.#unmount = null;
+    this.#machine?.end();
+    this.#machine = null;
     this.contentEl.empty();
   }
 }
 
-/** Reveals the time machine; opens it in a new tab if it is not open. */
-export async function openTimeMachine(app: App): Promise<void> {
+/** Reveals the time machine, with the changes of one note; opens it in a new tab if it is not open. */
+export async function openTimeMachine(app: App, path?: string): Promise<void> {
   const { workspace } = app;
   const [open] = workspace.getLeavesOfType(TIME_MACHINE_VIEW);
   const leaf = open ?? workspace.getLeaf("tab");
   if (!open) await leaf.setViewState({ type: TIME_MACHINE_VIEW, active: true });
   await workspace.revealLeaf(leaf);
+  if (path !== undefined && leaf.view instanceof TimeMachineView) leaf.view.only(path);
 }

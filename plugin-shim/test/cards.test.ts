@@ -334,7 +334,7 @@ describe("the card of a job", () => {
     expect(button("Applying…")?.disabled).toBe(true);
     await told(1, "running", 1, 2);
     expect(text()).toContain("Running: 1 of 2 items");
-    expect(root.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("1");
+    expect(root.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("50");
     daemon.answers.set("_vault/organize/stop", () => ({ job: 1, state: "cancelled", done: 1, total: 2 }));
     await press("Stop");
     expect(daemon.last.asked("_vault/organize/stop")).toHaveLength(1);

@@ -227,8 +227,12 @@ pub fn run(session: &Session, call: &CallArguments) -> Result<ExitCode> {
         Ok(arguments) => arguments.clone(),
         Err(failure) => return Ok(session.output.report(failure)),
     };
-    let options =
-        CallOptions { direct: call.direct, confirmed: call.confirmed, dry_run: call.dry_run };
+    let options = CallOptions {
+        direct: call.direct,
+        confirmed: call.confirmed,
+        dry_run: call.dry_run,
+        ..CallOptions::default()
+    };
     let answer = session.call_as_given(&call.tool, arguments, options)?;
     let text = paint::differences(&session.output, &words::without_revision(&answer.text));
     session.output.answer(&answer.data, text)?;

@@ -23,6 +23,7 @@ use crate::calls::HOOK_CALLER;
 use crate::config::running::Running;
 use crate::hooks;
 use crate::protocol::error::ErrorObject;
+use crate::protocol::events::SubscribeParams;
 use crate::protocol::http::ChallengeAnswer;
 use crate::protocol::initialize::{
     AgentMeta, AgentVaultMeta, ClientCapabilities, ClientMeta, ClientVaultMeta, Implementation,
@@ -208,6 +209,20 @@ impl Client {
         serde_json::from_value(answer).map_err(broken)
     }
 
+    /// Like [`Client::call`]; subscribes to events first, and gives `hear` those that come meanwhile.
+    pub async fn call_hearing<P: MethodParams>(
+        &mut self,
+        params: &P,
+        hear: &(dyn Fn(&Value) + Sync),
+    ) -> Result<P::Result, ClientError> {
+        self.call(&SubscribeParams::default()).await?;
+        let id = self.ask(params).await?;
+        let answer = tokio::time::timeout(self.answer_timeout, self.answer_hearing(id, hear))
+            .await
+            .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
+        serde_json::from_value(answer).map_err(broken)
+    }
+
     /// Like [`Client::call`], without a time limit.
     pub async fn call_for_long<P: MethodParams>(
         &mut self,
@@ -279,12 +294,21 @@ impl Client {
     }
 
     async fn answer(&mut self, id: i64) -> Result<Value, ClientError> {
+        self.answer_hearing(id, &|_| {}).await
+    }
+
+    async fn answer_hearing(
+        &mut self,
+        id: i64,
+        hear: &(dyn Fn(&Value) + Sync),
+    ) -> Result<Value, ClientError> {
         loop {
             let mut answer = self.next().await?;
             // An error without an id answers the only open request.
             let ours =
                 answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
             if !ours {
+                hear(&answer);
                 continue;
             }
             if answer["error"].is_object() {

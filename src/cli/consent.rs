@@ -10,9 +10,12 @@ const MAX_LINES: usize = 200;
 
 /// Whether the call failed because it needs approval, and a person can be asked here.
 pub fn can_ask(failure: &Failure) -> bool {
-    failure.code == "approval_needed"
-        && std::io::stdin().is_terminal()
-        && std::io::stderr().is_terminal()
+    failure.code == "approval_needed" && has_terminal()
+}
+
+/// Whether a person can be asked here.
+pub fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Shows the changes and the reason for the question; returns whether the person approves.

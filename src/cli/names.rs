@@ -90,7 +90,7 @@ fn by_model(session: &Session, which: &SuggestArguments) -> Result<NamesSuggestR
     let found = session.ask_for_long(&NamesSuggestParams { paths, convention })?;
     let found = found.ok_or_else(|| {
         let message = "no daemon runs for this vault, and it is what asks the model";
-        Failure::other("no_daemon", message, "start one with `steward serve`")
+        session.needs_daemon("no_daemon", message)
     })?;
     if let Some(model) = &found.model {
         let files = counted(found.sent.len(), "file");

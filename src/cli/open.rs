@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Result, Session};
+use super::relay::{self, IDLE_MINUTES};
+use super::{Result, Session, consent};
+use crate::note::path::visible;
 use crate::protocol::page::PageCodeParams;
 
 /// The time limit for the opener to report a failure.
@@ -22,14 +24,21 @@ pub struct OpenArguments {
 /// Requests a code from the daemon, prints the address of the page and opens it.
 pub fn run(session: &Session, arguments: &OpenArguments) -> Result<()> {
     let root = session.vault()?;
-    let Some(opened) = session.ask(&PageCodeParams {})? else {
-        return Err(Failure::other(
-            "not_running",
-            format!("the daemon of `{}` is not running", root.display()),
-            "start it with `steward serve`",
-        ));
-    };
-    if arguments.print || session.output.json() {
+    let is_for_programs = arguments.print || session.output.json();
+    let mut opened = session.ask(&PageCodeParams {})?;
+    if opened.is_none() && !is_for_programs && consent::has_terminal() {
+        let question = format!(
+            "No daemon serves `{}`. Start one in the background? It ends {IDLE_MINUTES} minutes after its last client.",
+            visible(&root.to_string_lossy())
+        );
+        if consent::says_yes(&question)? {
+            relay::start(session, root, None)?;
+            opened = session.ask(&PageCodeParams {})?;
+        }
+    }
+    let message = || format!("the daemon of `{}` is not running", root.display());
+    let opened = opened.ok_or_else(|| session.needs_daemon("not_running", message()))?;
+    if is_for_programs {
         return session.output.answer(&json!(opened), &opened.url);
     }
     let browsed = browse(&opened.url);

@@ -32,7 +32,7 @@ pub fn run(session: &Session, arguments: &PairArguments) -> Result<()> {
         return Err(Failure::other(
             "no_port",
             "the port is another at every start of the daemon, and none runs now",
-            "start it with `steward serve`, or set `server.port`",
+            format!("start it with `{}`, or set `server.port`", session.serve_command()),
         ));
     }
     let token = Token::load_or_create(&folders::token_file(&state))?.reveal();

@@ -1,10 +1,12 @@
-//! Progress while a large vault is read for the first time.
+//! Progress on stderr: while a large vault is read for the first time, and of a job.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::protocol::events::JobInfo;
 
 /// A shorter read shows nothing, to avoid flicker.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -29,20 +31,41 @@ impl Progress {
 
     /// Reports the number of entries read so far; may be called from any thread.
     pub fn report(&self, entries: usize) {
-        if !self.enabled || self.started.elapsed() < PATIENCE {
+        if self.started.elapsed() >= PATIENCE {
+            self.draw("{spinner} {msg} {pos} entries", "reading the vault:", entries as u64, None);
+        }
+    }
+
+    /// Reports how far a job is.
+    pub fn job(&self, job: &JobInfo) {
+        let (words, done, total) = match &job.progress {
+            None => ("done:", job.done, job.total),
+            Some(now) => match &*now.phase {
+                "storing" => ("storing texts:", now.done, now.total),
+                "writing" => ("writing files:", now.done, now.total),
+                _ => ("putting files in place:", now.done, now.total),
+            },
+        };
+        self.draw("{spinner} {msg} {pos} of {len}", words, done, Some(total));
+    }
+
+    fn draw(&self, template: &str, words: &'static str, done: u64, total: Option<u64>) {
+        if !self.enabled {
             return;
         }
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         let bar = bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-                .with_position(entries as u64);
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {pos} entries") {
+            let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
             }
-            bar.set_message("reading the vault:");
             bar
         });
-        bar.set_position(entries as u64);
+        bar.set_message(words);
+        if let Some(total) = total {
+            bar.set_length(total);
+        }
+        bar.set_position(done);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `steward prompts`: the notes that a person uses as prompts, and examples to begin with.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -126,7 +126,7 @@ fn add(session: &Session, found: &PromptsResult, names: &[String], yes: bool) ->
         return session.output.text("every example is there already");
     }
     if !yes && !examples.is_empty() {
-        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        if !consent::has_terminal() {
             let hint = "`--yes` adds them; `steward prompts show NAME` prints one";
             return Err(Failure::usage("nobody can be asked here", hint));
         }

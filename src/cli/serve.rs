@@ -13,7 +13,7 @@ use super::keeping::agreed;
 use super::output::Paint;
 use super::progress::Progress;
 use super::words::counted;
-use super::{Failure, Output, Result, Session};
+use super::{Failure, Output, Result, Session, consent};
 use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
@@ -87,7 +87,7 @@ fn is_meant(session: &Session) -> Result<()> {
         return Ok(());
     }
     let root = choice.root.display();
-    let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let can_ask = consent::has_terminal();
     let question = || {
         format!("`{root}` is not a vault yet; every file in it can be read and changed. Serve it?")
     };

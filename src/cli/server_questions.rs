@@ -1,7 +1,8 @@
 //! Questions of servers to whoever made the call on this terminal.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
+use super::consent;
 use crate::servers::asking::{Ask, PersonAnswer, PersonQuestion};
 
 /// Asks on the terminal.
@@ -15,7 +16,7 @@ impl Ask for OnTerminal {
         if self.is_agreed && question.is_yes_enough {
             return PersonAnswer::Yes(String::new());
         }
-        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        if !consent::has_terminal() {
             return PersonAnswer::Nothing("nobody is at the terminal of this call".to_owned());
         }
         ask(question)

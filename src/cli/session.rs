@@ -25,11 +25,14 @@ use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
 use crate::config::{Config, ConfigError, Environment};
 use crate::daemon::{self, tool_servers};
+use crate::methods::events;
 use crate::policy::{Caller, Scope};
-use crate::protocol::MethodParams;
 use crate::protocol::error::ErrorObject;
+use crate::protocol::events::{JobInfo, JobParams};
 use crate::protocol::tools::{CallMeta, CallVaultMeta, Content, ToolsCallParams};
 use crate::protocol::version::Version;
+use crate::protocol::{MethodParams, NotificationParams};
+use crate::server::events::Event;
 use crate::server::token::Token;
 use crate::servers::Servers;
 use crate::store::Store;
@@ -188,6 +191,8 @@ pub struct CallOptions {
     pub confirmed: bool,
     /// Only report what the call would do.
     pub dry_run: bool,
+    /// A plan whose job is shown as it proceeds.
+    pub plan: Option<u64>,
 }
 
 impl CallOptions {
@@ -272,14 +277,26 @@ impl Session {
         options: CallOptions,
         agreed: Option<String>,
     ) -> Result<Answer<Value>> {
-        let CallOptions { direct, confirmed, dry_run } = options;
+        let CallOptions { direct, confirmed, dry_run, plan } = options;
+        let progress = plan.map(|plan| (plan, Arc::new(Progress::new())));
         if !direct {
             let meta =
                 CallVaultMeta { confirmed, agreed: agreed.clone(), dry_run, ..Default::default() };
             let meta = (meta != CallVaultMeta::default()).then_some(meta);
             let meta = meta.map(|meta| CallMeta { vault: Some(meta) });
             let (name, arguments) = (name.to_owned(), arguments.clone());
-            if let Some(answer) = self.ask(&ToolsCallParams { name, arguments, meta })? {
+            let params = ToolsCallParams { name, arguments, meta };
+            let answer = match &progress {
+                None => self.ask(&params)?,
+                Some((plan, progress)) => self.ask_hearing(&params, &|event| {
+                    let job = (event["method"] == JobParams::METHOD)
+                        .then(|| serde_json::from_value::<JobInfo>(event["params"].clone()).ok());
+                    if let Some(job) = job.flatten().filter(|job| job.plan == *plan) {
+                        progress.job(&job);
+                    }
+                })?,
+            };
+            if let Some(answer) = answer {
                 if answer.is_error {
                     return Err(Failure::of_tool(answer.structured_content));
                 }
@@ -294,6 +311,15 @@ impl Session {
                 let servers = self.servers()?;
                 servers.set_ask(Arc::new(OnTerminal { is_agreed: confirmed }));
                 tool_servers::offer(&servers, calls);
+            }
+            if let Some((plan, progress)) = progress {
+                calls.context().listeners.subscribe(Box::new(move |news| {
+                    if let Some(Event::Job(job)) = events::organized(news)
+                        && job.plan == plan
+                    {
+                        progress.job(&job);
+                    }
+                }));
             }
             let request = Request {
                 tool: name.to_owned(),
@@ -324,6 +350,20 @@ impl Session {
     fn ask_within<P: MethodParams>(&self, params: &P, is_long: bool) -> Result<Option<P::Result>> {
         match self.running(self.vault()?) {
             Some((running, state)) => ask_running(&running, &state, params, is_long),
+            None => Ok(None),
+        }
+    }
+
+    /// Like [`Self::ask`]; gives `hear` the daemon's events meanwhile.
+    fn ask_hearing<P: MethodParams>(
+        &self,
+        params: &P,
+        hear: &(dyn Fn(&Value) + Sync),
+    ) -> Result<Option<P::Result>> {
+        match self.running(self.vault()?) {
+            Some((running, state)) => {
+                exchange(&running, &state, async |client| client.call_hearing(params, hear).await)
+            }
             None => Ok(None),
         }
     }
@@ -359,6 +399,23 @@ impl Session {
             false => None,
         };
         Ok(work(folders::memory(root, &state))?)
+    }
+
+    /// The error for what only a daemon can do; its hint is the command that starts one for this vault.
+    pub fn needs_daemon(&self, code: &'static str, message: impl Into<String>) -> Failure {
+        Failure::other(code, message, format!("start it with `{}`", self.serve_command()))
+    }
+
+    /// The command that serves the selected vault, as a shell takes it.
+    pub fn serve_command(&self) -> String {
+        let mut command = "steward serve".to_owned();
+        let root = self.vault().ok();
+        for (flag, value) in [("--vault", root), ("--config", self.flags.config.as_deref())] {
+            if let Some(value) = value {
+                command.push_str(&format!(" {flag} {}", words::quoted(&value.to_string_lossy())));
+            }
+        }
+        command
     }
 
     /// Runs `work` with the tools of the vault, in this process.
@@ -410,13 +467,21 @@ pub(super) fn ask_running<P: MethodParams>(
     params: &P,
     is_long: bool,
 ) -> Result<Option<P::Result>> {
+    exchange(running, state, async |client| match is_long {
+        true => client.call_for_long(params).await,
+        false => client.call(params).await,
+    })
+}
+
+fn exchange<T>(
+    running: &Running,
+    state: &Path,
+    ask: impl AsyncFnOnce(&mut Client) -> Result<T, ClientError>,
+) -> Result<Option<T>> {
     let token = Token::load_or_create(&folders::token_file(state))?;
     let answer = client::runtime()?.block_on(async {
         let mut client = Client::connect(running, &token).await?;
-        let answer = match is_long {
-            true => client.call_for_long(params).await,
-            false => client.call(params).await,
-        };
+        let answer = ask(&mut client).await;
         client.close().await;
         answer
     });

@@ -271,6 +271,16 @@ fn in_own_words(line: &str) -> Option<String> {
     Some(format!("    and {rest}; `{command}` shows them"))
 }
 
+/// A word of a command line as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    match word.chars().all(|c| is_plain(c) || (cfg!(windows) && c == '\\')) {
+        true => word.to_owned(),
+        false if cfg!(windows) => format!("\"{word}\""),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};

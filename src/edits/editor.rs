@@ -12,7 +12,7 @@ use crate::index::links::names::NameChange;
 use crate::index::links::rewrite;
 use crate::journal::{
     Applied, Change, ChangeSet, Follow, Journal, JournalError, ListedSet, NameStep, Origin,
-    Restored, Review, Target, TrashItem, UndoError, Undone,
+    Restored, Review, Target, TrashItem, UndoError, Undone, Watch,
 };
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Cancel, Vault, VaultError};
@@ -36,6 +36,8 @@ pub struct Editor<'a> {
     pub cancel: &'a Cancel,
     /// The changes that a person approves, if those are more than these.
     pub whole: Option<Whole<'a>>,
+    /// Is told how far the journal is.
+    pub watch: &'a dyn Watch,
 }
 
 impl Editor<'_> {
@@ -45,11 +47,13 @@ impl Editor<'_> {
     /// The gate's refusal or the journal's error; nothing has changed.
     pub fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, EditsError> {
         let set = ChangeSet { title, changes };
-        let Some(gate) = self.gate else { return Ok(self.journal.apply(&set, self.origin)?) };
+        let Some(gate) = self.gate else {
+            return Ok(self.journal.apply_watched(&set, self.origin, self.watch)?);
+        };
         let mut proposal = gate::changes(self.vault, &set.title, &set.changes);
         proposal.whole = self.whole;
         gate.check(&proposal).map_err(EditsError::Refused)?;
-        let applied = self.journal.apply(&set, self.origin);
+        let applied = self.journal.apply_watched(&set, self.origin, self.watch);
         match &applied {
             Ok(applied) => gate.applied(applied.change_set),
             Err(limit @ JournalError::Limit { .. }) => gate.limited(&proposal, limit),

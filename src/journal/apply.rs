@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 
-use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target};
+use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target, Watch};
 use super::error::JournalError;
 use super::execute::{Ended, Failed, detail_after, execute, failure, finish, revert};
 use super::listing::{History, ListedSet};
@@ -35,6 +35,7 @@ pub(super) struct Job<'a> {
     pub steps: &'a [Step],
     /// The recorded steps that it undoes.
     pub undone: &'a [i64],
+    pub watch: &'a dyn Watch,
 }
 
 /// Called with every change set that was applied, undone or restored.
@@ -77,13 +78,18 @@ impl Executor {
         (self.parts.vault().hold(), turn)
     }
 
-    pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
+    pub fn apply(
+        &self,
+        set: &ChangeSet,
+        origin: &Origin,
+        watch: &dyn Watch,
+    ) -> Result<Applied, JournalError> {
         let _guard = self.exclusive();
         self.check_ready()?;
         let mut texts = TextBatch::new(&self.parts.blobs);
         let steps = plan::steps(&self.parts, set, &mut texts)?;
         self.check_limits(&steps, origin)?;
-        texts.finish(&steps)?;
+        texts.finish(&steps, watch)?;
         let job = Job {
             kind: "change",
             title: &set.title,
@@ -92,6 +98,7 @@ impl Executor {
             undoes: None,
             steps: &steps,
             undone: &[],
+            watch,
         };
         let (change_set, ends) = self.run(&job)?;
         Ok(Applied { change_set, outcomes: outcomes(set, &steps, &ends) })
@@ -138,7 +145,7 @@ impl Executor {
         let change_set = ChangeSetId(intent.set.cast_unsigned());
         let writer = &self.parts.writer;
         let mut done = Vec::new();
-        let mut ends = match execute(writer, job.steps, &mut done) {
+        let mut ends = match execute(writer, job.steps, &mut done, job.watch) {
             Ok(ends) => ends,
             Err(failed) => {
                 let mut left = self.roll_back_failed_step(&failed, intent.operation);

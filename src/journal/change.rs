@@ -55,6 +55,32 @@ pub struct Origin {
     pub confirmed: bool,
 }
 
+/// What an operation is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Storing the texts before and after.
+    Storing,
+    /// Writing new texts beside their files.
+    Writing,
+    /// Putting files in their places.
+    Placing,
+}
+
+words!(pub Phase::word {
+    Storing => "storing", Writing => "writing", Placing => "placing",
+});
+
+/// Is told how far an operation is while it runs. Nothing rests on it, and a crash forgets it.
+pub trait Watch: std::fmt::Debug {
+    /// `done` of `total` files of a phase.
+    fn told(&self, phase: Phase, done: usize, total: usize);
+}
+
+/// Nobody watches.
+impl Watch for () {
+    fn told(&self, _: Phase, _: usize, _: usize) {}
+}
+
 /// The number of a change set, by which people and programs undo it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::change::Outcome;
+use super::change::{Outcome, Phase, Watch};
 use super::error::JournalError;
 use super::step::{Act, Detail, Old, Step, TrashRecord};
 use crate::note::path::VaultPath;
@@ -45,6 +45,7 @@ pub(super) fn execute(
     writer: &Writer,
     steps: &[Step],
     done: &mut Vec<Done>,
+    watch: &dyn Watch,
 ) -> Result<Vec<Ended>, Failed> {
     let files = steps.iter().filter(|step| matches!(step.act, Act::Write { .. } | Act::Delete(_)));
     let batch = writer.sync_batch(files.count());
@@ -60,13 +61,19 @@ pub(super) fn execute(
         });
         let writes = writes.count();
         if writes > 0 {
-            execute_writes(writer, &rest[..writes], &sync, done, &mut ends)?;
+            let placed = |done| watch.told(Phase::Placing, done, steps.len());
+            let staged = |done| watch.told(Phase::Writing, done, writes);
+            execute_writes(writer, &rest[..writes], &sync, done, &mut ends, (&staged, &placed))?;
             rest = &rest[writes..];
             sync()?;
             continue;
         }
         let ended = execute_step(writer, &step.act, done);
         ends.push(ended.map_err(|error| Failed { error, at: Some(ends.len()) })?);
+        // Folders are made before anything is written.
+        if !matches!(step.act, Act::Folder { .. }) {
+            watch.told(Phase::Placing, ends.len(), steps.len());
+        }
         rest = &rest[1..];
     }
     sync()?;
@@ -79,6 +86,7 @@ fn execute_writes(
     sync: &dyn Fn() -> Result<(), Failed>,
     done: &mut Vec<Done>,
     ends: &mut Vec<Ended>,
+    (staged_now, placed): (&dyn Fn(usize), &dyn Fn(usize)),
 ) -> Result<(), Failed> {
     let mut staged = Vec::with_capacity(steps.len());
     for step in steps {
@@ -90,6 +98,7 @@ fn execute_writes(
             };
             let one = writer.stage(path, content, &before, temp);
             staged.push(one.map_err(|error| Failed { error, at: None })?);
+            staged_now(staged.len());
         }
     }
     sync()?;
@@ -98,6 +107,7 @@ fn execute_writes(
         let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
         done.push(Done::Write(staged));
         ends.push(Ended { outcome: Outcome::Written(saved), no_op: false, is_late: false });
+        placed(ends.len());
     }
     Ok(())
 }

@@ -243,12 +243,18 @@ impl History {
         }
     }
 
-    /// The changes of each call of [`Journal::apply`](super::Journal::apply) in a turn, in order.
-    pub fn operations_of_turn(&self, turn: &str) -> Result<Vec<Vec<ListedChange>>, JournalError> {
+    /// The changes of each call of [`Journal::apply`](super::Journal::apply) in a turn, in order, with the number of its
+    /// operation; only those after the operation `since`.
+    pub fn operations_of_turn(
+        &self,
+        turn: &str,
+        since: i64,
+    ) -> Result<Vec<(i64, Vec<ListedChange>)>, JournalError> {
         let Some(set) = self.rows.set_of_turn(turn)? else { return Ok(Vec::new()) };
         let id = ChangeSetId(set.cast_unsigned());
         let mut operations: Vec<(i64, Vec<ListedChange>)> = Vec::new();
-        for row in self.rows.steps(set)? {
+        for row in self.rows.each_step_since(set, since)? {
+            let row = row?;
             let operation = row.operation;
             let change = change(id, RecordedStep::read(row)?);
             match operations.last_mut() {
@@ -256,7 +262,7 @@ impl History {
                 _ => operations.push((operation, vec![change])),
             }
         }
-        Ok(operations.into_iter().map(|(_, changes)| changes).collect())
+        Ok(operations)
     }
 
     /// A change set with the changes of one of its operations, or of all.
@@ -266,7 +272,9 @@ impl History {
         operation: Option<i64>,
     ) -> Result<Option<ListedSet>, StoreError> {
         let Some(row) = self.rows.set(set)? else { return Ok(None) };
-        let mut steps = self.rows.each_step(set)?;
+        // An operation is asked for when it has just been applied, as the last one.
+        let mut steps =
+            self.rows.each_step_since(set, operation.map_or(0, |operation| operation - 1))?;
         steps.retain(|step| match step {
             Ok(step) => operation.is_none_or(|operation| step.operation == operation),
             Err(_) => operation.is_none(),

@@ -59,13 +59,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use apply::Sink;
 pub use as_of::{AsOf, Content, Gap, Moment, TreeEntry, Was, When};
 pub use change::{
-    Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Target,
+    Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Phase, Target,
+    Watch,
 };
 pub use deleted::{Restored, Trash, TrashItem, TrashPlace};
 pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind, Texts};
+pub use now_at::Became;
 pub use preview::{PreviewAction, PreviewStep, Review, TextSource};
 pub use recovery::Recovered;
 pub use retention::{Freed, StoredTexts, Verified};
@@ -146,7 +148,17 @@ impl Journal {
     /// [`JournalError::Change`], [`JournalError::Store`] or [`JournalError::Limit`]: nothing has
     /// changed. [`JournalError::Half`]: something could not be rolled back.
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
-        self.0.executor.apply(set, origin)
+        self.apply_watched(set, origin, &())
+    }
+
+    /// Like [`Self::apply`]; `watch` is told of nothing before the limits are checked.
+    pub fn apply_watched(
+        &self,
+        set: &ChangeSet,
+        origin: &Origin,
+        watch: &dyn Watch,
+    ) -> Result<Applied, JournalError> {
+        self.0.executor.apply(set, origin, watch)
     }
 
     /// Checks that one turn may delete and move this many files without a person's agreement. For

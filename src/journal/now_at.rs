@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use chrono::{DateTime, Utc};
+
 use super::change::{ChangeId, ChangeSetId};
 use super::error::JournalError;
-use super::step::RecordedStep;
+use super::file_history::after_moves;
+use super::step::{DELETE, MOVE, RecordedStep};
 use super::{Journal, lock};
 use crate::note::path::VaultPath;
 use crate::store::journal::StepRow;
@@ -16,7 +19,77 @@ struct Follower {
     last: StepRow,
 }
 
+/// What became of a file that left its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Became {
+    /// It is here now.
+    At(VaultPath),
+    Deleted {
+        /// Its last path.
+        path: VaultPath,
+        when: DateTime<Utc>,
+    },
+}
+
 impl Journal {
+    /// What became of the file that was last at this path, with or without `.md`, or else of the last one with this
+    /// name in any folder: moved by the journal, or renamed by others as far as the vault has noticed since it was
+    /// opened. `None` if none is known to have left.
+    pub fn became(&self, name: &VaultPath) -> Result<Option<Became>, JournalError> {
+        let note = VaultPath::from_disk(&format!("{name}.md")).filter(|_| !name.is_note());
+        let names: Vec<&VaultPath> = note.iter().chain([name]).collect();
+        for is_name in [false, true] {
+            for path in &names {
+                for row in self.parts().rows.changes.departures(path.as_str(), is_name)? {
+                    if let Some(became) = self.since_departure(path, &row)? {
+                        return Ok(Some(became));
+                    }
+                }
+            }
+        }
+        Ok(names.into_iter().find_map(|path| self.renamed_by_others(path, 0)).map(Became::At))
+    }
+
+    /// What became of the file at `path` if the step `row` took it away, alone or with a folder above it.
+    fn since_departure(
+        &self,
+        path: &VaultPath,
+        row: &StepRow,
+    ) -> Result<Option<Became>, JournalError> {
+        let rows = &self.parts().rows.changes;
+        let below = path.as_str().strip_prefix(row.path.as_str()).unwrap_or_default();
+        let place = |at: &str| VaultPath::from_disk(&format!("{at}{below}"));
+        let to = row.other.as_deref().filter(|_| row.kind == MOVE);
+        let Some(left) = place(to.unwrap_or(&row.path)) else { return Ok(None) };
+        let (at, last) = match to {
+            Some(_) => after_moves(rows, &left, row)?,
+            None => (left, row.clone()),
+        };
+        // Of a deletion, the step itself.
+        let deletions = rows.later_steps(DELETE, at.as_str(), last.id - i64::from(to.is_none()))?;
+        for deletion in deletions.into_iter().filter(|row| row.undone_by.is_none()) {
+            let within = at.as_str().strip_prefix(deletion.path.as_str()).unwrap_or_default();
+            let within = within.trim_start_matches('/');
+            if within.is_empty() || rows.files(deletion.id)?.iter().any(|(path, _)| path == within)
+            {
+                let when = deletion.ended.and_then(DateTime::from_timestamp_millis);
+                return Ok(Some(Became::Deleted { path: at, when: when.unwrap_or_default() }));
+            }
+        }
+        if self.parts().vault().catalogue().get(at.as_str()).is_some() {
+            return Ok(Some(Became::At(at)));
+        }
+        let mark = lock(&self.0.executor.rename_counts).at_end_of(last.operation);
+        Ok(self.renamed_by_others(&at, mark).map(Became::At))
+    }
+
+    fn renamed_by_others(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
+        let vault = self.parts().vault();
+        let now = vault.renamed_since(path, mark)?;
+        let is_there = vault.catalogue().get(now.as_str()).is_some();
+        is_there.then_some(now)
+    }
+
     /// The current path of each file that a change left at a path: moved on by the journal, or
     /// renamed by others as far as the vault has noticed since it was opened. `None` if the change
     /// was undone. A file that the journal no longer knows is assumed to be where it was left.

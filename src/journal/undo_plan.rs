@@ -73,7 +73,7 @@ impl<'a> UndoPlan<'a> {
         if let Some(error) = self.overlay.failure() {
             return Err(error.into());
         }
-        self.texts.finish(&self.steps)?;
+        self.texts.finish(&self.steps, &())?;
         Ok((self.steps, self.notes))
     }
 

@@ -6,7 +6,7 @@ use crate::agent::toolbox::turn_name;
 use crate::journal::{ListedChange, ListedSet, SetKind};
 use crate::protocol::conversations::ConversationChange;
 use crate::protocol::events::{
-    ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind, JobInfo, PlanInfo,
+    ChangeInfo, ChangeSetInfo, ChangedKind, EntryKind, JobInfo, JobProgress, PlanInfo,
 };
 use crate::protocol::session::SessionUpdate;
 use crate::server::events::{Event, SessionEvent};
@@ -46,14 +46,21 @@ pub fn organized(news: &News) -> Option<Event> {
             items: *items as u64,
             folders: within.clone(),
         }),
-        News::Job { job, plan, state, done, total, folders: within } => Event::Job(JobInfo {
-            job: *job,
-            plan: *plan,
-            state: (*state).to_owned(),
-            done: *done as u64,
-            total: *total as u64,
-            folders: within.clone(),
-        }),
+        News::Job { job, plan, state, done, total, folders: within, progress } => {
+            Event::Job(JobInfo {
+                job: *job,
+                plan: *plan,
+                state: (*state).to_owned(),
+                done: *done as u64,
+                total: *total as u64,
+                folders: within.clone(),
+                progress: progress.map(|now| JobProgress {
+                    phase: now.phase.to_owned(),
+                    done: now.done as u64,
+                    total: now.total as u64,
+                }),
+            })
+        }
     })
 }
 

@@ -164,7 +164,7 @@ pub fn table() -> Table<Services> {
             Ok(complete::complete(it.calls.context(), &params))
         })
         .on::<ResolveLinkParams>(Person, Read, |it, params, _| {
-            Ok(resolve_link::resolve_link(it.calls.context(), &params))
+            resolve_link::resolve_link(it.calls.context(), &params)
         })
         .on::<PromptsParams>(Person, Read, |it, _, by| {
             prompts::list(&it.calls, &by.client.caller(), &by.cancel)

@@ -1,17 +1,47 @@
 //! Says where a link leads, in the protocol's types.
 
-use crate::index::links::place;
-use crate::protocol::resolve_link::{ResolveLinkParams, ResolveLinkResult};
+use super::info::local;
+use crate::index::links::{LinkPlace, place};
+use crate::journal::Became;
+use crate::note::path::VaultPath;
+use crate::protocol::error::Result;
+use crate::protocol::resolve_link::{DeletedFile, ResolveLinkParams, ResolveLinkResult};
 use crate::tools::Context;
 
-/// The file, heading and block to which a link in no note leads.
-pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> ResolveLinkResult {
-    match place(&context.vault, &params.link) {
+/// The file, heading and block to which a link in no note leads; if the file has moved since the link was written, at its
+/// present path.
+///
+/// # Errors
+/// The journal's.
+pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<ResolveLinkResult> {
+    let link = &params.link;
+    if let Some(place) = place(&context.vault, link) {
+        return Ok(result(place));
+    }
+    let (name, part) = link.find('#').map_or((&**link, ""), |at| link.split_at(at));
+    let name = VaultPath::from_disk(name.trim()).filter(|name| !name.is_root());
+    let Some(name) = name else { return Ok(ResolveLinkResult::default()) };
+    Ok(match context.journal.became(&name)? {
         None => ResolveLinkResult::default(),
-        Some(place) => ResolveLinkResult {
-            path: Some(place.path.as_str().to_owned()),
-            line: place.line.map(|line| line as u64),
-            resolved: !place.is_part_missing,
+        Some(Became::At(path)) => {
+            let there = place(&context.vault, &format!("{path}{part}"));
+            result(there.unwrap_or(LinkPlace { path, line: None, is_part_missing: false }))
+        }
+        Some(Became::Deleted { path, when }) => ResolveLinkResult {
+            deleted: Some(DeletedFile {
+                path: path.as_str().to_owned(),
+                time: local(when.timestamp_millis()),
+            }),
+            ..ResolveLinkResult::default()
         },
+    })
+}
+
+fn result(place: LinkPlace) -> ResolveLinkResult {
+    ResolveLinkResult {
+        path: Some(place.path.as_str().to_owned()),
+        line: place.line.map(|line| line as u64),
+        resolved: !place.is_part_missing,
+        deleted: None,
     }
 }

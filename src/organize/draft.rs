@@ -35,14 +35,16 @@ pub struct Draft {
     pub file: Option<FileId>,
     /// By number, the rules that took it.
     pub took: Vec<usize>,
+    /// Why its name got a number.
+    pub numbered: Option<Obstacle>,
 }
 
 impl Draft {
     /// A draft of a file to which nothing happens yet.
     pub fn new(path: VaultPath, on_conflict: OnConflict) -> Self {
         let item = Item { path: path.as_str().to_owned(), ..Item::default() };
-        let (wish, file, took) = (None, None, Vec::new());
-        Self { item, path, wish, on_conflict, by: By::Rule, file, took }
+        let (wish, file, took, numbered) = (None, None, Vec::new(), None);
+        Self { item, path, wish, on_conflict, by: By::Rule, file, took, numbered }
     }
 
     /// Whether the item changes the file or has a problem to report.
@@ -87,15 +89,20 @@ impl Draft {
 
     pub fn take(&mut self, assignment: Assignment) {
         let wish = self.wish.as_ref().map(|wish| wish.as_str().to_owned());
+        self.numbered = None;
         match assignment {
             Assignment::To(path) if self.item.create => {
                 path.as_str().clone_into(&mut self.item.path);
                 self.path = path;
             }
             Assignment::To(path) => self.item.to = Some(path.as_str().to_owned()),
+            Assignment::Numbered(path, obstacle) => {
+                self.item.to = Some(path.as_str().to_owned());
+                self.numbered = Some(obstacle);
+            }
             Assignment::Same => self.item.to = None,
             Assignment::Stays(obstacle) => {
-                let is_taken = matches!(obstacle, Obstacle::Taken { .. });
+                let is_taken = matches!(obstacle, Obstacle::Taken { .. } | Obstacle::Wanted { .. });
                 let kind = if is_taken { ProblemKind::Taken } else { ProblemKind::InvalidPath };
                 let waits = !is_taken || self.item.create || self.on_conflict != OnConflict::Skip;
                 self.item.to = wish.filter(|_| waits);

@@ -24,6 +24,8 @@ pub struct Wish {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assignment {
     To(VaultPath),
+    /// A free path with a number, since the wanted one is taken.
+    Numbered(VaultPath, Obstacle),
     /// The file already has the path, or its numbered form.
     Same,
     /// The request was refused, with the reason.
@@ -37,9 +39,12 @@ pub enum Obstacle {
     #[error("`{path}` is taken{}", by.as_ref().map_or(String::new(), |by| format!(" by `{by}`")))]
     Taken {
         path: VaultPath,
-        /// The present or future occupant of the path, if it is spelt otherwise.
+        /// The occupant of the path, if it is spelt otherwise.
         by: Option<VaultPath>,
     },
+    /// Another file of the plan gets the path.
+    #[error("`{from}` goes to `{path}`, too")]
+    Wanted { path: VaultPath, from: VaultPath },
     /// A file occupies the path of a needed folder.
     #[error("`{path}` is a file, so that nothing can lie in it")]
     FileInTheWay { path: VaultPath },
@@ -66,6 +71,7 @@ pub fn give_out(
     wishes: &[Wish],
 ) -> Result<Vec<Assignment>, (usize, Obstacle)> {
     let mut names = Names {
+        wishes,
         catalogue,
         suffix,
         leaving: wishes
@@ -123,7 +129,7 @@ pub fn give_out(
             Some(obstacle) => match wish.on_conflict {
                 OnConflict::Number => match names.numbered(target) {
                     Some(path) if wish.from.as_ref() == Some(&path) => Assignment::Same,
-                    Some(path) => Assignment::To(path),
+                    Some(path) => Assignment::Numbered(path, obstacle),
                     None => Assignment::Stays(obstacle),
                 },
                 OnConflict::Fail => return Err((at, obstacle)),
@@ -131,7 +137,7 @@ pub fn give_out(
             },
         };
         match &found {
-            Assignment::To(path) => {
+            Assignment::To(path) | Assignment::Numbered(path, _) => {
                 names.arriving.insert(path.fold_key(), at);
             }
             // The file to which its path was assigned needs another one.
@@ -150,6 +156,7 @@ pub fn give_out(
 }
 
 struct Names<'a> {
+    wishes: &'a [Wish],
     catalogue: &'a Catalogue,
     suffix: &'a str,
     /// Files that leave their paths.
@@ -239,8 +246,14 @@ impl<'a> Names<'a> {
             return taken(Some(occupant));
         }
         let key = path.fold_key();
-        let is_taken = self.arriving.contains_key(&key) || self.new_folders.contains_key(&key);
-        if is_taken { taken(None) } else { None }
+        let comes = self.arriving.get(&key).and_then(|at| self.wishes[*at].from.clone());
+        match comes {
+            Some(from) => Some(Obstacle::Wanted { path: path.clone(), from }),
+            None if self.arriving.contains_key(&key) || self.new_folders.contains_key(&key) => {
+                taken(None)
+            }
+            None => None,
+        }
     }
 
     /// The first free path with a number after its name.

@@ -129,7 +129,7 @@ impl Problem {
 pub enum ProblemKind {
     /// There is no file at its path.
     Missing,
-    /// Something else has the path.
+    /// Something else has or gets the path. Not blocking: the item gets another name, or stays.
     Taken,
     /// Its new path is none that a file can have, or none where the caller may look.
     InvalidPath,

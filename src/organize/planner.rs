@@ -282,7 +282,13 @@ fn give_out(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
 }
 
 /// The items of a plan: drafts with an effect or a problem, numbered by path.
-fn finish(drafts: Vec<Draft>) -> Vec<Item> {
+fn finish(mut drafts: Vec<Draft>) -> Vec<Item> {
+    for draft in &mut drafts {
+        if let Some(obstacle) = draft.numbered.take().filter(|_| !draft.item.is_blocked()) {
+            let message = format!("it gets another name: {obstacle}");
+            draft.add(Problem::told(ProblemKind::Taken, message));
+        }
+    }
     let mut items: Vec<Item> = drafts
         .into_iter()
         .filter(|draft| draft.item.does_anything() || !draft.item.problems.is_empty())

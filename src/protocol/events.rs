@@ -178,6 +178,21 @@ pub struct JobInfo {
     pub total: u64,
     /// The folders that it touches, sorted by name.
     pub folders: Vec<String>,
+    /// While a job runs that is applied in one piece: how far its change set is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub progress: Option<JobProgress>,
+}
+
+/// How far the change set is that a job is making.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct JobProgress {
+    /// `storing` the texts in the journal, `writing` new texts beside their files, `placing` files.
+    pub phase: String,
+    /// Files of this phase that are done.
+    pub done: u64,
+    /// All files of this phase, with those in which links follow.
+    pub total: u64,
 }
 
 /// Placeholder for an event that this client may not see, so that numbers have no gaps.

@@ -13,10 +13,23 @@ pub struct ResolveLinkParams {
 /// The target of the link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ResolveLinkResult {
-    /// The file; null if there is none.
+    /// The file; null if there is none. If none has this name but one had it and was moved: where that is now.
     pub path: Option<String>,
     /// The line of the heading or block, from 1; null if the link names none, or none that is there.
     pub line: Option<u64>,
     /// Whether the file is there, with the heading or block that the link names.
     pub resolved: bool,
+    /// The file that had the name, if it was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub deleted: Option<DeletedFile>,
+}
+
+/// A file that was deleted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+pub struct DeletedFile {
+    /// Its last path, by which the time machine finds it.
+    pub path: String,
+    /// When it was deleted, with the offset of the local time.
+    pub time: String,
 }

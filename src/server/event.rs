@@ -122,6 +122,8 @@ impl Event {
             {
                 None
             }
+            // Links may follow in files outside the view.
+            Self::Job(job) => Some(Self::Job(JobInfo { progress: None, ..job })),
             Self::Changed { ref path, .. } if !shows(path) => None,
             Self::Applied(set)
                 if set.total > set.changes.len() as u64

@@ -135,6 +135,7 @@ impl Context {
             origin: &self.origin,
             cancel: &self.cancel,
             whole: None,
+            watch: &(),
         }
     }
 }

@@ -7,10 +7,13 @@ use serde_json::json;
 use super::marks;
 use super::news::News;
 use super::plans::{self, sentence};
+use super::running_jobs::{JobProgress, RunningJob};
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
-use crate::journal::{Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome};
+use crate::journal::{
+    Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome, Phase, Watch,
+};
 use crate::note::code::ErrorCode;
 use crate::organize::applying::{self, Stale};
 use crate::organize::job::{self, JobState, changes_of, follow_own_changes};
@@ -26,14 +29,17 @@ const MAX_NAMED: usize = 20;
 const OUTLINE: usize = 4_000;
 
 /// A job with its record in the journal.
+#[derive(Debug)]
 pub(super) struct Job {
     pub row: JobRow,
     /// All items at their planned revisions.
     pub items: Vec<Item>,
     /// The item numbers of each piece. The first pieces are done.
     pub pieces: Vec<Vec<u32>>,
-    /// The journal record of each completed piece.
+    /// The journal record of each completed piece,
     pub done: Vec<Vec<ListedChange>>,
+    /// and the operation of the last one; 0 without any.
+    last_operation: i64,
 }
 
 /// The journal turn of a job: all its changes are one change set.
@@ -48,14 +54,27 @@ impl Job {
         };
         let items = serde_json::from_str(&row.items).map_err(fault)?;
         let pieces = serde_json::from_str(&row.pieces).map_err(fault)?;
-        let mut job = Self { row, items, pieces, done: Vec::new() };
+        let mut job = Self { row, items, pieces, done: Vec::new(), last_operation: 0 };
         job.look(context)?;
         Ok(job)
     }
 
-    /// Loads the progress from the journal.
+    /// Loads from the journal what is done, and what of it was undone.
     pub fn look(&mut self, context: &Context) -> Result<(), ToolError> {
-        self.done = context.journal.history().operations_of_turn(&turn(self.row.id))?;
+        self.done.clear();
+        self.last_operation = 0;
+        self.look_on(context)
+    }
+
+    /// Loads what was done after what is loaded already.
+    fn look_on(&mut self, context: &Context) -> Result<(), ToolError> {
+        let history = context.journal.history();
+        for (operation, changes) in
+            history.operations_of_turn(&turn(self.row.id), self.last_operation)?
+        {
+            self.last_operation = operation;
+            self.done.push(changes);
+        }
         Ok(())
     }
 
@@ -111,15 +130,19 @@ impl Job {
     }
 
     pub fn tell(&self, context: &Context, state: &'static str) {
-        let done = self.pieces.iter().zip(&self.done).map(|(piece, _)| piece.len()).sum();
-        context.listeners.tell(&News::Job {
+        context.listeners.tell(&self.news(state, None));
+    }
+
+    fn news(&self, state: &'static str, progress: Option<JobProgress>) -> News {
+        News::Job {
             job: self.id(),
             plan: self.row.plan.cast_unsigned(),
             state,
-            done,
+            done: self.pieces.iter().zip(&self.done).map(|(piece, _)| piece.len()).sum(),
             total: self.items.len(),
             folders: plans::folders(&self.items),
-        });
+            progress,
+        }
     }
 
     /// Stores a new state.
@@ -393,6 +416,27 @@ enum Stopped {
     Later(ToolError),
 }
 
+/// Files from which on a single piece tells its progress: a smaller one is done before anybody looks.
+const WATCHED_FROM: usize = 100;
+
+/// Tells the progress of a job's only piece; longer jobs tell each piece.
+#[derive(Debug)]
+struct Watched<'a> {
+    context: &'a Context,
+    running: &'a RunningJob,
+    job: &'a Job,
+}
+
+impl Watch for Watched<'_> {
+    fn told(&self, phase: Phase, done: usize, total: usize) {
+        let now = JobProgress { phase: phase.word(), done, total };
+        if total >= WATCHED_FROM && self.running.keep(now) {
+            let news = self.job.news(JobState::Running.word(), Some(now));
+            self.context.listeners.tell(&news);
+        }
+    }
+}
+
 /// Applies the remaining pieces.
 fn run(context: &Context, job: &mut Job) -> Result<SideEffects, Stopped> {
     use Stopped::{BeforeAnything, Later};
@@ -432,7 +476,7 @@ fn run(context: &Context, job: &mut Job) -> Result<SideEffects, Stopped> {
         if context.cancel.is_cancelled() || running.is_to_stop() {
             return Err(stop(context, job, ToolError::cancelled()));
         }
-        match piece(context, job, editor, &title) {
+        match piece(context, job, editor, &title, (pieces == 1).then_some(&running)) {
             Ok(done) => {
                 beside.relinked += done.relinked;
                 beside.folders_left.extend(done.folders_left);
@@ -464,6 +508,7 @@ fn piece(
     job: &mut Job,
     editor: Editor<'_>,
     title: &str,
+    running: Option<&RunningJob>,
 ) -> Result<SideEffects, PieceError> {
     let next: HashSet<u32> = job.pieces[job.done.len()].iter().copied().collect();
     let mut remaining = job.remaining();
@@ -483,14 +528,17 @@ fn piece(
         changes.extend(applying::removals(&context.vault, &job.items));
     }
     let removed: Vec<Option<String>> = changes.iter().map(removed_folder).collect();
-    let applied = editor.apply_with_links(title.to_owned(), changes, ReadOnly::Refuse);
+    let watched = running.map(|running| Watched { context, running, job });
+    let watch = watched.as_ref().map_or(editor.watch, |watched| watched);
+    let applied =
+        Editor { watch, ..editor }.apply_with_links(title.to_owned(), changes, ReadOnly::Refuse);
     let (applied, followed) = applied.map_err(|error| match error {
         EditsError::Refused(_) | EditsError::Journal(JournalError::Limit { .. }) => {
             PieceError::NotAgreed(error.into())
         }
         error => PieceError::Other(error.into()),
     })?;
-    job.look(context).map_err(PieceError::Other)?;
+    job.look_on(context).map_err(PieceError::Other)?;
     let stays = |(path, outcome): (Option<String>, &Outcome)| {
         path.filter(|_| *outcome == Outcome::FolderRemoved(false))
     };

@@ -4,6 +4,7 @@ use super::jobs::{self, Job, is_undone};
 use super::paging;
 use super::plans::{self, sentence};
 use super::prelude::*;
+use super::running_jobs::JobProgress;
 use super::text_file::{local, local_short};
 use crate::organize::job::JobState;
 use crate::organize::plan::Item;
@@ -74,6 +75,8 @@ pub struct JobData {
     texts_kept: bool,
     /// The folders that it touches; `/` is the vault itself.
     folders: Vec<String>,
+    /// While it runs in one piece: how far its change set is.
+    progress: Option<JobProgress>,
 }
 
 /// An item of a job.
@@ -101,7 +104,7 @@ impl Tool for ListJobs {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let skipped = paging::skipped(self.first_result);
         if let Some(job) = self.job {
-            return Ok(one(&Job::find(context, job)?, skipped));
+            return Ok(one(context, &Job::find(context, job)?, skipped));
         }
         let wanted = self.state.as_deref().map(state).transpose()?;
         let mut found = Vec::new();
@@ -114,12 +117,12 @@ impl Tool for ListJobs {
         }
         let total = found.len();
         let shown: Vec<&Job> = found.iter().skip(skipped).take(MAX_JOBS).collect();
-        let mut lines: Vec<String> = shown.iter().map(|job| headline(job)).collect();
+        let mut lines: Vec<String> = shown.iter().map(|job| headline(context, job)).collect();
         lines.push(match total {
             0 => "no jobs".to_owned(),
             _ => paging::summary(skipped, shown.len(), total, "or a `state`"),
         });
-        let jobs = shown.into_iter().map(data).collect();
+        let jobs = shown.into_iter().map(|job| data(context, job)).collect();
         Ok(Answer::new(lines.join("\n"), Output { jobs, total, items: Vec::new() }))
     }
 }
@@ -134,7 +137,7 @@ fn state(word: &str) -> Result<JobState, ToolError> {
     })
 }
 
-fn one(job: &Job, skipped: usize) -> Answer<Output> {
+fn one(context: &Context, job: &Job, skipped: usize) -> Answer<Output> {
     let done = job.done_items();
     let of = |item: &Item| JobItem {
         item: item.id,
@@ -148,7 +151,7 @@ fn one(job: &Job, skipped: usize) -> Answer<Output> {
     };
     let shown: Vec<&Item> = job.items.iter().skip(skipped).take(MAX_ITEMS).collect();
     let items: Vec<JobItem> = shown.iter().map(|item| of(item)).collect();
-    let mut lines = vec![headline(job)];
+    let mut lines = vec![headline(context, job)];
     lines.extend(job.row.failure.iter().map(|why| format!("  {why}")));
     lines.extend(
         shown
@@ -157,10 +160,10 @@ fn one(job: &Job, skipped: usize) -> Answer<Output> {
             .map(|(item, is)| format!("{:>4}  {:<7}  {}", item.id, is.state, jobs::line(item))),
     );
     lines.push(paging::summary(skipped, shown.len(), job.items.len(), "to see the rest"));
-    Answer::new(lines.join("\n"), Output { jobs: vec![data(job)], total: 1, items })
+    Answer::new(lines.join("\n"), Output { jobs: vec![data(context, job)], total: 1, items })
 }
 
-fn headline(job: &Job) -> String {
+fn headline(context: &Context, job: &Job) -> String {
     let items: Vec<&Item> = job.items.iter().collect();
     let (done, undone) = job.counts();
     let state = job.state();
@@ -171,15 +174,23 @@ fn headline(job: &Job) -> String {
         _ => format!(" {done} of {}", items.len()),
     };
     let time = local_short(job.row.began.saturating_mul(1_000_000));
+    let now = progress(context, job);
+    let now = now.map(|now| format!(" ({} {} of {})", now.phase, now.done, now.total));
+    let now = now.unwrap_or_default();
     let lost = if texts_kept(job) { "" } else { "; the journal no longer has all of its texts" };
-    format!("{}  {time}  {words}{part}  {}{lost}", job.id(), sentence(&items))
+    format!("{}  {time}  {words}{part}{now}  {}{lost}", job.id(), sentence(&items))
+}
+
+/// None for a caller with a limited view: links may follow in files outside it.
+fn progress(context: &Context, job: &Job) -> Option<JobProgress> {
+    context.running_jobs.progress(job.row.id).filter(|_| context.vault.view().is_all())
 }
 
 fn texts_kept(job: &Job) -> bool {
     job.done.iter().flatten().all(|change| change.texts_kept)
 }
 
-fn data(job: &Job) -> JobData {
+fn data(context: &Context, job: &Job) -> JobData {
     let items: Vec<&Item> = job.items.iter().collect();
     let (done, undone) = job.counts();
     let time = |millis: i64| local(millis.saturating_mul(1_000_000));
@@ -199,5 +210,6 @@ fn data(job: &Job) -> JobData {
         change_set: job.change_set().map(|set| set.0),
         texts_kept: texts_kept(job),
         folders: plans::folders(&job.items),
+        progress: progress(context, job),
     }
 }

@@ -122,7 +122,7 @@ pub use read_file::ReadFile;
 pub use registry::{Definition, ForeignTools, Made, Registry, call};
 pub use restore::Restore;
 pub use rollback_job::RollbackJob;
-pub use running_jobs::RunningJobs;
+pub use running_jobs::{JobProgress, RunningJobs};
 pub use search_files::SearchFiles;
 pub use search_notes::SearchNotes;
 pub use show_plan::ShowPlan;

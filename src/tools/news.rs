@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::running_jobs::JobProgress;
+
 /// An event of a plan or job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
@@ -24,6 +26,8 @@ pub enum News {
         total: usize,
         /// The affected folders, by name.
         folders: Vec<String>,
+        /// How far the change set is that it is making.
+        progress: Option<JobProgress>,
     },
 }
 

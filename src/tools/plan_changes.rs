@@ -8,7 +8,7 @@ use super::prelude::*;
 use super::rules;
 use super::show_plan::{Problem, faults, problems};
 use super::text_file::count;
-use crate::organize::plan::{Item, Plan};
+use crate::organize::plan::{Item, Plan, ProblemKind};
 use crate::organize::planner;
 use crate::vault::Want;
 
@@ -233,7 +233,11 @@ fn changed(
     for target in targets {
         let to = context.vault.new_path(&target.to)?;
         let items = plan.items.iter_mut().filter(|item| item.id == target.item);
-        items.for_each(|item| item.to = Some(to.as_str().to_owned()));
+        items.for_each(|item| {
+            item.to = Some(to.as_str().to_owned());
+            // Why it got another name, or stayed, is no longer so.
+            item.problems.retain(|one| one.blocks || one.kind != ProblemKind::Taken);
+        });
     }
     plan.items.retain(|item| !take_out.contains(&item.id));
     Ok(plan)

@@ -1,8 +1,11 @@
-//! The registry of running jobs, by which any client can stop a job.
+//! The registry of running jobs, by which any client can stop a job and see how far it is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The running jobs of this process. Clones share their state.
 #[derive(Debug, Clone, Default)]
@@ -10,13 +13,31 @@ pub struct RunningJobs(Arc<SharedJobs>);
 
 #[derive(Debug, Default)]
 struct SharedJobs {
-    /// Jobs by number, with whether a stop was requested.
-    jobs: Mutex<HashMap<i64, bool>>,
+    /// By number.
+    jobs: Mutex<HashMap<i64, RunningState>>,
     /// Notified whenever a job ends.
     ended: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct RunningState {
+    is_to_stop: bool,
+    progress: Option<JobProgress>,
+}
+
+/// How far the change set is that a job is making. It is forgotten at the end, when the journal has the items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct JobProgress {
+    /// `storing` the texts in the journal, `writing` new texts beside their files, `placing` files.
+    pub phase: &'static str,
+    /// Files of this phase that are done.
+    pub done: usize,
+    /// All files of this phase, with those in which links follow.
+    pub total: usize,
+}
+
 /// The registration of a running job; dropped at its end.
+#[derive(Debug)]
 pub(super) struct RunningJob {
     jobs: RunningJobs,
     id: i64,
@@ -24,28 +45,41 @@ pub(super) struct RunningJob {
 
 impl RunningJobs {
     pub(super) fn begin(&self, id: i64) -> RunningJob {
-        self.jobs().insert(id, false);
+        self.jobs().insert(id, RunningState::default());
         RunningJob { jobs: self.clone(), id }
     }
 
     /// Requests a job to stop, and waits for its end up to `limit`. Returns whether it was running.
     pub(super) fn stop(&self, id: i64, limit: Duration) -> bool {
         let mut jobs = self.jobs();
-        let Some(is_to_stop) = jobs.get_mut(&id) else { return false };
-        *is_to_stop = true;
-        let runs = |jobs: &mut HashMap<i64, bool>| jobs.contains_key(&id);
+        let Some(state) = jobs.get_mut(&id) else { return false };
+        state.is_to_stop = true;
+        let runs = |jobs: &mut HashMap<i64, RunningState>| jobs.contains_key(&id);
         drop(self.0.ended.wait_timeout_while(jobs, limit, runs));
         true
     }
 
-    fn jobs(&self) -> MutexGuard<'_, HashMap<i64, bool>> {
+    pub(super) fn progress(&self, id: i64) -> Option<JobProgress> {
+        self.jobs().get(&id)?.progress
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, HashMap<i64, RunningState>> {
         self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RunningJob {
     pub(super) fn is_to_stop(&self) -> bool {
-        self.jobs.jobs().get(&self.id).copied().unwrap_or(false)
+        self.jobs.jobs().get(&self.id).is_some_and(|state| state.is_to_stop)
+    }
+
+    /// Keeps the progress. Returns whether it is worth an event: a phase begins, or a twentieth of it is done.
+    pub(super) fn keep(&self, now: JobProgress) -> bool {
+        let twentieth = |one: JobProgress| (one.phase, one.done * 20 / one.total.max(1));
+        let mut jobs = self.jobs.jobs();
+        let Some(state) = jobs.get_mut(&self.id) else { return false };
+        let before = state.progress.replace(now);
+        before.map(twentieth) != Some(twentieth(now))
     }
 }
 

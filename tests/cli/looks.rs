@@ -87,3 +87,53 @@ fn a_folder_that_is_no_vault_is_asked_about() {
     served.press("\u{3}");
     assert_eq!(served.end(), 0);
 }
+
+#[test]
+fn a_job_in_one_piece_shows_how_far_it_is() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    std::fs::create_dir(vault.join("In")).unwrap();
+    for at in 0..120 {
+        std::fs::write(vault.join(format!("In/n{at}.md")), format!("[[n{}]]\n", at + 1)).unwrap();
+    }
+    let rules = home.path("elsewhere/rules.yaml");
+    let text = "rules:\n  - name: Out\n    in: [In]\n    do: [{ tag: [moved] }, { move: Out }]\n";
+    std::fs::write(&rules, text).unwrap();
+    let daemon = home.serve(&vault);
+    for daemon in [Some(daemon), None] {
+        let plan = ["organize", "plan", rules.to_str().unwrap(), "--json"];
+        let plan = home.run_in(&vault, &plan).expect(0).json()["plan"].to_string();
+        let apply = on_terminal(&home, &vault, &["organize", "apply", &plan, "--yes"], &[]);
+        let all = shown(apply, "is done: ");
+        // The second time the journal has the texts already. Of fast steps not all are drawn.
+        let phases = ["storing texts: ", "writing files: ", "putting files in place: "];
+        assert!(phases.iter().any(|phase| all.contains(phase)), "{all}");
+        let job = if daemon.is_some() { "1" } else { "2" };
+        home.run_in(&vault, &["organize", "undo", job, "--yes"]).expect(0);
+        drop(daemon);
+    }
+}
+
+#[test]
+fn opening_the_chat_offers_to_start_a_daemon() {
+    let home = Home::new();
+    let vault = home.vault("Notes");
+    home.write_config("[server]\nport = 0\n");
+    // No browser is found, so none opens.
+    let nowhere = home.path("elsewhere");
+    let open = || on_terminal(&home, &vault, &["open"], &[("PATH", nowhere.to_str().unwrap())]);
+    let mut refused = open();
+    refused.expect("Start one in the background?");
+    refused.press("n\r");
+    refused.expect("start it with `steward serve --vault");
+    assert_eq!(refused.end(), 1);
+    let mut agreed = open();
+    agreed.expect("[y/N]");
+    agreed.press("y\r");
+    agreed.expect("http://127.0.0.1:");
+    assert_eq!(agreed.end(), 0);
+    let running = home.run_in(&vault, &["status", "--json"]).expect(0).json();
+    let pid = i32::try_from(running["daemon"]["pid"].as_i64().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+}

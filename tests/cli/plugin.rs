@@ -152,7 +152,13 @@ fn the_page_is_opened_by_an_address_that_holds_once() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let absent = home.run_in(&vault, &["open", "--print"]).expect(1);
-    assert!(absent.stderr.contains("steward serve"), "{absent:?}");
+    let command = format!("start it with `steward serve --vault {}`", vault.display());
+    assert!(absent.stderr.contains(&command), "{absent:?}");
+    let spaced = home.vault("It's mine");
+    let absent = home.run_in(&spaced, &["open", "--print"]).expect(1);
+    if cfg!(unix) {
+        assert!(absent.stderr.contains(r"/It'\''s mine'`"), "{absent:?}");
+    }
 
     let daemon = home.serve(&vault);
     let start = format!("http://127.0.0.1:{}/#code=", daemon.port());

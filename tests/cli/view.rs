@@ -172,6 +172,65 @@ fn a_link_of_an_answer_leads_to_its_heading_or_is_said_to_lead_nowhere() {
 }
 
 #[test]
+fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
+    let place = Place::new(r#"{"trashOption": "local"}"#);
+    for (path, text) in [("Old/Plan.md", "# Aim\n"), ("Old/Gone.md", "x"), ("Old/Left.md", "x")] {
+        std::fs::create_dir_all(place.vault.join("Old")).unwrap();
+        std::fs::write(place.vault.join(path), text).unwrap();
+    }
+    let mut client = place.client();
+    let call = |client: &mut Client, name: &str, arguments: Value| {
+        let meta = json!({"vault": {"confirmed": true}});
+        let given = json!({"name": name, "arguments": arguments, "_meta": meta});
+        let answer = done(client, "tools/call", given);
+        assert_eq!(answer["isError"], false, "{answer}");
+        answer["structuredContent"].clone()
+    };
+    let leads = |client: &mut Client, link: &str| {
+        done(client, "_vault/resolve_link", json!({ "link": link }))
+    };
+    let found = |client: &mut Client, link: &str| {
+        let to = leads(client, link);
+        (to["path"].as_str().map(str::to_owned), to["line"].as_u64(), to["resolved"] == true)
+    };
+    let moves = |client: &mut Client, from: &str, to: &str| {
+        call(client, "move", json!({"source": from, "destination": to}));
+    };
+    // A note is moved twice, once with its folder; another leaves the folder before that.
+    moves(&mut client, "Old/Left.md", "Garden/Leaf.md");
+    moves(&mut client, "Old/Plan.md", "Old/Goal.md");
+    moves(&mut client, "Old", "Kept");
+    let goal = |line| (Some("Kept/Goal.md".to_owned()), line, true);
+    for link in ["Old/Plan.md", "Old/Plan", "Plan", "plan.md", "Old/Goal.md"] {
+        assert_eq!(found(&mut client, link), goal(None), "{link}");
+    }
+    assert_eq!(found(&mut client, "Plan#Aim"), goal(Some(1)));
+    assert_eq!(found(&mut client, "Plan#Gone"), (Some("Kept/Goal.md".into()), None, false));
+    assert_eq!(found(&mut client, "Old/Left.md").0.as_deref(), Some("Garden/Leaf.md"));
+    assert_eq!(found(&mut client, "Old/Gone.md").0.as_deref(), Some("Kept/Gone.md"));
+    // The file that is at the old path now wins.
+    call(&mut client, "write_file", json!({"path": "Old/Plan.md", "content": "another\n"}));
+    assert_eq!(found(&mut client, "Old/Plan.md").0.as_deref(), Some("Old/Plan.md"));
+    assert_eq!(found(&mut client, "Old/Goal.md"), goal(None));
+    // A deleted one is said to be, until that is undone.
+    let gone = call(&mut client, "delete", json!({"path": "Kept/Gone.md"}));
+    for link in ["Old/Gone.md", "Gone", "Kept/Gone"] {
+        let to = leads(&mut client, link);
+        assert_eq!((&to["path"], &to["resolved"]), (&Value::Null, &json!(false)), "{link}");
+        assert_eq!(to["deleted"]["path"], "Kept/Gone.md", "{link}: {to}");
+        assert!(to["deleted"]["time"].as_str().unwrap().len() > 18, "{to}");
+    }
+    call(&mut client, "undo", json!({"change_set": gone["change_set"]}));
+    assert_eq!(found(&mut client, "Old/Gone.md").0.as_deref(), Some("Kept/Gone.md"));
+    // With its folder; the one that had left is where it was.
+    call(&mut client, "delete", json!({"path": "Kept"}));
+    assert_eq!(leads(&mut client, "Plan#Aim")["path"], "Old/Plan.md");
+    assert_eq!(leads(&mut client, "Old/Goal")["deleted"]["path"], "Kept/Goal.md");
+    assert_eq!(found(&mut client, "Left").0.as_deref(), Some("Garden/Leaf.md"));
+    assert_eq!(leads(&mut client, "Never")["deleted"], Value::Null);
+}
+
+#[test]
 fn what_changed_is_shown_and_names_are_completed() {
     let place = Place::new("{}");
     let mut client = place.client();

@@ -6,6 +6,7 @@ use vault_steward::organize::plan::{Item, Plan, ProblemKind, Risk};
 use vault_steward::organize::planner::{PlanError, PlanRequest};
 use vault_steward::organize::rule::OnConflict;
 use vault_steward::organize::settings::Settings;
+use vault_steward::organize::views::View;
 
 use super::harness::{TestVault, vault};
 use super::{apply, files, foreseen, item, kinds, moves, plan, plan_with};
@@ -103,6 +104,23 @@ fn names_that_are_taken_are_numbered() {
     let plan = plan(&vault, &items[..2]);
     // Folders are spelt as they are on the disk.
     assert_eq!(moves(&plan), [("a/x.md", "Work/x_2.md"), ("b/x.md", "Work/x_3.md")]);
+    let why = |plan: &Plan, path: &str| {
+        let item = plan.items.iter().find(|item| item.path == path).expect("an item");
+        let told = item.problems.iter().map(|problem| (problem.message.clone(), problem.blocks));
+        told.collect::<Vec<_>>()
+    };
+    let taken = [("it gets another name: `Work/x.md` is taken".to_owned(), false)];
+    assert_eq!((&why(&plan, "a/x.md")[..], &why(&plan, "b/x.md")[..]), (&taken[..], &taken[..]));
+    let wanted = ["a/x.md", "b/x.md"].map(|path| json!({"path": path, "to": "New/x.md"}));
+    let wanted = super::plan(&vault, &wanted);
+    assert_eq!(moves(&wanted), [("a/x.md", "New/x.md"), ("b/x.md", "New/x_1.md")]);
+    assert_eq!(why(&wanted, "a/x.md"), []);
+    let too = "it gets another name: `a/x.md` goes to `New/x.md`, too";
+    assert_eq!(why(&wanted, "b/x.md"), [(too.to_owned(), false)]);
+    let shown = View::of(&wanted, 10_000);
+    for text in [shown.tree(), shown.table(), shown.json().to_string(), shown.html()] {
+        assert!(text.contains("`a/x.md` goes to `New/x.md`, too"), "{text}");
+    }
     check(&vault, &plan);
     let invalid = super::plan(&vault, &items[2..]);
     assert_eq!(kinds(&invalid, "c/y.md"), [ProblemKind::InvalidPath]);

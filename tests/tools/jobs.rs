@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::note::path::VaultPath;
 use vault_steward::tools::enabled::{self, Enabling};
-use vault_steward::tools::{self, News};
+use vault_steward::tools::{self, News, Registry};
 use vault_steward::vault::{Cancel, View};
 
 use crate::abilities::{Ability, can};
@@ -290,6 +290,36 @@ fn a_long_plan_is_applied_in_pieces_and_one_undo_takes_all_of_them_back() {
     assert!(!vault.exists("Out"));
     assert_eq!(vault.content("In/n022.md"), "[[In/n000]]\n");
     assert_eq!(vault.snapshot(), before);
+}
+
+#[test]
+fn a_plan_in_one_piece_tells_how_far_its_change_set_is() {
+    const NOTES: usize = 120;
+    let vault = long(NOTES, 2_000);
+    let made = long_plan(&vault, NOTES);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let (hears, asked) = (Arc::clone(&told), vault.context.clone());
+    vault.context.listeners.subscribe(Box::new(move |news| {
+        if let News::Job { state: "running", done, progress: Some(now), .. } = news {
+            assert_eq!(*done, 0, "the journal has nothing of it yet");
+            hears.lock().unwrap().push(*now);
+            let list = Registry::built_in().get("list_jobs").unwrap();
+            let listed = tools::call(list, &asked, &json!({})).unwrap().read().data;
+            assert_eq!(listed["jobs"][0]["progress"], json!(now));
+        }
+    }));
+    apply(&vault, &made);
+    let told = told.lock().unwrap();
+    let mut phases: Vec<&str> = told.iter().map(|now| now.phase).collect();
+    phases.dedup();
+    assert_eq!(phases, ["storing", "writing", "placing"]);
+    for phase in phases {
+        let steps: Vec<_> = told.iter().filter(|now| now.phase == phase).collect();
+        assert!(steps.len() <= 21 && steps.is_sorted_by_key(|now| now.done), "{steps:?}");
+        let last = steps.last().unwrap();
+        assert!(last.done == last.total && last.total >= NOTES, "{last:?}");
+    }
+    assert_eq!(vault.ok("list_jobs", json!({}))["jobs"][0]["progress"], Value::Null);
 }
 
 #[test]

@@ -3,19 +3,28 @@
 import type { Parts } from "./part";
 import { said } from "../call-error";
 import { setText } from "./dom";
+import { wasDeleted } from "./format";
 
-/** Handles clicks on links of all kinds and on buttons that copy code. */
-export function followLinks({ root, host, painter, scope, announce }: Pick<Parts, "root" | "host" | "painter" | "scope" | "announce">): void {
+/** Handles clicks on links of all kinds and on buttons that copy code; `history` shows the changes of a deleted file. */
+export function followLinks({ root, host, connection, painter, scope, announce }: Pick<Parts, "root" | "host" | "connection" | "painter" | "scope" | "announce">, history: (path: string) => void): void {
+  /** Opens the target of a link, or of a path, in a text that may be older than the note's place. */
+  const open = async (link: string, isPath: boolean, newLeaf: boolean): Promise<void> => {
+    const here = isPath ? null : host.resolveLink?.(link, "");
+    if (here) return host.openNote(here.path, { newLeaf, subpath: here.subpath });
+    const to = await connection.call("_vault/resolve_link", { link }).catch(() => null);
+    if (to?.deleted) {
+      if (await host.confirm(`${wasDeleted(to.deleted)}.`, "Show in the time machine")) history(to.deleted.path);
+    } else if (typeof to?.path === "string") {
+      const subpath = isPath ? "" : /#.*/.exec(link)?.[0] ?? "";
+      host.openNote(to.path, { newLeaf, subpath });
+    } else host.openNote(link, { newLeaf });
+  };
   const act = (target: Element, isModified: boolean): boolean => {
     const link = target.closest<HTMLElement>("[data-linkpath], [data-url], [data-path]");
     if (link && root.contains(link)) {
       const { linkpath, url, path } = link.dataset;
       if (url !== undefined) host.openExternal(url);
-      else if (path !== undefined) host.openNote(path, { newLeaf: isModified });
-      else if (linkpath !== undefined) {
-        const { path: to, subpath } = host.resolveLink?.(linkpath, "") ?? { path: linkpath, subpath: "" };
-        host.openNote(to, { newLeaf: isModified, subpath });
-      }
+      else void open(path ?? linkpath ?? "", path !== undefined, isModified);
       return true;
     }
     const note = target.closest<HTMLElement>("[data-footnote]");

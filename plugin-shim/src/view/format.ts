@@ -1,5 +1,7 @@
 /** Formats of numbers, times and sources for people. */
 
+import type { DeletedFile } from "../protocol";
+
 /** `950`, `12.3k`, `1.2M`. */
 export function tokens(count: number): string {
   if (count < 1_000) return String(count);
@@ -99,4 +101,9 @@ const HIDDEN = /(?!\n|\t|\u200c|\u200d|\p{VS})[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/g
 /** A text with its invisible characters written as `\u{202e}`. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}
+
+/** `Plan was deleted on 28 Nov 2026, 14:02`. */
+export function wasDeleted({ path, time }: DeletedFile): string {
+  return `${visible(noteName(path))} was deleted on ${new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
 }

@@ -39,6 +39,8 @@ describe("a link of an answer", () => {
   const connection = {
     call: (_: string, { link }: { link: string }) => {
       asked.push(link);
+      const deleted = { path: "Old/Gone.md", time: "2026-11-28T14:02:00+01:00" };
+      if (link === "Gone") return Promise.resolve({ path: null, line: null, resolved: false, deleted });
       if (link === "Broken") return Promise.reject(new Error("gone"));
       const path = link.toLowerCase().startsWith("compost") ? "Garden/Compost.md" : null;
       return Promise.resolve({ path, line: null, resolved: path !== null && !link.endsWith("#Sowing") });
@@ -59,11 +61,12 @@ describe("a link of an answer", () => {
     expect(await problem("Compost#Turning")).toBeNull();
     expect(await problem("compost")).toBeNull();
     expect(await problem("Nowhere")).toBe("There is no such note");
+    expect(await problem("Gone")).toMatch(/^Gone was deleted on .*2026/);
     expect(await problem("Compost#Sowing")).toBe("The note has no such heading");
     // The target is unknown.
     expect(await problem("Broken")).toBeNull();
-    expect(asked).toEqual(["Compost#Turning", "compost", "Nowhere", "Compost#Sowing", "Broken"]);
+    expect(asked).toEqual(["Compost#Turning", "compost", "Nowhere", "Gone", "Compost#Sowing", "Broken"]);
     expect(await problem("Nowhere")).toBe("There is no such note");
-    expect(asked.length).toBe(5);
+    expect(asked.length).toBe(6);
   });
 });

@@ -1,7 +1,7 @@
 /** The results of a search in notes: the notes, the reason of each match, and its position. */
 
 import { append, box, element, show } from "./dom";
-import { counted, noteName, visible, when } from "./format";
+import { counted, noteName, visible, wasDeleted, when } from "./format";
 import { noteLink } from "./named";
 import { plainText, withMarks } from "./found";
 import type { Connection } from "../connection";
@@ -129,8 +129,9 @@ export async function checkLink(connection: Connection, link: HTMLElement): Prom
 /** Why a link leads nowhere; empty if it leads somewhere, or if that is unknown. */
 async function problemOf(connection: Connection, link: string): Promise<string> {
   try {
-    const { path, resolved } = await connection.call("_vault/resolve_link", { link });
+    const { path, resolved, deleted } = await connection.call("_vault/resolve_link", { link });
     if (resolved) return "";
+    if (deleted) return wasDeleted(deleted);
     return path === null ? "There is no such note" : "The note has no such heading";
   } catch {
     return "";

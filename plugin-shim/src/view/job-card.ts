@@ -1,7 +1,7 @@
 /** A job: its progress, its errors, and its undo button. */
 
 import { append, box, clear, element, setText, show } from "./dom";
-import { canUndo, type Job, jobWords } from "./plans";
+import { canUndo, type Job, jobWords, shareOf } from "./plans";
 import { errorData, messageOf, structured } from "./agreed";
 import type { Card } from "./lazy";
 import { iconOf, type Parts, setWords, textButton } from "./part";
@@ -17,7 +17,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
   const { jobs } = parts;
   const root = box(parts.root, "vs-job");
   const words = element(root, "span", { class: "vs-job-words", attributes: { role: "status" } });
-  const progress = element(root, "div", { class: "vs-progress", attributes: { role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0 } });
+  const progress = element(root, "div", { class: "vs-progress", attributes: { role: "progressbar", "aria-label": "Progress" } });
   const why = element(root, "div", { class: "vs-aside", attributes: { dir: "auto" } });
   const buttons = box(root, "vs-job-buttons");
   const told = resultView(root);
@@ -69,21 +69,24 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
   };
 
   const draw = (): void => {
-    const { state, done, total, failure, texts_kept = true } = job;
+    const { state, done, total, failure, texts_kept = true, progress: now } = job;
     const isLost = state === "running" && !jobs.isConnected;
     const isRunning = state === "running" && !isLost;
     setText(words, isLost ? `The connection was lost after ${done} of ${counted(total, "item")}` : isUndoing ? "Undoing…" : jobWords(job));
     show(progress, isRunning);
-    progress.setAttribute("aria-valuemax", String(total));
-    progress.setAttribute("aria-valuenow", String(done));
-    progress.style.setProperty("--vs-share", String(done / Math.max(total, 1)));
+    const share = shareOf(job);
+    progress.setAttribute("aria-valuenow", String(Math.round(share * 100)));
+    progress.style.setProperty("--vs-share", String(share));
     const lost = done > 0 && !texts_kept && state !== "undone" ? "The journal no longer has all texts, so it cannot be undone." : "";
-    const reason = isRunning || state === "completed" || !failure ? "" : failure;
+    // Beside the words, whose every change is read aloud.
+    const count = now ? `${now.done} of ${counted(now.total, "file")}` : "";
+    const reason = isRunning ? count : state === "completed" || !failure ? "" : failure;
     setWords(why, [reason, lost].filter((part) => part !== "").join(" "));
     show(why, why.textContent !== "");
     const isOpen = state === "interrupted" && !jobs.isLeft(job.job);
     if (!isRunning) stop.disabled = false;
-    show(stop, isRunning);
+    // One piece has no next part.
+    show(stop, isRunning && !now);
     show(resume, isOpen && job.identity !== undefined);
     show(undo, canUndo(job));
     show(leave, isOpen);

@@ -35,8 +35,8 @@ export class Jobs {
     this.#connection = parts.connection;
     const { connection, scope } = parts;
     scope.add(connection.onSnapshot(() => void this.learn()));
-    scope.add(connection.on("_vault/job", ({ job, plan, state, done, total }) => {
-      this.#jobs.set(job, { ...this.#jobs.get(job), job, plan, state, done, total });
+    scope.add(connection.on("_vault/job", ({ job, plan, state, done, total, progress }) => {
+      this.#jobs.set(job, { ...this.#jobs.get(job), job, plan, state, done, total, progress });
       this.#tell();
       // A finished job's result is requested then; a pending request is older than this event.
       if (state !== "running" || this.#isAsking) void this.learn();

@@ -9,15 +9,22 @@ import { panel } from "./panel";
 import { append, show } from "./dom";
 import { timeMachine } from "./time-machine";
 
-/** Builds the view into `root`; the returned function removes it. */
-export function mountMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): () => void {
+/** The built view. */
+export interface MachineHandle {
+  end(): void;
+  /** Shows only the changes of this note or folder. */
+  only: (path: string) => void;
+}
+
+/** Builds the view into `root`. */
+export function mountMachine(root: HTMLElement, connection: Connection, activity: Activity, host: Host): MachineHandle {
   const parts = makeParts(root, connection, activity, host, () => undefined);
   const machine = timeMachine(parts, () => undefined, true);
   const connected = panel(parts, (isAway) => show(machine.root, !isAway));
   append(root, connected.root, machine.root);
   machine.root.classList.add("is-alone");
-  followLinks(parts);
+  followLinks(parts, machine.only);
   parts.scope.add(connection.onState(() => connected.update()));
   connected.update();
-  return () => unmake(parts);
+  return { end: () => unmake(parts), only: machine.only };
 }

@@ -4,7 +4,7 @@ import type { Connection } from "../connection";
 import { Answer, Painter } from "./answer";
 import { messageOf, structured, textOf } from "./agreed";
 import { append, element } from "./dom";
-import { folderOf, noteName, visible } from "./format";
+import { folderOf, noteName, visible, wasDeleted } from "./format";
 import { Scope } from "./scope";
 
 /** The parts of the page that the preview uses. */
@@ -20,6 +20,7 @@ export interface Previewing {
 export async function previewNote(page: Previewing, link: string): Promise<void> {
   const { document, connection } = page;
   const to = await connection.call("_vault/resolve_link", { link });
+  if (to.deleted) throw new Error(wasDeleted(to.deleted));
   const given: Record<string, string | number> = { path: to.path ?? link };
   if (to.line !== null) given["start_line"] = to.line;
   const answer = await connection.call("tools/call", { name: "read_file", arguments: given });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { actionCounts, cardOf, editsOf, groupsOf, groupTitle, type Job, jobWords, type PlanItem, riskCounts } from "./plans";
+import { actionCounts, cardOf, editsOf, groupsOf, groupTitle, type Job, jobWords, type PlanItem, riskCounts, shareOf } from "./plans";
 import type { CallEntry } from "./timeline";
 
 function item(path: string, rest: Partial<PlanItem> = {}): PlanItem {
@@ -74,6 +74,7 @@ describe("the state of a job", () => {
 
   it("is described in words", () => {
     expect(said("running", { done: 4 })).toBe("Running: 4 of 12 items");
+    expect(said("running", { progress: { phase: "writing", done: 5, total: 20 } })).toBe("Writing new texts");
     expect(said("completed", { done: 12 })).toBe("Done: 12 items");
     expect(said("interrupted", { done: 4 })).toBe("Interrupted after 4 of 12 items");
     expect(said("failed")).toBe("Failed: nothing was changed");
@@ -81,5 +82,13 @@ describe("the state of a job", () => {
     expect(said("undone", { done: 12, undone: 12 })).toBe("Undone: 12 items");
     expect(said("partly_undone", { done: 12, undone: 5 })).toBe("Partly undone: 5 of 12 items");
     expect(said("new_state")).toBe("new state");
+  });
+
+  it("has a share of all its phases", () => {
+    const share = (rest: Partial<Job>): number => shareOf({ job: 1, plan: 1, state: "running", done: 0, total: 12, ...rest });
+    expect(share({ done: 3 })).toBe(0.25);
+    expect(share({ progress: { phase: "storing", done: 0, total: 20 } })).toBe(0);
+    expect(share({ progress: { phase: "writing", done: 10, total: 20 } })).toBe(0.5);
+    expect(share({ progress: { phase: "placing", done: 20, total: 20 } })).toBe(1);
   });
 });

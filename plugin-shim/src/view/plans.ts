@@ -3,6 +3,7 @@
 import { objectOf } from "./agreed";
 import type { CallEntry, Entry } from "./timeline";
 import { counted, folderOf } from "./format";
+import type { JobProgress } from "../protocol";
 
 /** The change of a file, from `show_plan`. */
 export interface PlanItem {
@@ -53,6 +54,8 @@ export interface Job {
   failure?: string | null;
   /** Whether the journal still has the data to undo it. */
   texts_kept?: boolean;
+  /** Of a running job that is applied in one piece. */
+  progress?: JobProgress | null;
 }
 
 /** The subject of a card: two calls for one plan, or for one job, share a card, at the later call. */
@@ -194,12 +197,22 @@ function short(value: unknown): string {
   return text.length > MOST ? `${text.slice(0, MOST)}…` : text;
 }
 
+/** What a job that is applied in one piece does, in this order. */
+const PHASES: Record<string, string> = { storing: "Storing texts in the journal", writing: "Writing new texts", placing: "Putting files in place" };
+
+/** How much of a running job is done, from 0 to 1. */
+export function shareOf({ done, total, progress }: Job): number {
+  if (!progress) return done / Math.max(total, 1);
+  const phases = Object.keys(PHASES);
+  return (phases.indexOf(progress.phase) + progress.done / Math.max(progress.total, 1)) / phases.length;
+}
+
 /** The state of a job in a few words. */
-export function jobWords({ state, done, total, undone = 0 }: Job): string {
+export function jobWords({ state, done, total, undone = 0, progress }: Job): string {
   const all = counted(total, "item");
   switch (state) {
     case "running":
-      return `Running: ${done} of ${all}`;
+      return progress ? (PHASES[progress.phase] ?? progress.phase) : `Running: ${done} of ${all}`;
     case "completed":
       return `Done: ${all}`;
     case "failed":

@@ -37,7 +37,7 @@ const ACTORS: [Actor, string][] = [
 type Row = { day: string } | { set: TimelineSet };
 
 /** The panel over the conversation, or `alone` in a view; `closed` is called after it has gone. */
-export function timeMachine(parts: Parts, closed: () => void, isAlone = false): { root: HTMLElement; close(): void } {
+export function timeMachine(parts: Parts, closed: () => void, isAlone = false): { root: HTMLElement; close(): void; only: (path: string) => void } {
   const scope = parts.scope.child();
   const { connection } = parts;
   const root = element(parts.root, "section", { class: "vs-list-panel vs-machine", attributes: { "aria-label": "Time machine" } });
@@ -271,7 +271,15 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
   // The next connection brings the changes that happened without one.
   scope.add(connection.onSnapshot(() => again(0)));
   if (connection.state.kind === "connected") void load();
-  return { root, close };
+  return {
+    root,
+    close,
+    only(path) {
+      note.value = path;
+      if (shown) leave();
+      again(0);
+    },
+  };
 }
 
 /** `Today`, `Yesterday`, otherwise the date. */

@@ -168,7 +168,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     showMenu(parts, at, "Branches", items);
   };
 
-  let sheet: { close(): void } | null = null;
+  let sheet: { close(): void; only?(path: string): void } | null = null;
   /** Shows a panel over the conversation. */
   const openSheet = async (name: "timeMachine" | "promptsPanel"): Promise<void> => {
     const cards = await loadCards().catch(() => null);
@@ -183,6 +183,13 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     list.close();
     body.after(made.root);
     made.root.querySelector<HTMLElement>(".vs-river, .vs-prompts-body")?.focus();
+  };
+
+  /** Shows the changes of a file in the time machine. */
+  const history = async (path: string): Promise<void> => {
+    if (host.openTimeMachine) return host.openTimeMachine(path);
+    await openSheet("timeMachine");
+    sheet?.only?.(path);
   };
 
   const begin = (): void => {
@@ -344,7 +351,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     tellState();
   });
 
-  followLinks(parts);
+  followLinks(parts, (path) => void history(path));
   scope.listen(root, "keydown", (event) => {
     // An element that Escape closed has stopped the event.
     if (event.key === "Escape" && chat.isWorking && !event.defaultPrevented) chat.stop();

@@ -138,7 +138,9 @@ pub fn resume(session: &Session, arguments: &ResumeArguments) -> Result<()> {
 }
 
 fn done(session: &Session, tool_arguments: Value) -> Result<()> {
-    let answer = session.call_with(ApplyPlan::NAME, tool_arguments, CallOptions::agreed(true))?;
+    let call_options =
+        CallOptions { plan: tool_arguments["plan"].as_u64(), ..CallOptions::agreed(true) };
+    let answer = session.call_with(ApplyPlan::NAME, tool_arguments, call_options)?;
     if session.output.json() {
         return session.output.json_value(&answer.data);
     }

@@ -5,7 +5,7 @@ mod jobs;
 mod plans;
 mod rules;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -65,7 +65,7 @@ fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool> {
     if yes {
         return Ok(true);
     }
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !consent::has_terminal() {
         let hint = "add `--yes` to do it without being asked";
         return Err(Failure::other("approval_needed", format!("{question} needs a yes"), hint));
     }

@@ -9,12 +9,12 @@ use std::thread;
 
 use tokio::sync::{Mutex, mpsc};
 
-use crate::cli::{Failure, Result, Session};
+use crate::cli::{Result, Session};
 use crate::config::folders;
 use crate::guests;
 use crate::policy::Scope;
 use crate::server::token::Token;
-use start::start;
+pub use start::{IDLE_MINUTES, start};
 
 pub enum Line {
     Text(String),
@@ -70,8 +70,7 @@ impl<'a> DaemonFinder<'a> {
             }
             *known = running(true);
         }
-        let failure =
-            || Failure::other("not_running", "no daemon serves the vault", "start `steward serve`");
+        let failure = || session.needs_daemon("not_running", "no daemon serves the vault");
         let port = known.ok_or_else(failure)?;
         let state = match session.running(root) {
             Some((_, state)) => state,

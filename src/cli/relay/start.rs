@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::cli::{Failure, Result, Session};
 
-/// Such a daemon exits after this many seconds without a client.
-const IDLE_SECONDS: &str = "1800";
+/// Such a daemon exits after this many minutes without a client.
+pub const IDLE_MINUTES: u32 = 30;
 
 /// How long to wait for a daemon that is starting or ending.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,7 +38,8 @@ pub fn start(session: &Session, root: &Path, gone: Option<u16>) -> Result<()> {
 
 fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["serve", "--json", "--idle-exit", IDLE_SECONDS]).args(more);
+    let idle_seconds = (IDLE_MINUTES * 60).to_string();
+    command.args(["serve", "--json", "--idle-exit", &idle_seconds]).args(more);
     command.arg("--vault").arg(root);
     if let Some(file) = &session.flags.config {
         command.arg("--config").arg(file);

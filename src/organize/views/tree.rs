@@ -55,7 +55,10 @@ pub fn tree(view: &View<'_>) -> String {
     for item in &view.plan.items {
         let (folder, name) = parted(&item.path);
         let name = shown(name);
-        let effects = effects(item);
+        let mut effects = effects(item);
+        if !item.is_blocked() {
+            effects.extend(item.problems.iter().map(|problem| shown(&problem.message)));
+        }
         let told =
             if effects.is_empty() { String::new() } else { format!("  {}", effects.join(", ")) };
         if item.is_blocked() {

@@ -110,6 +110,15 @@ impl Blobs {
     /// # Errors
     /// [`BlobError::Io`]; some of the texts may be stored then.
     pub fn put(&self, texts: &[&[u8]]) -> Result<Vec<BlobHash>, BlobError> {
+        self.put_watched(texts, &|_, _| {})
+    }
+
+    /// Like [`Self::put`]; calls `stored` with the number of written texts, and of all that have to be.
+    pub fn put_watched(
+        &self,
+        texts: &[&[u8]],
+        stored: &dyn Fn(usize, usize),
+    ) -> Result<Vec<BlobHash>, BlobError> {
         let hashes: Vec<BlobHash> = texts.iter().map(|text| BlobHash::of(text)).collect();
         let mut fresh: Vec<(BlobHash, &[u8])> = hashes
             .iter()
@@ -128,7 +137,7 @@ impl Blobs {
         }
         self.make_folder()?;
         let mut written = Vec::with_capacity(fresh.len());
-        let stored = self.write_all(&fresh, &mut written);
+        let stored = self.write_all(&fresh, &mut written, stored);
         if stored.is_err() {
             // Named files, too: after a failed sync a second one may report success.
             for (temp, hash, had) in &written {
@@ -145,6 +154,7 @@ impl Blobs {
         &self,
         fresh: &[(BlobHash, &[u8])],
         written: &mut Vec<(PathBuf, BlobHash, bool)>,
+        stored: &dyn Fn(usize, usize),
     ) -> Result<(), BlobError> {
         let together = cfg!(target_os = "linux") && fresh.len() > SYNCFS_ABOVE;
         for (hash, text) in fresh {
@@ -157,6 +167,7 @@ impl Blobs {
             if !together {
                 chaos::step("sync a blob", || file.sync_all()).map_err(&failed)?;
             }
+            stored(written.len(), fresh.len());
         }
         if together {
             self.sync_file_system()?;

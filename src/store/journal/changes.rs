@@ -14,6 +14,9 @@ use crate::store::query::each;
 /// are undone by the number of their change.
 pub const DELETIONS: i64 = 10_000;
 
+/// The departures from one path that are followed, of each kind.
+const DEPARTURES: usize = 20;
+
 #[derive(Debug, Clone, Default)]
 pub struct SetFilter {
     /// Touches one of these paths or something below it, in a step up to this number. Empty: all.
@@ -136,6 +139,11 @@ impl Changes {
         self.each_where("step.change_set = ?1", &[&set])
     }
 
+    /// The applied steps of the operations of a change set that follow `operation`, each with its own error.
+    pub fn each_step_since(&self, set: i64, operation: i64) -> Result<Each<StepRow>, StoreError> {
+        self.each_where("step.change_set = ?1 AND step.operation > ?2", &[&set, &operation])
+    }
+
     /// The applied steps of this kind after the step `after`, in order, on this path or a folder above it.
     pub fn later_steps(
         &self,
@@ -256,6 +264,30 @@ impl Changes {
                      ORDER BY step.id DESC LIMIT 1"
         );
         self.0.first(&query, params![path, before], StepRow::read)
+    }
+
+    /// The last applied moves and standing deletions of something with this path, or of a folder above it, newest
+    /// first; with `is_name` of something in any folder whose path ends so, whatever the case of ASCII letters.
+    pub fn departures(&self, path: &str, is_name: bool) -> Result<Vec<StepRow>, StoreError> {
+        let is_there = match is_name {
+            true => {
+                "lower(substr(step.path, -length(?1) - 1)) = '/' || lower(?1) \
+                 OR lower(step.path) = lower(?1)"
+            }
+            false => "step.path = ?1 OR ?1 >= step.path || '/' AND ?1 < step.path || '0'",
+        };
+        let mut found: Vec<StepRow> = Vec::new();
+        // As the two indexes have it.
+        for kind in ["step.kind = 'move'", "step.kind = 'delete' AND step.undone_by IS NULL"] {
+            let query = format!(
+                "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
+                 WHERE operation.state = 'applied' AND {kind} AND ({is_there})
+                 ORDER BY step.id DESC LIMIT {DEPARTURES}"
+            );
+            found.extend(self.0.all(&query, [path], StepRow::read)?);
+        }
+        found.sort_by_key(|row| std::cmp::Reverse(row.id));
+        Ok(found)
     }
 
     /// The steps that redid this one, oldest first: it was undone, and that undo was undone.
