@@ -18,7 +18,7 @@ use crate::llm::settings::{is_name, split_reference};
 use crate::note::glob::Glob;
 use crate::policy::Mode;
 
-/// The name that stands for the steward's own agent, where one is chosen.
+/// The name of the steward's own agent where an agent is chosen.
 pub const STEWARD: &str = "steward";
 
 /// The longest description, in characters.

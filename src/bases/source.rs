@@ -11,7 +11,7 @@ pub struct Column(pub u32);
 /// A condition that every match of a filter meets, so that a source with an index can leave out other files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
-    /// The file lies in this folder or below it, as in `file.inFolder`.
+    /// The file is in this folder, at any depth, as in `file.inFolder`.
     InFolder(Text),
     /// The file has this tag or one nested below it, as in `file.hasTag`.
     HasTag(Text),
@@ -40,7 +40,7 @@ pub trait Source {
     }
     /// The path from the vault's root, with its extension, `/` between folders.
     fn path(&self, file: FileId) -> Text;
-    /// Whether the file lies in `folder` itself, not in a folder below it.
+    /// Whether the file is directly in `folder`.
     fn is_directly_in(&self, file: FileId, folder: &str) -> bool {
         is_directly_in(&self.path(file), folder)
     }
@@ -128,7 +128,7 @@ pub trait Source {
     }
 }
 
-/// Whether the file at `path` lies in `folder` itself, not in a folder below it.
+/// Whether the file at `path` is directly in `folder`.
 pub fn is_directly_in(path: &str, folder: &str) -> bool {
     let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     name.is_some_and(|name| !name.contains('/'))

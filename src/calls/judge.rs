@@ -287,7 +287,7 @@ impl Judge {
             layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
             personal: reasons.iter().any(|reason| reason.personal),
             changes: changes.into(),
-            // Of a foreign tool, all calls are alike: the root stands for them.
+            // All calls of a foreign tool are alike, so they get the root.
             folder: match self.foreign {
                 Some(_) => lasting.then(VaultPath::root),
                 None => common_folder(proposal).filter(|folder| lasting && !folder.is_root()),

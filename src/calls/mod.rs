@@ -9,8 +9,8 @@
 //! effect, and runs again once the person has approved. So no queue slot and no thread waits for a
 //! person. The second run must lead to the same changes; otherwise it is refused.
 //!
-//! [`run`] runs the calls of all transports: queues, deadlines, cancellation, and the question to a
-//! person in between.
+//! [`run`] runs the calls of all transports: queues, deadlines, cancellation, and questions to a
+//! person.
 //!
 //! In reading order: this file, [`call`] (requests), `judge`, `question`, [`saved_answers`]
 //! (answers that arrive after their call has ended), `hooked` (what hooks learn of a call),
@@ -398,12 +398,11 @@ impl Calls {
         if let Some(view) = view {
             context.vault = context.vault.seen_through(view);
         }
-        // An ACP client has conversations of its own, and a program has no business reading the
-        // others.
+        // An ACP client has its own conversations and must not read the others.
         if request.caller.scope == Scope::Acp {
             context.conversations = None;
         }
-        // A server has a time limit of its own.
+        // A server has its own time limit.
         let limited =
             settings.call_seconds > 0 && tool.foreign.is_none() && policy.is_on(layers::TIME_LIMIT);
         let seconds = u64::from(settings.call_seconds);

@@ -255,7 +255,7 @@ impl Default for Runner {
 }
 
 impl Runner {
-    /// Runs blocking work on a thread of its own. Takes its place in the queue now.
+    /// Runs blocking work on its own thread. Takes its place in the queue now.
     pub fn run<T, F>(
         &self,
         task: &Task,

@@ -411,7 +411,7 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let word = argument.or_else(|| wrong(ContextKind::InvalidSubcommand))?;
     let tools = Registry::built_in();
     let name = word.replace('-', "_");
-    // What the word stands behind: nothing, `call`, or another command.
+    // What precedes the word: nothing, `call`, or another command.
     match command_in(arguments).split_once(' ') {
         Some(("steward", "call")) => {
             let is_command = names().iter().any(|name| name == word);

@@ -200,7 +200,7 @@ impl Session {
         self.call_with(name, arguments, CallOptions::default())
     }
 
-    /// Calls the existing tool `name` with an object of arguments, of which those that are null are left out.
+    /// Calls the existing tool `name` with an object of arguments, leaving out those that are null.
     pub fn call_with(
         &self,
         name: &str,
@@ -400,7 +400,8 @@ impl Session {
     }
 }
 
-/// One request to the daemon, on a connection of its own; `None` if it has ended, and another process may have its id.
+/// One request to the daemon, on its own connection; `None` if it has ended, and another process
+/// may have its id.
 pub(super) fn ask_running<P: MethodParams>(
     running: &Running,
     state: &Path,

@@ -15,7 +15,7 @@ pub struct WholeNote {
     pub path: String,
     /// The text; every line ends with a newline.
     pub text: String,
-    /// The revision that was read, to save only over that one.
+    /// The revision that was read: only that one is overwritten.
     pub revision: String,
 }
 

@@ -355,7 +355,7 @@ mod tests {
                     command.get_arguments().any(|arg| arg.get_long() == Some(flag))
                 };
                 let is_known = flag == "help" || flag == "version" || has(command) || has(cli);
-                // A placeholder such as TOOL may stand for any command.
+                // A placeholder such as TOOL may be any command.
                 if !is_known && !command.get_subcommands().any(has) {
                     return Err(format!("no `--{flag}`"));
                 }

@@ -1,7 +1,8 @@
 //! How this program was installed, and so what updates and removes it.
 //!
-//! The path says it, or a file beside the program: our packages contain `share/vault-steward/package` with the
-//! name of their kind, and `cargo install` keeps a list. No program is run and nothing is downloaded to find out.
+//! The path shows it, or a file next to the program: our packages contain
+//! `share/vault-steward/package` with the name of their kind, and `cargo install` keeps a list.
+//! Finding out runs no program and downloads nothing.
 
 #![expect(clippy::disallowed_methods, reason = "files beside the program, outside every vault")]
 
@@ -51,8 +52,8 @@ impl Installation {
     }
 }
 
-/// The path by which the program can be started after its next update too: some package managers keep each
-/// version in a folder of its own, and a link to the present one.
+/// The path by which the program can be started after its next update too: some package managers
+/// have a folder for each version, and a link to the current one.
 pub fn stable_path(program: &Path) -> PathBuf {
     let program = undeleted(program.to_owned());
     let name = program.file_name().unwrap_or_default();
@@ -221,7 +222,7 @@ impl ProgramLocation<'_> {
         None
     }
 
-    /// By the list that `cargo install` keeps beside the folder of its programs.
+    /// By the list that `cargo install` keeps next to the folder of its programs.
     fn by_cargo(&self) -> Option<Installation> {
         let prefix = self.prefix()?;
         let list = std::fs::read_to_string(prefix.join(".crates.toml")).ok()?;
@@ -318,7 +319,7 @@ mod tests {
             disk.put("usr/share/vault-steward/package", &format!("{kind}\n"));
             let found = disk.installation("usr/bin/steward");
             assert!(found.kind == kind && found.update.contains(command), "{found:?}");
-            // Not the program of another package manager that only lies beside it.
+            // Not another package manager's program next to it.
             assert_eq!(disk.installation("usr/local/bin/steward").kind, "file");
         }
         let disk = Disk(tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! Sign-ins at servers of other people: a private file for each, beside the keys.
+//! Sign-ins at other people's servers: a private file for each, next to the keys.
 
 #![expect(clippy::disallowed_methods, reason = "our own files, beside the settings")]
 

@@ -160,7 +160,7 @@ mod tests {
             }
         }
 
-        /// Whatever a wall clock said, nothing overflows, and nothing lies in the future.
+        /// Whatever the wall clock says, nothing overflows, and no time is in the future.
         #[test]
         fn no_wall_clock_bends_the_line(start: i64, noted: i64, running in 0u64..u64::MAX / 2) {
             let line = Timeline::begin(start, Duration::ZERO);

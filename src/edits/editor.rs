@@ -17,8 +17,8 @@ use crate::journal::{
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Cancel, Vault, VaultError};
 
-/// How often a change is planned anew because a note with links to rewrite changed meanwhile, as
-/// when Obsidian rewrites the same links.
+/// How often a change is planned again because a note with links to rewrite changed meanwhile, such
+/// as when Obsidian rewrites the same links.
 const ATTEMPTS: usize = 6;
 
 /// Makes changes on behalf of a caller.

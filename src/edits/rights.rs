@@ -86,8 +86,8 @@ pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Resu
     Ok(())
 }
 
-/// Whether a change would certainly fail with this error. What is missing or changed is planned
-/// anew instead.
+/// Whether a change would certainly fail with this error. Anything missing or changed is planned
+/// again instead.
 fn is_refusal(error: &VaultError) -> bool {
     matches!(error.code(), ErrorCode::PermissionDenied | ErrorCode::ProtectedPath)
         || matches!(error, VaultError::OtherDisk { .. })

@@ -120,7 +120,7 @@ pub(super) fn unknown(id: &Value, method: &str) -> Value {
 
 /// Whether a session has this mode, by what the agent says of a new session; the error names those that it has.
 pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
-    // Some say nothing of the modes of a session that they load.
+    // Some do not report the modes of a session that they load.
     let Some(modes) = session["modes"]["availableModes"].as_array() else { return Ok(()) };
     let names: Vec<&str> = modes.iter().filter_map(|mode| mode["id"].as_str()).collect();
     match names.contains(&mode) {

@@ -206,7 +206,7 @@ fn read_lines(pipe: impl Read, sender: &mpsc::Sender<Line>) {
     }
 }
 
-/// Reads standard error to its end, so that it never blocks, and remembers the last line.
+/// Drains standard error, so that the guest never blocks on it, and remembers the last line.
 fn drain(pipe: impl Read, last: &Mutex<String>) {
     let mut input = BufReader::new(pipe);
     let mut bytes = Vec::new();

@@ -1,6 +1,7 @@
-//! A guest's place at the table: the token of its session, its tools, and the calls that it makes by MCP.
+//! What the daemon keeps for a guest's session: its token, its tools, and the calls that it makes
+//! by MCP.
 //!
-//! A call waits here until the turn takes it as one of its own, and then for its result.
+//! A call waits here until the turn takes it over, and then for its result.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

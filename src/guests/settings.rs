@@ -46,7 +46,7 @@ impl Serialize for Variables {
     }
 }
 
-/// What stands for a value: the same for equal values of this run, so that a change is noticed.
+/// A fingerprint of a value, stable within this run, to notice changes.
 fn mark(value: &str) -> String {
     static KEY: OnceLock<[u8; 32]> = OnceLock::new();
     let key = KEY.get_or_init(|| {

@@ -1,5 +1,6 @@
-//! The sessions of guests that can load one: a conversation goes on with what its guest remembers, also after the guest
-//! or the daemon has ended. In a file beside the guest's folders, which it cannot write.
+//! The sessions of guests that can load one: a conversation continues with what its guest
+//! remembers, even after the guest or the daemon has ended. In a file next to the guest's folders,
+//! which the guest cannot write.
 
 #![expect(clippy::disallowed_methods, reason = "a file of our own in the state folder")]
 
@@ -21,7 +22,7 @@ const MAX_ID: usize = 1_024;
 /// A session of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
-    /// The guest's name and command: another guest knows nothing of it.
+    /// The guest's name and command: another guest does not know the session.
     guest: String,
     command: Vec<String>,
     /// The guest's id of the session.

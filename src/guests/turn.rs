@@ -81,7 +81,7 @@ struct Round {
 impl TurnRequests {
     async fn begin(&self, request: &Arc<TurnRequest>) -> Result<Box<Round>, LlmError> {
         if request.conversation != self.conversation {
-            // A summary of the history, for example: the guest has a history of its own.
+            // A summary of the history, for example: the guest has its own history.
             return Err(error(
                 &self.guest,
                 ErrorKind::InvalidRequest,
@@ -138,8 +138,9 @@ impl TurnRequests {
         self.of_turn_mut().clone()
     }
 
-    /// The session for a new turn: the one that runs, or a new one if that one has messages that are no longer in the
-    /// conversation, since an earlier message was changed or the history was shortened.
+    /// The session for a new turn: the running one, or a new one if the running one has messages
+    /// that have left the conversation, because an earlier message was edited or the history was
+    /// shortened.
     async fn ready(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
         if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
             // An earlier turn may still be ending.

@@ -253,7 +253,8 @@ impl<K: SavedTable> Persistent<K> {
         !*lock(&self.is_first)
     }
 
-    /// Whether all files were read, in this run or an earlier one, so that only changed ones are to be read.
+    /// Whether all files were read, in this run or an earlier one, so that only changed ones are
+    /// left.
     pub fn is_read(&self) -> bool {
         let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
         is_saved && !self.is_first(Duration::ZERO)

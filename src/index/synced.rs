@@ -138,7 +138,7 @@ impl<K: RecordTable> Synced<K> {
         self.changes.is_idle() && self.table().unsure().next().is_none()
     }
 
-    /// Has these files read before the others that are still to be read, where reading is slowest.
+    /// Has these files read before the others that are waiting, where reading is slowest.
     pub fn hurry(&self, paths: impl Iterator<Item = VaultPath>) {
         let mut urgent = lock(&self.urgent);
         let earlier = std::mem::replace(&mut *urgent, paths.collect());

@@ -72,8 +72,8 @@ impl Trash<'_> {
     }
 
     /// Restores an item to its former path or to the full path `to`. If the name is taken, it
-    /// becomes `name (restored).md` beside it. What others put into `.trash/` goes to the vault's
-    /// root, since its former path is unknown.
+    /// becomes `name (restored).md` next to it. Files that others put into `.trash/` go to the
+    /// vault's root, since their former path is unknown.
     ///
     /// # Errors
     /// [`UndoError`]; the item stays where it is.

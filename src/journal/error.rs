@@ -109,7 +109,7 @@ pub enum UndoError {
         now: Option<VaultPath>,
         /// The later change that moved or deleted it, if any.
         by: Option<ChangeId>,
-        /// Whether `force` would write its earlier text anew.
+        /// Whether `force` would write its earlier text again.
         anew: bool,
     },
     /// Another file or folder occupies the path to restore to.
@@ -163,7 +163,7 @@ impl From<VaultError> for UndoError {
 }
 
 impl UndoError {
-    /// Sets on [`Self::NotThere`] whether `force` would write the text anew.
+    /// Sets on [`Self::NotThere`] whether `force` would write the text again.
     pub(super) fn with_anew(mut self, can: bool) -> Self {
         if let Self::NotThere { anew, .. } = &mut self {
             *anew = can;

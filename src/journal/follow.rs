@@ -1,6 +1,6 @@
 //! Link rewrites that accompany an undo or a restoration.
 //!
-//! The journal knows nothing of links; its caller does. The caller receives the name changes of the
+//! The journal does not know links; its caller does. The caller receives the name changes of the
 //! undo in advance and returns the writes that belong with it. They are applied in the same change
 //! set.
 

@@ -71,7 +71,7 @@ fn reverted_text(
     let Ok(done) = plan.text(step, after) else { return Ok(Reverted::Impossible(None)) };
     let of_links = merge::differ_in_links_alone(&before, &done);
     let merged = match merge::lines(&done, &before, now) {
-        // A paragraph is one line, so that a link is restored beside what others wrote there.
+        // A paragraph is one line, so that a link is restored next to text that others wrote there.
         Err(Unmerged::Clash { line }) if of_links => {
             merge::without(&done, &before, now).ok_or(Some(line))
         }

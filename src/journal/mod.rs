@@ -167,7 +167,7 @@ impl Journal {
     /// If a file has changed since, only this change is taken out of it, provided that the later
     /// edits are in other lines; the file is found even if it was moved. If the edits overlap,
     /// `force` puts the whole earlier file back and stores the newer text, so that undoing the undo
-    /// restores it. If the file is gone, `force` writes it anew.
+    /// restores it. If the file is gone, `force` writes it again.
     ///
     /// # Errors
     /// [`UndoError`]; nothing has changed.

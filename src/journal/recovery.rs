@@ -150,8 +150,8 @@ pub(super) fn remove_late_folders<'a>(
 
 /// The marks that undoing these steps sets: each is undone by `set`; a step that it had undone is
 /// in effect again; a step that this one had undone is undone again; and so on. If a step needed
-/// nothing done (`acted` is false), the present state is another program's: a folder that was made
-/// anew since is not the one that the step had removed.
+/// nothing done (`acted` is false), the present state is another program's: a folder created again
+/// since is not the one that the step had removed.
 pub(super) fn undo_marks(
     parts: &Parts,
     undone: &[i64],

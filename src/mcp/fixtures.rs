@@ -85,7 +85,7 @@ pub(super) fn tools() -> impl Iterator<Item = Value> {
     TOOLS.into_iter().filter(|_| are_offered()).map(tool)
 }
 
-/// The address of a resource, in the place of a path.
+/// The address of a resource, instead of a path.
 pub(super) fn path(address: &str) -> Option<String> {
     (are_offered() && address.starts_with(SCHEME)).then(|| address.to_owned())
 }

@@ -17,9 +17,8 @@ const NAMED: usize = 5;
 
 /// Answers the request in about `most` bytes, but with at least one entry of a folder.
 ///
-/// # Errors
-/// Kind `not_found`: nothing of this name was there, or no such change set. Kind `invalid_params`: no
-/// time, no path. Kind `failed`: the journal or the file cannot be read.
+/// # Errors Kind `not_found`: nothing had this name, or there is no such change set. Kind
+/// `invalid_params`: no time, no path. Kind `failed`: the journal or the file cannot be read.
 pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfResult> {
     let journal = &context.journal;
     let moment = moment(journal, &params.at)?;
@@ -78,7 +77,7 @@ pub fn between(
             let path = journal.earlier_path(&after.path, &to, &from)?;
             (journal.as_of(&path, &from)?, after)
         }
-        // It was deleted in between.
+        // It was deleted meanwhile.
         Err(error) if error.data.kind == Kind::NotFound => {
             let before = find(context, requested, &from)?;
             let gone = AsOf { was: Was::Nothing, gap: None, ..before.clone() };

@@ -93,7 +93,7 @@ impl StoredConversations {
         sessions: &Sessions,
         context: &Context,
     ) -> Result<SessionLoadResult> {
-        // Subscribes before reading, so that no event is lost in between.
+        // Subscribes before reading, so that no event is lost.
         context.listen();
         let root = Path::new(&self.folder);
         let conversation = sessions.own(&params.session_id, context)?;

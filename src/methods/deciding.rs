@@ -202,7 +202,7 @@ fn fenced(diff: &str, lines_left: &mut usize) -> String {
     let lines: Vec<&str> = all.lines().take(*lines_left).collect();
     *lines_left -= lines.len();
     let text = lines.join("\n");
-    // Longer than each that stands in the text.
+    // Longer than any in the text.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let cut = if lines.len() < all.lines().count() { "(the rest is left out)\n\n" } else { "" };

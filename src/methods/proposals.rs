@@ -368,7 +368,7 @@ fn history(conversations: &Conversations, id: ConversationId) -> Result<Vec<Item
     Ok(items.into_iter().flatten().collect())
 }
 
-/// The turn of that number, or the last that proposed something, of which some waits.
+/// The turn with that number, or the last with undecided proposals.
 fn turn_of(
     conversations: &Conversations,
     session: &str,

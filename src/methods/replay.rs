@@ -38,8 +38,8 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// A replay of a history with these items, all of a branch, and these turns, of which `replayed`
-    /// are replayed.
+    /// A replay of the turns `replayed` of a history with these items, all of one branch, and these
+    /// turns.
     pub fn new<'i>(
         items: &'i [Item],
         turns: &[Turn],

@@ -15,7 +15,7 @@ pub enum ErrorCode {
     /// Nothing is at the path, nor near enough to be meant.
     NotFound,
     AmbiguousPath,
-    /// The path lies in a folder that tools never touch.
+    /// The path is in a folder that tools never touch.
     ProtectedPath,
     OutsideVault,
     /// No file can be called so.

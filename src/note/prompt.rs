@@ -7,8 +7,8 @@ use super::template::{self, Variables};
 /// Characters of a prompt's name.
 const MAX_NAME: usize = 60;
 
-/// What stands for the selection. The selected text itself goes beside the message, marked as material: it may
-/// be a stranger's, and the message is the person's own.
+/// The placeholder for the selection. The selected text is sent next to the message, marked as
+/// data: a stranger may have written it, while the message is the person's own.
 const SELECTION: &str = "the selected text";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub enum Missing {
     Arguments,
 }
 
-/// The name that a person types for the note of this name: lower case, with hyphens. Empty where nothing of
-/// it can be typed.
+/// What a person types for the note of this name: lower case, with hyphens. Empty if none of it can
+/// be typed.
 pub fn name_of(note: &str) -> String {
     let mut name = String::new();
     for c in note.chars().flat_map(char::to_lowercase) {

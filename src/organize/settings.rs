@@ -10,8 +10,8 @@ use super::rule::OnConflict;
 pub struct Settings {
     /// The most items of a plan; one with more is refused as a whole.
     pub max_items: usize,
-    /// Items up to which a job is applied all or not at all; a longer one is applied in pieces that one undo takes
-    /// back together.
+    /// The most items of a job that is applied all or nothing; a longer one is applied in pieces
+    /// that one undo reverts together.
     pub atomic_items: usize,
     /// The default action if a new path is taken; rules can override it.
     pub on_conflict: OnConflict,

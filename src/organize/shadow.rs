@@ -192,7 +192,7 @@ impl<'a> Shadow<'a> {
         self.overlays.borrow().get(&file).cloned()
     }
 
-    /// The files that are seen as they will be, beside those that the vault below offers.
+    /// These files of the vault, plus those that the plan will create.
     fn with_laid(&self, mut files: Vec<FileId>) -> Vec<FileId> {
         let overlays = self.overlays.borrow();
         if overlays.is_empty() {

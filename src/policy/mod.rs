@@ -74,7 +74,7 @@ impl Policy {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Sets the notes of which changes by others than a person need approval.
+    /// Sets the notes whose changes need approval unless a person makes them.
     pub fn guard(&self, guarded: Guarded) {
         *self.guarded.write().unwrap_or_else(PoisonError::into_inner) = guarded;
     }

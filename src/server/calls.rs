@@ -299,7 +299,7 @@ fn bounded(id: &RequestId, answered: Answered, limit: u64) -> String {
     )
 }
 
-/// The error answer to a call that did not run to its end.
+/// The error answer to a call that did not complete.
 fn refusal(id: &RequestId, stopped: &Stopped) -> String {
     let kind = match stopped {
         Stopped::Cancelled => Kind::Cancelled,

@@ -123,8 +123,8 @@ pub struct SharedServer {
     last_came: Mutex<Instant>,
     /// Connections whose handshake is not finished.
     handshakes: Tracker,
-    /// The rate limit of HTTP requests, for all callers together, since each request has a
-    /// connection of its own.
+    /// The rate limit of HTTP requests, for all callers together, since each request has its own
+    /// connection.
     requests: Mutex<Bucket>,
     approvals: Approvals,
     /// The guests of the agent, whose sessions have tokens of their own.

@@ -170,7 +170,7 @@ impl Outbox {
     pub async fn room(&self) {
         loop {
             let mut notified = pin!(self.room.notified());
-            // Subscribe before checking, so that no change is missed in between.
+            // Subscribe before checking, so that no change is missed.
             notified.as_mut().enable();
             {
                 let state = lock(&self.state);

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// The most polls in a row, so that one connection does not keep others from their turn.
+/// The most polls in a row, so that one connection does not starve others.
 const MOST: usize = 8;
 
 /// Not being polled: a wake-up is for the task.

@@ -21,7 +21,7 @@ use crate::policy::Scope;
 /// The interval at which an active connection checks whether its token is still valid.
 pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
-/// A token. Its `Debug` shows nothing of it.
+/// A token. Its `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 

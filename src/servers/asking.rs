@@ -53,7 +53,7 @@ pub struct PersonQuestion {
     pub title: String,
     /// What the person has to know, a sentence each.
     pub reasons: Vec<String>,
-    /// Whether a yes in advance answers it: no value has to be typed, and no address to be read.
+    /// Whether a yes in advance answers it: the person need not type a value or check an address.
     pub is_yes_enough: bool,
 }
 

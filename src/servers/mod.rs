@@ -70,12 +70,12 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 pub enum Reference<'a> {
     /// `${env:X}`: a variable of the steward's environment.
     Environment(&'a str),
-    /// `${key:X}`: a key file beside the settings.
+    /// `${key:X}`: a key file next to the settings.
     Key(&'a str),
 }
 
 impl<'a> Reference<'a> {
-    /// Reads what stands between `${` and `}`.
+    /// Parses the text between `${` and `}`.
     pub fn read(name: &'a str) -> Option<Self> {
         match name.split_once(':')? {
             ("env", name) => Some(Self::Environment(name)),
@@ -102,9 +102,10 @@ pub type Values = Box<dyn Fn(Reference<'_>) -> Option<String> + Send + Sync>;
 pub struct Places {
     /// Canonical.
     pub vault: PathBuf,
-    /// The folder of servers in the vault's state folder: a folder for each, with its log and pin beside it.
+    /// The folder of servers in the vault's state folder: a folder for each, with its log and pin
+    /// next to it.
     pub place: PathBuf,
-    /// Folders that no server may read, beside the vault.
+    /// Folders that no server may read, in addition to the vault.
     pub hidden: Vec<PathBuf>,
     /// The program with the subcommand `confined`; `None` where the system cannot confine programs.
     pub confines: Option<PathBuf>,

@@ -149,8 +149,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Reads lines on a thread of its own until the end, or until `hear` returns `false`; calls `left` some time after
-    /// the server has exited.
+    /// Reads lines on a separate thread until the end, or until `hear` returns `false`; calls
+    /// `left` some time after the server has exited.
     pub fn follow(
         self,
         process: &Arc<Process>,
@@ -199,7 +199,7 @@ fn write(mut pipe: ChildStdin, messages: &Receiver<Vec<u8>>) {
     }
 }
 
-/// Reads standard error to its end, so that the server never blocks on it.
+/// Drains standard error, so that the server never blocks on it.
 fn drain(mut pipe: ChildStderr, mut log: Option<File>) {
     let mut buffer = vec![0; 16 << 10];
     let mut left = MAX_LOGGED;

@@ -21,7 +21,7 @@ pub(super) type Reply = Result<Value, Failure>;
 /// What a server sends for a request.
 pub(super) enum Incoming {
     Reply(Reply),
-    /// A question to the user before the answer, by the id of its own.
+    /// A question to the user before the answer, by its own id.
     Asked {
         id: Value,
         params: Value,

@@ -51,7 +51,8 @@ pub struct ServerEntry {
     /// The address of a server that runs elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Headers of each request to it; `${env:X}` and `${key:X}` stand for values kept elsewhere.
+    /// Headers of each request to it; `${env:X}` and `${key:X}` are replaced by values kept
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Details of the sign-in; most servers publish all of them.
@@ -60,7 +61,8 @@ pub struct ServerEntry {
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Further environment variables; `${env:X}` and `${key:X}` stand for values kept elsewhere.
+    /// Further environment variables; `${env:X}` and `${key:X}` are replaced by values kept
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Whether it may open network connections.
@@ -271,14 +273,14 @@ pub(super) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(plain)
 }
 
-/// Whether a server can have this name. It stands before `__` in the names of tools.
+/// Whether a server can have this name. It precedes `__` in the names of tools.
 pub fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     let is_whole = !name.contains("__") && !name.starts_with('_') && !name.ends_with('_');
     (1..=MAX_NAME).contains(&name.len()) && name.chars().all(plain) && is_whole
 }
 
-/// A valid name as near to `name` as possible; `None` if nothing of it can be used.
+/// A valid name as near to `name` as possible; `None` if none of it can be used.
 pub fn nearest_name(name: &str) -> Option<String> {
     let mut near = String::new();
     for c in name.to_ascii_lowercase().chars() {

@@ -307,7 +307,7 @@ pub(super) fn tokens(all: &Inner, server: &str, url: &Url, entry: &ServerEntry) 
     Tokens::new(server, url, entry.oauth.issuer(), Arc::clone(&all.logins))
 }
 
-/// The command, prepared: confined where the system can do it, in a folder of its own.
+/// The command, prepared: confined where the system can do it, in its own folder.
 fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fault> {
     let places = &all.places;
     if let Some(path) = in_vault(&entry.line(), &places.vault) {
@@ -349,10 +349,10 @@ fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fa
     Ok(command)
 }
 
-/// The variables that every server has. Caches lie below its home.
+/// The variables that every server has. Caches are below its home.
 fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsString, OsString)> {
     let mut path = OsString::new();
-    // Programs find their companions beside them: npx its node.
+    // Programs find their companions next to them, such as npx its node.
     if let Some(folder) = program.parent() {
         path.push(folder);
         path.push(if cfg!(windows) { ";" } else { ":" });

@@ -191,7 +191,7 @@ impl SmartHole {
         }
     }
 
-    /// One connection, from dialling to its end.
+    /// One connection, from dialling to closing.
     async fn connection(
         &self,
         current: &Settings,

@@ -116,7 +116,7 @@ impl Context {
         self.index.names.answering(self.asking(), path, want)
     }
 
-    /// The notes of which an alias may begin with the typed text.
+    /// The notes with an alias that may begin with the typed text.
     pub fn begun_aliases(&self, typed: &str) -> Vec<VaultPath> {
         self.index.names.begun_aliases(self.asking(), typed)
     }

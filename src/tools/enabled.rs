@@ -443,7 +443,7 @@ pub struct Done {
     pub caller: String,
     /// Descriptions of the changes.
     pub item: Item,
-    /// Whether nothing of the changes is left.
+    /// Whether none of the changes is left.
     pub is_undone: bool,
     /// The enabled rules that acted automatically; empty if a caller applied a plan.
     pub enabled: Vec<EnabledRule>,

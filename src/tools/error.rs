@@ -51,7 +51,7 @@ impl ToolError {
         Self::plain(ErrorCode::Cancelled, message)
     }
 
-    /// The error as one text: the message, and the hint on a line of its own.
+    /// The error as one text: the message, and the hint on its own line.
     pub fn text(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.message),

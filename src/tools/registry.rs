@@ -71,7 +71,7 @@ pub struct Definition {
     pub kind: ToolKind,
     #[serde(skip)]
     pub touches: Vec<Touch>,
-    /// The argument that, where it is true, makes it do for good what could be undone.
+    /// The argument that, if true, makes the effect permanent.
     #[serde(skip)]
     pub permanent: Option<String>,
     /// Other names of arguments: the argument, and the other name.
@@ -156,7 +156,7 @@ impl Definition {
         }
     }
 
-    /// The files and the like that these arguments name, most important first.
+    /// The files, folders and so on that these arguments name, most important first.
     pub fn touched<'a>(
         &self,
         arguments: &'a Map<String, Value>,
@@ -182,7 +182,7 @@ impl Definition {
         }
     }
 
-    /// Has it leave a file that exists alone, where these arguments say nothing of it.
+    /// Unless these arguments decide it, makes the call leave an existing file alone.
     pub fn spare_what_exists(&self, arguments: &mut Value) {
         let is_blind =
             matches!(self.rests_on(arguments), Some(Basis::Text { is_only_new: false, .. }));
@@ -199,7 +199,7 @@ impl Definition {
         touched.filter(|(names, _)| matches!(names, Names::Path | Names::Trashed)).map(|one| one.1)
     }
 
-    /// Whether a call with these arguments does for good what could be undone.
+    /// Whether the effect of a call with these arguments is permanent.
     pub fn is_permanent(&self, arguments: &Value) -> bool {
         self.permanent.as_ref().is_some_and(|argument| arguments[argument] == true)
     }
@@ -226,7 +226,7 @@ pub fn call(
     })
 }
 
-/// The tools that are there beside the built-in ones.
+/// The tools in addition to the built-in ones.
 pub trait ForeignTools: fmt::Debug + Send + Sync {
     /// All of them, if they may have changed since the last question. Quick, but reads the disk.
     fn renewed(&self) -> Option<Vec<Definition>>;
@@ -346,7 +346,7 @@ fn plain(schema: &mut Schema) {
     }
 }
 
-/// An optional argument is simply left out; `null` beside its type only confuses models.
+/// An optional argument is simply left out; `null` in addition to its type only confuses models.
 fn without_null(schema: &mut Schema) {
     plain(schema);
     let types = schema.get("type").and_then(Value::as_array).cloned();

@@ -253,7 +253,7 @@ fn query(context: &Context, input: &SearchFiles) -> Result<Query, ToolError> {
     })
 }
 
-/// The folder to search below, and which files: of a file that is named itself, that one alone.
+/// The folder to search below, and which files: if a file is named itself, that one alone.
 fn place(context: &Context, input: &SearchFiles) -> Result<(VaultPath, Option<Glob>), ToolError> {
     let no_folder = match context.find(&input.path, Want::Folder) {
         Ok(ResolvedEntry { path, .. }) => {

@@ -190,7 +190,7 @@ impl Tool for ShowPlan {
         }
         lines.push(format!("identity {}", stored_plan.identity));
         let text = match self.format {
-            // A file, and nothing beside it.
+            // Only a file.
             Format::Json | Format::Html => lines.swap_remove(1),
             Format::Tree | Format::Table | Format::Diff => lines.join("\n"),
         };

@@ -51,7 +51,7 @@ pub enum Names {
     Pattern,
 }
 
-/// An argument that names a file or the like, and the kind of the name.
+/// An argument that names a file, folder or tag, and the kind of the name.
 pub type Touch = (Cow<'static, str>, Names);
 
 /// The name of an argument, checked by the compiler to be a field of the tool.
@@ -138,10 +138,10 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     const ONLY_NEW: Option<(&'static str, &'static str)> = None;
     /// Whether it is only there while Obsidian is connected.
     const NEEDS_HOST: bool = false;
-    /// The arguments that name files and the like, most important first: for the audit, hooks and
-    /// clients. By name, since they are also read from calls whose input is invalid.
+    /// The arguments that name files, folders or tags, most important first: for the audit, hooks
+    /// and clients. By name, since they are also read from calls whose input is invalid.
     const TOUCHES: &'static [Touch] = &[];
-    /// The argument that, where it is true, makes it do for good what could be undone.
+    /// The argument that, if true, makes the effect permanent.
     const PERMANENT: Option<&'static str> = None;
     /// The arguments of a call, as JSON, in a vault with `a.md` (one line: `one`), `t.md` (`#garden`),
     /// `changed.md`, written last, `deleted.md` in the trash, what `plan_changes` plans by its example as plan 1, and a

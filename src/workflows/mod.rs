@@ -6,8 +6,8 @@
 //!
 //! Invariants:
 //! - A dry run changes nothing and is not recorded.
-//! - A step is recorded before it begins and when it has ended. A change has a journal turn of its own, so after a
-//!   crash the journal says whether it was done; it is never done twice.
+//! - A step is recorded before it begins and when it has ended. Each change has its own journal
+//!   turn, so after a crash the journal shows whether it was done; it is never done twice.
 //! - Nothing waits here for a person: a run that needs one ends in the state `waiting` and is resumed with the answer.
 //!
 //! In reading order: [`report`] (results), `engine` (scheduling), `live` (real execution), [`replay`] (execution from a

@@ -113,7 +113,7 @@ impl Context {
                 self.messages.clear();
                 self.messages
                     .push(Message::Notice { text: cut::replacement_notice(&summary, &asked) });
-                // If an item in between is damaged, results may have lost their calls.
+                // If an item between them is damaged, results may have lost their calls.
                 let is_result = |message: &Message| matches!(message, Message::ToolResults { .. });
                 let recent = recent.into_iter().skip_while(is_result);
                 self.messages.extend(recent.filter_map(without_thinking));

@@ -197,7 +197,7 @@ fn in_folder(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcom
     Ok(Value::Bool(lies_in(&path, text_of(args, 0))))
 }
 
-/// Whether a path lies in a folder or below it. `/` is the root.
+/// Whether a path is in a folder, at any depth. `/` is the root.
 pub(super) fn lies_in(path: &str, folder: &str) -> bool {
     let folder = folder.trim_matches('/');
     folder.is_empty()

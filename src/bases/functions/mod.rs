@@ -99,7 +99,7 @@ const fn repeated(name: &'static str, types: &'static [Type]) -> Param {
     Param { name, types, is_optional: false, is_repeated: true }
 }
 
-/// Whether a file lies in a folder or below it, by their paths; `/` is the top.
+/// Whether a file is in a folder, at any depth, by their paths; `/` is the top.
 pub fn lies_in(path: &str, folder: &str) -> bool {
     file::lies_in(path, folder)
 }

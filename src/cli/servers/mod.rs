@@ -395,7 +395,7 @@ fn remove(session: &Session, name: &str) -> Result<()> {
     let path = &session.settings.file;
     let removed = change::set(path, &format!("{SECTION}.{name}"), &Value::Null);
     if removed.is_err() {
-        // A section of its own.
+        // Its own section.
         let file = ForeignFile::read(path, Language::Toml)?;
         file.save(&file.without(SECTION, name)?)?;
     }

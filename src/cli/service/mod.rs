@@ -197,7 +197,7 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service>
     let live = session.live();
     let state = session.folders.of_vault(root);
     let mut command = vec![program, "serve".into(), "--vault".into(), root.to_path_buf()];
-    // A task of Windows has no variables of its own.
+    // A Windows task has no environment variables of its own.
     let by_variable = cfg!(windows) && session.environment.get("STEWARD_CONFIG").is_some();
     if session.flags.config.is_some() || by_variable {
         command.extend(["--config".into(), live.path().to_path_buf()]);

@@ -37,7 +37,7 @@ impl Bounds {
     pub fn new(root: &Path, state: &Path, settings: &Path, own: &Path, config: &Config) -> Self {
         let mut writable = vec![root.to_path_buf(), state.to_path_buf()];
         writable.extend(settings_folder(settings, own));
-        // Where tokens are renewed, even if the settings lie elsewhere.
+        // Where tokens are renewed, even if the settings are elsewhere.
         writable.extend(logins::existing_folder(own));
         writable.extend(system_trash(root));
         // Started programs write their output to it.
@@ -107,8 +107,9 @@ pub struct Rights {
     pub connect: Option<Vec<u16>>,
 }
 
-/// Gives this thread, and every program that it starts or becomes, no more than these rights. Reading is restricted
-/// by the files that exist now: what is made later beside a hidden folder cannot be read either.
+/// Gives this thread, and every program that it starts or becomes, no more than these rights.
+/// Reading is restricted by the files that exist now: files created later next to a hidden folder
+/// cannot be read either.
 ///
 /// # Errors
 /// Why this system cannot do it; nothing is restricted then.

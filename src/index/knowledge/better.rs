@@ -1,5 +1,6 @@
-//! The model that a user can install, beside the one that the program carries. Its vectors are made in the background: first for
-//! notes that a search has found, then for the newest. A note that it has not read yet keeps the vectors of the other model.
+//! The model that a user can install, in addition to the one in the program. Its vectors are
+//! computed in the background: first for notes that a search has found, then for the newest. Until
+//! then a note keeps the vectors of the other model.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use crate::index::synced::{RecordTable as _, Synced};
 use crate::note::path::VaultPath;
 use crate::vault::Vault;
 
-/// The name of the folder with models, beside the folders of the vaults.
+/// The name of the folder with models, next to the folders of the vaults.
 const FOLDER: &str = "models";
 
 /// What the model has read.
@@ -60,7 +61,7 @@ impl Better {
         }
     }
 
-    /// Sets whether it is wanted. If not, nothing of it is stored.
+    /// Sets whether it is wanted. If not, its data is not stored.
     pub fn want(&self, is_wanted: bool) {
         if self.is_wanted.swap(is_wanted, Ordering::Relaxed) && !is_wanted {
             self.vectors.forget();

@@ -6,10 +6,11 @@
 //! The index stores for each word the chunks that contain it (`table`). Statistics such as a word's rarity and the
 //! similar words are computed per caller (`rank`), so that hidden notes do not affect any answer.
 //!
-//! Vectors are made after the words, on a thread of their own, and searches do without them until all are there
-//! (`meaning/vectors`). `answer` joins the two.
+//! Vectors are computed after the words, on another thread, and searches do without them until all
+//! exist (`meaning/vectors`). `answer` combines both.
 //!
-//! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
+//! The text of a PDF comes later than its name, from another thread (`pdfs`, `filling`), if the
+//! settings allow it.
 //!
 //! In reading order: [`words`](mod@words), `content`, `postings`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
 //! file, `better` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
@@ -264,7 +265,7 @@ impl Knowledge {
         self.0.read_or_forget_pdfs();
     }
 
-    /// Applies new settings. Without meaning or texts of PDFs, nothing of them is stored.
+    /// Applies new settings. If meaning or texts of PDFs are off, none of their data is stored.
     pub fn set_settings(&self, settings: Settings) {
         let is_off = settings.meaning == Model::Off;
         self.0.better.want(settings.meaning == Model::Minilm);
@@ -344,7 +345,7 @@ impl Knowledge {
         Ok(found)
     }
 
-    /// Updates the words. Returns whether notes are still to be read for the first time.
+    /// Updates the words. Returns whether some notes have never been read.
     fn is_part(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
         let is_part = self.0.words.is_first(PATIENCE);
         if !is_part {

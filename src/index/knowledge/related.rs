@@ -41,7 +41,7 @@ pub struct Related {
     pub total: usize,
     /// Whether meaning counted.
     pub meant: Meant,
-    /// Whether notes are still to be read.
+    /// Whether some notes have not been read yet.
     pub is_part: bool,
 }
 

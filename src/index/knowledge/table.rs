@@ -118,7 +118,7 @@ pub(super) struct Read {
     pub source: Source,
     /// Words in each chunk.
     pub lengths: Vec<u16>,
-    /// The counts of each word by place, the first of which is 0.
+    /// The counts of each word by place, beginning with place 0.
     pub words: HashMap<String, Vec<(u16, u8)>>,
 }
 

@@ -509,7 +509,7 @@ mod tests {
         links.0.set_first(false);
         assert_eq!((look().unread(), look().backlinks(&b).len()), (0, 2));
 
-        // The reading beside ends by itself, and is not done twice.
+        // The background reading ends by itself and is not repeated.
         links.start(state, true);
         assert_eq!(links.look(&all, &cancel).expect("nobody withdraws").unread(), 0);
         links.stop();

@@ -26,7 +26,8 @@ pub(super) fn linkpaths(
         LinkFormat::Shortest | LinkFormat::Absolute => path.to_string(),
     };
     let mut found = Vec::new();
-    // With the extension if a note's bare name means another file: `v1.2` beside `v1.2.md`.
+    // With the extension if a note's bare name means another file: `v1.2` when there is a
+    // `v1.2.md`.
     for spelling in [spelt(&preferred), spelt(&path), preferred, path.to_string()] {
         let leads = || resolve_among(files, source, &spelling).target.as_ref() == Some(target);
         if !found.contains(&spelling) && leads() {

@@ -38,7 +38,7 @@ pub(super) struct Graph {
     /// The numbers by path.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// By [`key`], so that those with the same last component stand together.
+    /// By [`key`], so that those with the same last component are adjacent.
     linkpaths: BTreeMap<Box<str>, Linkpath>,
     /// The vault's names when linkpaths were last resolved.
     names: NamesAt,
@@ -201,8 +201,8 @@ impl Graph {
         self.names == catalogue.names_at()
     }
 
-    /// Resolves linkpaths that are not, or of which a possible target came or went: a part, beginning after that key.
-    /// Returns the last key of the part, if it was not the last.
+    /// Resolves linkpaths that are unresolved, or that had a possible target appear or disappear: a
+    /// part, beginning after that key. Returns the last key of the part, if it was not the last.
     pub fn resolve(&mut self, catalogue: &Catalogue, after: Option<Box<str>>) -> Option<Box<str>> {
         self.forget_changed(catalogue);
         if self.is_resolved {
@@ -233,7 +233,8 @@ impl Graph {
         None
     }
 
-    /// Forgets where linkpaths lead of whose possible targets one came or went since they were resolved.
+    /// Forgets the targets of linkpaths if a possible target appeared or disappeared since they
+    /// were resolved.
     fn forget_changed(&mut self, catalogue: &Catalogue) {
         match catalogue.names_since(self.names) {
             Some(changed) => {
@@ -313,7 +314,8 @@ fn key(link: &StoredLink, source: &VaultPath) -> Option<Box<str>> {
     Some(key.into_boxed_str())
 }
 
-/// The [keys](key) of linkpaths with this last component, which has no `/`, lie between these: `0` follows `/`.
+/// The [keys](key) of linkpaths with this last component, which has no `/`, are between these: `0`
+/// follows `/`.
 fn around(name: &str) -> [String; 2] {
     [format!("{name}/"), format!("{name}0")]
 }

@@ -127,7 +127,7 @@ fn paths(hir: &Hir) -> usize {
     }
 }
 
-/// Runs the automaton; `None` if it gives up, at a word boundary beside a character that is not ASCII.
+/// Runs the automaton; `None` if it gives up, at a word boundary next to a non-ASCII character.
 fn walk(dfa: &DFA, line: &[u8], limit: &Limit) -> Option<Result<bool, TimeOver>> {
     let mut cache = dfa.create_cache();
     let mut state = dfa.start_state_forward(&mut cache, &Input::new(line)).ok()?;

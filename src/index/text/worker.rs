@@ -224,7 +224,7 @@ pub(super) fn begin(inner: &SharedText) {
 /// Adds the catalogue's notes to an empty table. Returns the identity of each.
 fn fill_table(inner: &SharedText, table: &mut super::table::Table) -> Vec<u64> {
     let catalogue = inner.vault.catalogue();
-    // One pass over the entries, since their paths lie elsewhere in memory.
+    // One pass over the entries, since their paths are elsewhere in memory.
     let notes = catalogue.recent().filter(|entry| inner.changes.wants(entry));
     let (notes, identities): (Vec<_>, Vec<_>) = notes
         .map(|entry| {

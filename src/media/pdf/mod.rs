@@ -1,8 +1,9 @@
 //! The text of a PDF, page by page.
 //!
-//! A PDF says where each run of letters is painted, not what a word or a line is: those follow from positions
-//! and widths. The crate reads the file; the order of the text is made here. Work is done on a thread of its
-//! own, since a file can be made so that reading it panics, and one file at a time, with bounds on memory and work.
+//! A PDF says where each run of letters is painted, not what a word or a line is: those follow from
+//! positions and widths. The crate reads the file; the order of the text is made here. Files are
+//! read one at a time on a separate thread, since a crafted file can make the crate panic, with
+//! bounds on memory and work.
 
 mod font;
 mod glyphs;
@@ -172,7 +173,7 @@ fn bounded(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     }
     let left = LEFT.get().saturating_sub(weight(object));
     LEFT.set(left);
-    // Of an object that stands by itself, the crate keeps what it passed here.
+    // The crate keeps the version that it passed here of an object outside an object stream.
     (left > 0).then(|| (id, object.clone()))
 }
 

@@ -20,7 +20,7 @@ const BYTES_OF_WORK: usize = 8;
 const CHECK: usize = 4_096;
 /// The maximum number of cached fonts.
 const MAX_FONTS: usize = 256;
-/// How deep forms may contain forms, and saved states may lie on each other.
+/// How deeply forms and saved states may be nested.
 const DEEP: (usize, usize) = (4, 64);
 
 #[derive(Debug, Clone, Copy)]
@@ -184,7 +184,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Text of a form, which is a program of its own.
+    /// Text of a form, which is a separate program.
     fn form(&mut self, name: &[u8], resources: &Resources<'a>, place: Matrix, depth: usize) {
         let document = self.document;
         let named = |all: &&'a Dictionary| {

@@ -50,7 +50,7 @@ fn document(programs: &[&[u8]]) -> Document {
     document
 }
 
-/// The text of a program in this font, in which `FILE` stands for a stream with these bytes.
+/// The text of a program in this font, in which `FILE` is a stream with these bytes.
 fn text_in(mut font: Dictionary, file: &[u8], program: &str) -> String {
     let mut document = document(&[format!("BT /F 10 Tf 72 700 Td {program} Tj ET").as_bytes()]);
     let mut file = Stream::new(Dictionary::new(), file.to_vec());

@@ -169,7 +169,7 @@ impl Glob {
         exact.collect::<Vec<_>>().join("/")
     }
 
-    /// Whether the glob matches exactly what lies below its [`Glob::prefix`].
+    /// Whether the glob matches exactly what is below its [`Glob::prefix`].
     pub fn is_all_below_prefix(&self) -> bool {
         let [segments] = &self.alternatives[..] else { return false };
         let Some((Segment::AnyDepth, above)) = segments.split_last() else { return false };

@@ -46,7 +46,7 @@ impl<'t> Edit<'_, 't> {
         (self.old.start, self.old.end, self.slack == 0)
     }
 
-    /// Whether `other` does all of this: the same, or more of the like.
+    /// Whether `other` does all of this, and perhaps more.
     pub fn is_part_of(&self, other: &Self) -> bool {
         if self.old == other.old && self.tokens() == other.tokens() {
             return true;

@@ -1,13 +1,13 @@
-//! Two changes of one text that were made apart from each other.
+//! Merges two independent changes of one text.
 //!
 //! Both start from one base, here the text that a change of ours left. [`lines`] and [`without`]
-//! join them where they do not meet: by lines, where a line that both changed is for a person to
-//! decide on, or by words, where only a link is at stake. Nothing is ever made that is in neither
-//! text, and no line goes that one side has and the other did not touch.
+//! merge them where they do not overlap: by lines, where a line that both changed is left to a
+//! person, or by words, where only a link differs. The result contains nothing that is in neither
+//! text, and loses no line that one side has and the other did not touch.
 //!
-//! `similar` merges too, but looks for a shortest difference however long that takes, takes lines
-//! that are repeated for whichever it found, and cannot tell that a part of a change is undone
-//! already. Its result is what the tests compare with.
+//! `similar` merges too, but searches for a shortest difference without a time limit, may match the
+//! wrong one of repeated lines, and cannot detect that part of a change is already undone. The
+//! tests compare with its result.
 
 mod edits;
 mod parts;
@@ -33,9 +33,8 @@ pub enum Unmerged {
 /// Merges two versions of `base` by lines. Their order matters only for the line of a conflict.
 ///
 /// Lines keep their own endings, and the byte-order mark is a part of the first; whether the last
-/// one has an ending counts as a line of its own. What both have done alike, or one has done in
-/// part, counts once. Where equal lines follow each other a change of some of them meets a change
-/// of any.
+/// one has an ending counts as a separate line. A change that both made, or that one made in part,
+/// counts once. In a run of equal lines, changes of any two of them overlap.
 pub fn lines(base: &[u8], one: &[u8], other: &[u8]) -> Result<Vec<u8>, Unmerged> {
     let text = |bytes| {
         let text: &str = std::str::from_utf8(bytes).map_err(|_| Unmerged::NotText)?;
@@ -73,7 +72,7 @@ pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Ve
     if had.len() != was.len() {
         return following(done, now, before).filter(|merged| differ_in_links_alone(merged, before));
     }
-    // A link that stands elsewhere on the other side may have been moved: two files can have one name.
+    // A link that is elsewhere on the other side may have been moved: two files can have one name.
     let may_lead_elsewhere = |link: &str, part: &str| {
         link != part && (named(link) != named(part) || had.contains(&link) || was.contains(&part))
     };
@@ -215,7 +214,7 @@ impl Above {
     }
 }
 
-/// Stands behind a last line that has no ending of its own.
+/// Follows a last line without an ending.
 const NO_ENDING: &str = "";
 
 /// A text whose last line has an ending, and whether it was put there.

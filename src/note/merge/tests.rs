@@ -56,7 +56,7 @@ fn changes_that_do_not_meet_are_joined() {
         ("a b c d", "a x b c d", "a y b c d", "!"),
         ("a", "", "b", "!"),
         ("", "a", "b", "!"),
-        // Both alike, beside another change.
+        // Both the same, next to another change.
         ("a b c d", "A b c d", "A b c D", "A b c D"),
         ("a b c d", "b c d", "b c", "b c"),
         ("a b c d", "a x b c d", "a x b c D", "a x b c D"),
@@ -307,7 +307,7 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
     let since = b"k: 2\nto [b](In/b.md)\n";
     let taken = without_beside_links(done, before, since).expect("only a link was changed");
     assert_eq!(String::from_utf8_lossy(&taken), "k: 1\nto [b](In/b.md)\n");
-    // Beside what else the change made.
+    // Together with the other parts of the change.
     let (done, since) = (&b"[b](Out/b.md)\nmore\n"[..], &b"[b](In/b.md)\nmore\n"[..]);
     let taken =
         without_beside_links(done, b"[b](./b.md)\n", since).expect("only a link was changed");

@@ -95,7 +95,7 @@ pub enum PatchError {
         lines: usize,
         expected: String,
     },
-    /// The old lines are in the file at several places, none of which is the line that the header names.
+    /// The old lines are in the file at several places, but not at the line that the header names.
     #[error("hunk {hunk} for `{path}` fits equally well at {}", lines(.places))]
     Ambiguous {
         path: String,

@@ -1,10 +1,10 @@
 //! Unified diffs: read as people, tools and models write them, applied as a value.
 //!
-//! Strict where a guess could damage a note: every context and removed line must stand in the file,
-//! the place must be the line that the header names or the only one within reach of it, hunks must not
-//! overlap. Lenient where a guess
-//! cannot: models miscount the lines of a hunk, so its body rules and not its header; line endings
-//! of patch and file may differ; the file's byte-order mark need not be in the patch.
+//! Strict where a guess could damage a note: every context and removed line must be in the file,
+//! the place must be the line that the header names or the only match near it, and hunks must not
+//! overlap. Lenient where a guess cannot: models miscount the lines of a hunk, so its body counts,
+//! not its header; line endings of patch and file may differ; the file's byte-order mark need not
+//! be in the patch.
 //!
 //! Nothing is fetched or written: [`parse()`] gives what a patch says, [`apply()`] what a file becomes.
 

@@ -92,7 +92,7 @@ pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
         return rewritten;
     }
     if !holds(text, &links, &edits, &wanted) {
-        // Names with backticks and the like can change how the text around them reads.
+        // Names with backticks, for example, can change the meaning of the text around them.
         let (mut accepted, tried) = (Vec::new(), edits.len() <= MAX_TRIED);
         for edit in edits {
             accepted.push(edit);

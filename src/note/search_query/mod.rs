@@ -92,7 +92,7 @@ pub struct Text {
     is_quoted: bool,
 }
 
-/// A regular expression to be found.
+/// A regular expression to find.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     regex: Regex,

@@ -47,10 +47,9 @@ fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
 /// Renames the tag `from` and the tags nested in it to `to`; both in the form of [`name_of`]. Code,
 /// math and links contain no tags, and neither do unreadable properties.
 ///
-/// # Errors
-/// [`PropertyError`] where the properties would not be what they should afterwards, as where the tag
-/// has an anchor that something else refers to, or stands in lines of its own (`tags: |`); and where a
-/// tag stands twice in the property then and cannot be taken out.
+/// # Errors [`PropertyError`] if the result would be wrong, for example because the tag has an
+/// anchor that something else refers to, or is in a block scalar (`tags: |`); and if the property
+/// would have a tag twice that cannot be removed.
 pub fn rename(text: &str, from: &str, to: &str) -> Result<Renamed, PropertyError> {
     let document = markdown::read(text);
     let mut renamed = Renamed::default();

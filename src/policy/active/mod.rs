@@ -4,8 +4,8 @@
 //! (`markdown`), and a finding of any of them counts. Code counts like prose: an unneeded question about an example in
 //! a code block costs less than an image that leaks a diary. Text that cannot be parsed counts as active.
 //!
-//! Links do nothing until somebody follows them and do not count, unless following them does something in
-//! Obsidian or on this machine (`obsidian:`, `javascript:`, `file:` and the like).
+//! Links do nothing until somebody follows them and do not count, unless following them does
+//! something in Obsidian or on this machine (such as `obsidian:`, `javascript:`, `file:`).
 
 mod address;
 mod base;

@@ -103,7 +103,7 @@ fn touches(effect: &Effect, note: &VaultPath) -> bool {
     paths.any(|path| path == with_ending || is_within(&note, &path))
 }
 
-/// Whether the first path is the second or lies in it.
+/// Whether the first path is the second or in it.
 fn is_within(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,9 +1,10 @@
-//! The addresses that are contacted for a sign-in: documents and tokens come from places that an untrusted server names.
+//! Restricts the addresses that are contacted for a sign-in: an untrusted server names them.
 //!
-//! A server on another machine could name an address within the user's machine or network, and make the steward send
-//! requests there. So it may name only public `https` addresses. Hosts in the settings are the user's own choice, and a
-//! server on this machine may name others on it. The resolver checks the addresses that are then connected to, so that a
-//! name cannot change in between.
+//! A server on another machine could name an address within the user's machine or network, and make
+//! the steward send requests there. So it may name only public `https` addresses. Hosts in the
+//! settings are the user's own choice, and a server on this machine may name others on it. The
+//! resolver checks the addresses that are then connected to, so that a name cannot change
+//! meanwhile.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -215,7 +216,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_documentation())
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, 6to4, or by NAT64.
+/// The IPv4 address in an IPv6 address: mapped, 6to4, or NAT64.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {

@@ -80,7 +80,8 @@ impl Prepared {
             && before.issuer != issuer.issuer
             && options.issuer.is_none()
         {
-            // What was registered by hand was registered with one, and its secret is for that one.
+            // A client registered by hand was registered with one issuer, and its secret is for
+            // that one.
             let (before, now) = (before.issuer.clone(), issuer.issuer);
             return Err(LoginError::AnotherIssuer { before, now });
         }

@@ -74,7 +74,7 @@ pub(super) struct Client {
     pub method: String,
     /// Where the browser comes back to, if that was registered.
     pub redirect: Option<String>,
-    /// It stands in the settings.
+    /// It comes from the settings.
     pub is_given: bool,
 }
 

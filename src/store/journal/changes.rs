@@ -219,7 +219,8 @@ impl Changes {
                         }
                         let path = step.path.to_owned();
                         let read = StepRow::read(row);
-                        // A damaged row says nothing of its file, and the next one of the same file is needed.
+                        // A damaged row does not tell its file, and the next one of the same file
+                        // is needed.
                         if read.is_ok() {
                             there.insert(path);
                         }

@@ -193,7 +193,7 @@ pub struct Explanation {
 /// A part of a condition.
 #[derive(Serialize, JsonSchema)]
 pub struct Part {
-    /// How deep it lies in the whole.
+    /// Its depth in the whole.
     depth: usize,
     /// Its text; `and`, `or`, `not`, `&&`, `||`, `!` for operators on the parts below it.
     expression: String,

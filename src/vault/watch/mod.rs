@@ -1,7 +1,7 @@
 //! Watches for changes made by other programs.
 //!
-//! Events are a hint: a missed or late one delays an update but never makes an answer wrong for
-//! good. Lost events (a queue overflow, a moved root) and a timer cause a full scan; file systems
+//! Events are a hint: a missed or late one delays an update but never makes an answer permanently
+//! wrong. Lost events (a queue overflow, a moved root) and a timer cause a full scan; file systems
 //! without events are scanned periodically, and `status` says so.
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! The line editor: editing, completion and history. Runs on a thread of its own, since waiting for
-//! a key blocks.
+//! The line editor: editing, completion and history. Runs on its own thread, since waiting for a
+//! key blocks.
 
 use std::io;
 use std::path::PathBuf;

@@ -332,7 +332,7 @@ impl WorkflowReader<'_> {
         self.fault(Kind::UnknownName, name, message, &hint);
     }
 
-    /// A step that calls a tool, with `rules` beside its input where the step has some.
+    /// A step that calls a tool, with `rules` in addition to its input if the step has some.
     fn call(
         &mut self,
         step: &mut Step,

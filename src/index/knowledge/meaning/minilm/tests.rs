@@ -1,4 +1,5 @@
-//! The encoder against a program of its own, whose vectors are in `fixtures/knowledge/minilm.json`.
+//! The encoder compared with an independent program, whose vectors are in
+//! `fixtures/knowledge/minilm.json`.
 
 use serde::Deserialize;
 use serde_json::json;
