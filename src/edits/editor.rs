@@ -1,4 +1,4 @@
-//! The one path by which changes reach the journal.
+//! The only way for changes to reach the journal.
 
 use std::collections::BTreeSet;
 
@@ -252,8 +252,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Rescans the vault for a file that is not where it was: without a watcher nobody knows its
-    /// new name yet.
+    /// Rescans the vault for a moved file: without a watcher its new name is not known yet.
     fn look_again(&self, error: &VaultError) {
         if matches!(error, VaultError::Stale { current: None, .. } | VaultError::Renamed { .. })
             && let Err(error) = self.vault.rescan()
@@ -263,7 +262,7 @@ impl Editor<'_> {
     }
 }
 
-/// Whether a change of the set stays when those with these numbers are undone.
+/// Whether part of the set remains when the changes with these numbers are undone.
 fn is_part(set: &ListedSet, undone: impl Fn(u32) -> bool) -> bool {
     set.changes.iter().any(|change| change.undone_by.is_none() && !undone(change.id.number))
 }

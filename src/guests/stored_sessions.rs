@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::history::KnownMessages;
 use super::settings::Guest;
 
-/// The most sessions that are remembered; the oldest are forgotten.
+/// The most stored sessions; beyond it the oldest are forgotten.
 const MOST: usize = 200;
 
 /// The longest id of a session, in bytes.
@@ -27,9 +27,9 @@ pub(super) struct Session {
     command: Vec<String>,
     /// The guest's id of the session.
     pub id: String,
-    /// What it knows of the conversation.
+    /// The part of the conversation that it has received.
     pub heard: KnownMessages,
-    /// When it was last asked, in seconds since the Unix epoch.
+    /// When it last got a prompt, in seconds since the Unix epoch.
     time: i64,
 }
 
@@ -51,7 +51,7 @@ impl StoredSessions {
         (session.guest == guest.name && session.command == guest.command).then_some(session)
     }
 
-    /// Remembers a session.
+    /// Stores a session.
     pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: KnownMessages) {
         if id.len() > MAX_ID {
             return;

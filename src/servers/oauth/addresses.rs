@@ -25,10 +25,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The longest document, in bytes.
 const MAX_DOCUMENT: usize = 256 << 10;
 
-/// Variables by which a proxy resolves names in our place.
+/// Variables that make a proxy resolve names for us.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// The addresses that may be asked for the sign-in at one server.
+/// The addresses that may be contacted for the sign-in at one server.
 #[derive(Debug, Clone)]
 pub(super) struct Addresses {
     /// Hosts that the settings name.
@@ -46,8 +46,7 @@ impl Addresses {
 
     /// Reads an address that a document names.
     ///
-    /// # Errors
-    /// It may not be asked.
+    /// # Errors It may not be contacted.
     pub fn read(&self, text: &str) -> Result<Url, LoginError> {
         let bad = || LoginError::BadAddress(text.chars().take(200).collect());
         let url = Url::parse(text).map_err(|_| bad())?;
@@ -153,7 +152,7 @@ impl Addresses {
     }
 }
 
-/// The host of an address, with its port where that is not the usual one.
+/// The host of an address, with its port unless that is the default.
 pub(super) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -169,7 +168,7 @@ fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// Finds public addresses alone.
+/// Resolves to public addresses only.
 struct PublicOnly;
 
 impl Resolve for PublicOnly {
@@ -187,7 +186,7 @@ async fn public_addresses(name: Name) -> Result<Addrs, Box<dyn Error + Send + Sy
     }
 }
 
-/// Whether an address is one of the public internet.
+/// Whether an address is public.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
