@@ -1,4 +1,4 @@
-//! The context of an evaluation for functions, and the evaluation's limits.
+//! The context and limits of an evaluation, for functions.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -107,7 +107,7 @@ pub trait Source {
     fn resolve(&self, _linkpath: &str, _from: Option<FileId>) -> Option<FileId> {
         None
     }
-    /// The file at this very path.
+    /// The file at exactly this path.
     fn at(&self, _path: &str) -> Option<FileId> {
         None
     }
@@ -118,11 +118,10 @@ pub trait Source {
         None
     }
 
-    /// How near the meaning of a note is to a text, from 0 to 1; 0 for other files. For the extension
-    /// `file.similarity`.
+    /// The similarity in meaning of a note and a text, from 0 to 1; 0 for other files. For the
+    /// extension `file.similarity`.
     ///
-    /// # Errors
-    /// Why meaning is not known, for the user.
+    /// # Errors Why similarity is not available, for the user.
     fn similarity(&self, _file: FileId, _text: &str) -> Result<f64, String> {
         Err("file.similarity() cannot be used here".to_owned())
     }

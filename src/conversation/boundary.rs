@@ -150,7 +150,7 @@ mod tests {
     }
 
     proptest! {
-        /// Longer silence never joins what shorter silence parts.
+        /// If a silence separates messages, a longer one does too.
         #[test]
         fn silence_only_parts(a in 0u64..10_000_000, b in 0u64..10_000_000, waits: bool) {
             let (short, long) = (a.min(b), a.max(b));

@@ -51,7 +51,7 @@ impl StoredSessions {
         (session.guest == guest.name && session.command == guest.command).then_some(session)
     }
 
-    /// Stores a session.
+    /// Remembers it across restarts.
     pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: KnownMessages) {
         if id.len() > MAX_ID {
             return;

@@ -19,20 +19,21 @@ pub struct Settings {
     pub suffix: String,
     /// Where `archive` puts notes.
     pub archive_folder: String,
-    /// Whether a plan removes the folders that its moves leave empty. Those in which its rules look stay.
+    /// Whether a plan removes the folders that its moves leave empty, except folders that its rules
+    /// search.
     pub remove_empty_folders: bool,
     /// Days after which a plan that was not applied is forgotten.
     pub keep_plans_days: u64,
     pub keep_jobs: usize,
-    /// Whether rules that a person enabled run by themselves.
+    /// Whether rules that a person enabled run automatically.
     pub automatic: bool,
-    /// Seconds that nothing happens to a file before a rule takes it by itself.
+    /// Seconds without a change of a file before a rule takes it automatically.
     pub quiet_seconds: u64,
-    /// The most files that rules change by themselves at once; more wait for a person.
+    /// The most files that rules change automatically at once; more wait for a person.
     pub auto_items: usize,
     /// The same within an hour.
     pub auto_per_hour: usize,
-    /// Rule files in which a rule is looked for by its name: paths in the vault, or absolute ones.
+    /// Rule files in which a rule is found by its name: paths in the vault, or absolute ones.
     pub rules: Vec<String>,
 }
 

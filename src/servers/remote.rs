@@ -129,7 +129,7 @@ struct Outgoing {
     has_session: bool,
 }
 
-/// The position in a stream.
+/// How far a stream has been read.
 #[derive(Default)]
 struct StreamPosition {
     last_id: String,

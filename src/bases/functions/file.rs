@@ -110,8 +110,8 @@ fn embeds(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     context.made_list(embeds.into_iter().map(displayed).collect())
 }
 
-/// A link of a text, which shows its target where it says nothing else: `[[Other#Section]]` as
-/// `Other > Section`, as Obsidian keeps it.
+/// A link of a text, with its target as the default display: `[[Other#Section]]` as `Other >
+/// Section`, like Obsidian.
 fn displayed(link: Arc<Link>) -> Value {
     if link.display.is_some() {
         return Value::Link(link);

@@ -186,7 +186,6 @@ async fn public_addresses(name: Name) -> Result<Addrs, Box<dyn Error + Send + Sy
     }
 }
 
-/// Whether an address is public.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
