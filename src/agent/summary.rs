@@ -66,7 +66,7 @@ impl Summaries {
         Self { conversations, models, agent: None, failed: HashMap::new() }
     }
 
-    /// Uses for each conversation the model that this agent's settings say.
+    /// Uses for each conversation the model from this agent's settings.
     pub fn with_agent(self, agent: Agent) -> Self {
         Self { agent: Some(agent), ..self }
     }

@@ -20,9 +20,9 @@ pub struct Installation {
     /// A word for programs, such as `homebrew`.
     pub kind: &'static str,
     pub program: PathBuf,
-    /// The way as people call it: `by Homebrew`.
+    /// The installation method in words: `by Homebrew`.
     pub by: String,
-    /// What to do for a newer version.
+    /// The command that updates it.
     pub update: String,
     pub remove: String,
 }
@@ -76,7 +76,7 @@ pub fn stable_path(program: &Path) -> PathBuf {
     stable.filter(|path| path.is_file()).unwrap_or(program)
 }
 
-/// Linux names a program that was replaced while it ran by its path and this mark.
+/// If a running program was replaced, Linux appends this mark to its path.
 fn undeleted(program: PathBuf) -> PathBuf {
     match program.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
         Some(path) => PathBuf::from(path),
@@ -101,7 +101,7 @@ impl ProgramLocation<'_> {
         Installation { kind, program: self.program.to_owned(), by, update, remove }
     }
 
-    /// Whether these folders follow each other on the way to the program.
+    /// Whether these consecutive folders are in the program's path.
     fn is_below(&self, names: &[&str]) -> bool {
         let parts: Vec<String> = self
             .program
@@ -175,7 +175,7 @@ impl ProgramLocation<'_> {
                 "pipx uninstall vault-steward".to_owned(),
             )
         } else {
-            // That of the same environment, if it has one.
+            // The one of the same environment, if any.
             let pip = self.program.with_file_name(if cfg!(windows) { "pip.exe" } else { "pip" });
             let pip = if pip.is_file() { pip.display().to_string() } else { "pip".to_owned() };
             (
@@ -204,7 +204,7 @@ impl ProgramLocation<'_> {
             let (update, remove) = ("scoop update vault-steward", "scoop uninstall vault-steward");
             return commands("scoop", "by Scoop", update, remove);
         }
-        // Windows names a program by the link that started it.
+        // Windows reports the link that started a program.
         if ["Packages", "Links"].iter().any(|it| self.is_below(&["Microsoft", "WinGet", it])) {
             let id = "VaultSteward.VaultSteward";
             let (update, remove) =

@@ -147,8 +147,8 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment> {
     })
 }
 
-/// The file that had this name at the moment: by its path then, by its present path, or by its name
-/// alone if only one file had it.
+/// The file with this name at that moment: by its path then, by its present path, or by a name that
+/// only one file had.
 fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
     let journal = &context.journal;
     let path = context.vault.parse(requested).map_err(|error| {
@@ -215,7 +215,8 @@ fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
     })
 }
 
-/// The path as its present file spells it, where the file system ignores case: the journal has names as they are spelled.
+/// The path in the present file's spelling, if the file system ignores case: the journal uses exact
+/// names.
 fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
     let vault = &context.vault;
     let is_spelled_so = vault.catalogue().get(path.as_str()).is_some();
@@ -228,7 +229,7 @@ fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
     }
 }
 
-/// The file that has this name now: by its path, or by its name if only one file has it.
+/// The file with this name now: by its path, or by a unique name.
 fn now_called(context: &Context, requested: &str, path: &VaultPath) -> Option<VaultPath> {
     if let Ok(found) = context.vault.resolve(requested, Want::Entry) {
         return Some(found.path);

@@ -1,5 +1,4 @@
-//! Conversations as clients and the command line see them; converts their types to those of the
-//! wire.
+//! Conversations for clients and the command line, in the types of the wire.
 
 use std::collections::BTreeSet;
 use std::path::Path;

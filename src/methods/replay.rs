@@ -19,7 +19,7 @@ use crate::protocol::session::{
 };
 use crate::protocol::tools::Content;
 
-/// The most bytes of history that are replayed; of a longer history, its end.
+/// The most bytes of history that are replayed; only the end of a longer one.
 const MOST: usize = 8 << 20;
 /// Bytes that surround each text.
 const AROUND: usize = 300;

@@ -1,10 +1,10 @@
-//! Says where a link leads, in the protocol's types.
+//! Resolves a link, in the protocol's types.
 
 use crate::index::links::place;
 use crate::protocol::resolve_link::{ResolveLinkParams, ResolveLinkResult};
 use crate::tools::Context;
 
-/// The file, heading and block to which a link in no note leads.
+/// The file, heading and block that a link outside of notes leads to.
 pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> ResolveLinkResult {
     match place(&context.vault, &params.link) {
         None => ResolveLinkResult::default(),

@@ -46,7 +46,7 @@ pub struct Context {
 /// The prefix for the model of a message that the person did not type.
 fn foreign(scope: Scope) -> &'static str {
     match scope {
-        // No rule says anything.
+        // Rules send no messages.
         Scope::Person | Scope::Client | Scope::Rule => {
             "[said by a program that does not speak for the user]"
         }
