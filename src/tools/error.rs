@@ -22,7 +22,7 @@ pub struct ToolError {
     pub hint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What the error reveals about a file.
+    /// The file state that the error reveals.
     #[serde(skip)]
     pub learnt: Option<Box<Learnt>>,
 }

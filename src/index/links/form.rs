@@ -7,7 +7,7 @@ use crate::note::path::VaultPath;
 use crate::note::relink::Goal;
 use crate::vault::LinkFormat;
 
-/// The linkpaths that lead from `source` to `target` among `files`, best first. There may be none.
+/// The linkpaths that lead from `source` to `target` among `files`, best first. May be empty.
 pub(super) fn linkpaths(
     files: &dyn Files,
     format: LinkFormat,
@@ -37,7 +37,7 @@ pub(super) fn linkpaths(
     found
 }
 
-/// The new text of a link to `old`, which is at `new` now.
+/// The new text of a link to `old`, which is now at `new`.
 pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal {
     let bare = |path: &VaultPath| {
         let text = path.as_str();

@@ -123,10 +123,9 @@ impl Names {
 
     /// Resolves a path or name.
     ///
-    /// # Errors
-    /// As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also where several
-    /// files answer to a name, or one does and another's holds all the words. What is not found comes with
-    /// the nearest.
+    /// # Errors As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also
+    /// where several files answer to a name, or one does and another's holds all the words. A
+    /// not-found error includes the nearest names.
     pub fn resolve(
         &self,
         asking: Asking<'_>,
@@ -179,7 +178,7 @@ impl Names {
         found
     }
 
-    /// `near` is what took its name lately; then nothing else is meant.
+    /// `near` is a file that recently took its name; then nothing else is meant.
     fn resolve_name(
         &self,
         asking: Asking<'_>,

@@ -90,7 +90,7 @@ impl Walker {
                 .configure(config)
                 .build_from_hir(self.hir.as_ref()?)
                 .ok()?;
-            // It never gives up by itself, since it can be stopped.
+            // It never gives up, since it can be stopped.
             let config = DFA::config()
                 .unicode_word_boundary(true)
                 .cache_capacity(MAX_WORKING)
@@ -197,7 +197,7 @@ fn simulate(nfa: &NFA, line: &[u8], limit: &Limit) -> Result<bool, TimeOver> {
     Ok(false)
 }
 
-/// The engine, with pieces that are not too long.
+/// Feeds the engine pieces of limited length.
 pub(super) struct Interruptible<'a> {
     pub engine: &'a RegexMatcher,
     pub walker: &'a Walker,

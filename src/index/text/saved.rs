@@ -211,7 +211,7 @@ mod tests {
         let saved = load(&dir);
         assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
         drop(saved);
-        // A torn block is lost alone.
+        // A torn block does not affect others.
         let file = File::options().write(true).open(signatures_file(&dir)).expect("opened");
         file.set_len(2 * BLOCK_BYTES as u64 + 5).expect("cut");
         assert_eq!(words(&load(&dir)), [Some(1), Some(2), None]);

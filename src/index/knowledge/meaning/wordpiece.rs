@@ -1,5 +1,5 @@
-//! Splits text into the tokens of a BERT model without case: words and marks, and words that the vocabulary lacks into
-//! the longest pieces that it has.
+//! Splits text into the tokens of an uncased BERT model: words and marks; words missing in the
+//! vocabulary are split into its longest pieces.
 //!
 //! Does what `tokenizer.json` of the models says, with two differences: for static models a word
 //! with an unknown piece has no token instead of `[UNK]`, which model2vec leaves out, too; and
@@ -66,7 +66,7 @@ impl Vocabulary {
         (length == name.len()).then_some(token)
     }
 
-    /// Calls `found` with each token of `text` in order; with `unknown` for a word that has none.
+    /// Calls `found` with each token of `text` in order; with `unknown` for a word without tokens.
     pub fn tokens(&self, text: &str, unknown: Option<usize>, mut found: impl FnMut(usize)) {
         let (mut word, mut pieces) = (String::new(), Vec::new());
         let mut end = |word: &mut String| {
@@ -157,7 +157,7 @@ impl Vocabulary {
 /// Calls `found` with the characters of a text in lower case, without accents and control characters.
 fn each_normal(text: &str, mut found: impl FnMut(char)) {
     let mut start = 0;
-    // Most text needs no normal form: it is looked at in runs of ASCII and of others.
+    // Most text needs no normalisation: process runs of ASCII and of other characters separately.
     while start < text.len() {
         let is_ascii = text.as_bytes()[start].is_ascii();
         let length = text[start..].bytes().position(|byte| byte.is_ascii() != is_ascii);

@@ -99,10 +99,10 @@ fn member(archive: &[u8], original: Original) -> Result<Vec<u8>, NotInstalled> {
 /// An entry of the archive's directory.
 struct Entry<'a> {
     name: &'a [u8],
-    /// 0: as it is, 8: deflated.
+    /// 0: stored, 8: deflated.
     method: u16,
     packed: usize,
-    /// Where its own header is.
+    /// The offset of its local header.
     header: usize,
     next: usize,
 }

@@ -11,7 +11,7 @@ use super::{file, source};
 struct Fixture {
     /// The vector of [`TEXT`] by [`invented`] weights, in thousandths.
     invented: Vec<i16>,
-    /// Vectors by the real ones.
+    /// Vectors by the real weights.
     texts: Vec<Reference>,
 }
 
