@@ -33,7 +33,7 @@ pub fn data(text: &str, most: usize) -> String {
         wrapped.push_str(&format!("\n{OPEN}{end}\n{CLOSE}"));
     }
     if !hidden.is_empty() {
-        wrapped.push_str(&format!("\n[left out, since nobody can see it: {}]", hidden.join(", ")));
+        wrapped.push_str(&format!("\n[left out, since it is invisible: {}]", hidden.join(", ")));
     }
     wrapped
 }

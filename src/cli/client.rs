@@ -47,7 +47,7 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nothing listens on the port: `daemon.json` is stale.
-    #[error("nobody answers on port {port}")]
+    #[error("nothing answers on port {port}")]
     NobodyThere { port: u16 },
     /// The daemon refused the connection.
     #[error("the daemon on port {port} refused the connection ({status})")]

@@ -503,7 +503,7 @@ async fn serve(
     let asked = async move {
         tokio::select! {
             () = signals::stop_requested(stop) => {}
-            () = idle => tracing::info!("nobody is served any more"),
+            () = idle => tracing::info!("no client is connected any more"),
         }
         let _ = stopping.set(Instant::now());
         smarthole.stop();

@@ -20,10 +20,10 @@ pub enum Fault {
     #[error("the server `{0}` is switched off")]
     Disabled(String),
     /// The program or its script is in the vault.
-    #[error("`{}` lies in the vault, where others write", .0.display())]
+    #[error("`{}` is in the vault, where others write", .0.display())]
     InVault(PathBuf),
     /// A value that `env` or `headers` refers to is missing.
-    #[error("the settings of the server `{server}` name `{name}`, which is not there")]
+    #[error("the settings of the server `{server}` name `{name}`, which does not exist")]
     NoValue { server: String, name: String },
     /// A value of `headers` is not a valid header.
     #[error("the header `{name}` of the server `{server}` cannot have this value")]
@@ -56,7 +56,7 @@ pub enum Fault {
     #[error("the server `{server}` did not answer within {seconds} s")]
     Late { server: String, seconds: u64 },
     /// It failed a short time ago.
-    #[error("the server `{server}` failed before ({why}) and is started again in {seconds} s")]
+    #[error("the server `{server}` failed ({why}) and will be restarted in {seconds} s")]
     Resting { server: String, why: String, seconds: u64 },
     /// Too many calls are in flight.
     #[error("too many calls of the server `{0}` are in flight")]
@@ -86,7 +86,7 @@ impl Fault {
             Self::Disabled(name) => format!("set `enabled = true` under `[servers.{name}]`"),
             Self::InVault(_) => "put it outside of the vault".to_owned(),
             Self::NoValue { .. } => {
-                "`${env:X}` is a variable of the steward's, `${key:X}` a file beside its settings"
+                "`${env:X}` is a variable of the steward's environment, `${key:X}` a file next to its settings"
                     .to_owned()
             }
             Self::NoHeader { .. } => "a header is one line of plain characters".to_owned(),
@@ -119,7 +119,7 @@ impl Fault {
                 "a person sees the difference by `steward servers show {server}` and accepts it by \
                  `steward servers allow {server}`"
             ),
-            Self::Withdrawn => "nothing more was asked of the server".to_owned(),
+            Self::Withdrawn => "no further request was sent to the server".to_owned(),
         }
     }
 

@@ -414,7 +414,7 @@ impl Remote {
                         self.leave(&format!("it sent an event of more than {MAX_LINE} bytes"));
                     }
                     if decoder.passed_over() > MAX_UNASKED_BYTES {
-                        self.leave("it sent too much that nobody asked for");
+                        self.leave("it sent too many unsolicited messages");
                     }
                 }
                 // The last event counts without its blank line, too.
@@ -505,10 +505,10 @@ impl Remote {
         }
         let why = match self.tokens.as_ref().map(Tokens::signed_in) {
             _ if wants_more => {
-                format!("it wants a sign-in with more scopes: {}", challenge.scopes.join(" "))
+                format!("it requires a sign-in with more scopes: {}", challenge.scopes.join(" "))
             }
             Some(Ok(Some(_))) => "it takes the sign-in no more".to_owned(),
-            _ => "it wants a sign-in in the browser, or a key".to_owned(),
+            _ => "it requires a sign-in in the browser, or a key".to_owned(),
         };
         Some((why, challenge))
     }

@@ -194,7 +194,7 @@ impl Shared {
         pending.unasked += 1;
         pending.unasked_bytes += line.len();
         if pending.unasked > MAX_UNASKED || pending.unasked_bytes > MAX_UNASKED_BYTES {
-            return Err("it sent too much that nobody asked for".to_owned());
+            return Err("it sent too many unsolicited messages".to_owned());
         }
         let method = message.get("method").and_then(Value::as_str);
         if let (Some("elicitation/create"), Some(id)) = (method, id)

@@ -90,7 +90,7 @@ impl Tool for GetConversation {
             [self.conversation_id.is_some(), self.list_recent.is_some(), self.search.is_some()];
         if asked.iter().filter(|given| **given).count() > 1 {
             return Err(ToolError::invalid(
-                "`conversation_id`, `list_recent` and `search` cannot be asked for together",
+                "`conversation_id`, `list_recent` and `search` cannot be combined",
                 "give one of them",
             ));
         }
@@ -112,7 +112,7 @@ pub(super) fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError
         ));
     }
     context.conversations.as_deref().ok_or_else(|| {
-        ToolError::not_found("no conversations are stored here", "there is none to see")
+        ToolError::not_found("no conversations are stored here", "there are none to show")
     })
 }
 

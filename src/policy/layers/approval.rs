@@ -73,7 +73,7 @@ impl Layer for Approval {
             let server = foreign.server;
             ask(
                 format!(
-                    "it is a tool of the server `{server}`, and nobody here knows what it does"
+                    "it is a tool of the server `{server}`, and its effects are unknown"
                 ),
                 // Notes in later arguments would leave the machine unseen.
                 !foreign.reaches_out,

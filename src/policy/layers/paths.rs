@@ -26,7 +26,7 @@ impl Layer for Paths {
         if call.foreign.is_some() && call.only_proposes() {
             return Verdict::Refuse(Refusal::denied(
                 self.name(),
-                "the mode is `plan`, and nobody can say beforehand what a tool of a server does",
+                "the mode is `plan`, and the effects of a server's tool are unknown",
                 "say what you would call it for; a person can change the mode with `steward mode auto`",
             ));
         }

@@ -20,7 +20,7 @@ pub enum LoginError {
     #[error("`{host}` could not be reached: {why}")]
     Unreachable { host: String, why: String },
     /// A document is missing, too long or invalid.
-    #[error("what `{host}` publishes about its sign-in cannot be used: {why}")]
+    #[error("the sign-in metadata of `{host}` cannot be used: {why}")]
     BadDocument { host: String, why: String },
     /// It describes another server.
     #[error("it says that it is `{0}`, and tokens for that are not for it")]
@@ -28,7 +28,7 @@ pub enum LoginError {
     #[error("the authorisation server that signs in for it is `{now}`, and not `{before}`")]
     AnotherIssuer { before: String, now: String },
     /// There is no client id in the settings, and no way to get one.
-    #[error("`{0}` wants a registered client, and the steward cannot register itself there")]
+    #[error("`{0}` requires a registered client, and the steward cannot register itself there")]
     NoClient(String),
     /// The authorisation server's error code.
     #[error("`{host}` refused {what}: {code}")]
@@ -50,7 +50,7 @@ impl LoginError {
             Self::NotOffered => format!(
                 "if it wants a key, give it one by `headers` under `[servers.{server}]`; else `steward servers allow {server}`"
             ),
-            Self::HasKey => format!("take it out of `[servers.{server}]` to sign in"),
+            Self::HasKey => format!("remove it from `[servers.{server}]` to sign in"),
             Self::IsProgram => format!("give it its secrets by `env` under `[servers.{server}]`"),
             Self::BadAddress(_) => format!(
                 "if your authorisation server is within your network, set it as `oauth.issuer` under `[servers.{server}]`; otherwise a server on another machine may name only public `https` addresses"
