@@ -43,7 +43,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Added to the daemon's own deadline; after that the daemon counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Why the daemon could not be asked.
+/// Why a request to the daemon failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nothing listens on the port: `daemon.json` is stale.

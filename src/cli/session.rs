@@ -1,5 +1,5 @@
-//! The settings and the vault of one run, and the way to them: through the running daemon or, without one, in this
-//! process. The answer is the same.
+//! The settings and the vault of one run, accessed through the running daemon or, without one, in
+//! this process. The answer is the same.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -54,8 +54,8 @@ pub struct Session {
     /// The steward's own folders.
     pub folders: Folders,
     pub settings: Settings,
-    /// The error in the settings file. `settings` are the defaults then, and only the running
-    /// daemon may be asked: it uses the settings that it read before.
+    /// The error in the settings file. Then `settings` are the defaults, and only the running
+    /// daemon may be used: it has the settings that it read before.
     pub fault: Option<Failure>,
     pub flags: Flags,
     pub log: Log,
@@ -325,8 +325,8 @@ impl Session {
         }
     }
 
-    /// Sends the running daemon a request, or without one does the `work` in this process. A work that `changes`
-    /// something holds the vault's lock.
+    /// Sends the running daemon a request, or without one does the `work` in this process. Work
+    /// that `changes` something holds the vault's lock.
     pub fn ask_or<P: MethodParams>(
         &self,
         params: &P,

@@ -1,4 +1,4 @@
-//! `steward update`: how this program is updated and, if asked for, whether there is a newer version.
+//! `steward update`: how to update this program and, on request, whether there is a newer version.
 
 use clap::Args;
 use serde_json::{Value, json};

@@ -242,8 +242,8 @@ pub fn answer(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Translates a line of [`answer`]. Text of notes is never taken for advice: in a diff it is indented
-/// further, in a search result it is numbered.
+/// Translates a line of [`answer`]. Note text is never mistaken for advice: in a diff it is
+/// indented further, in a search result it is numbered.
 fn in_own_words(line: &str) -> Option<String> {
     let number = |text: &str| text.parse::<u64>().ok();
     if let Some(before) = line.strip_prefix("[older ones with before: ") {

@@ -123,10 +123,10 @@ pub enum UndoError {
     /// The earlier text is no longer stored, or damaged.
     #[error("the earlier text of `{path}` is not there any more: {reason}")]
     NotKept { path: VaultPath, reason: String },
-    /// The deleted item is in no trash, and its text is not stored.
+    /// The deleted item is not in a trash, and its text is not stored.
     #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
     NotInTrash { path: VaultPath },
-    /// The deleted item was removed for good, because somebody named it.
+    /// The deleted item was permanently removed by name.
     #[error("`{path}` was permanently removed from the trash")]
     Emptied { path: VaultPath },
     /// The reviewer of the preview refused; nothing has changed.

@@ -25,7 +25,7 @@ pub struct Recovered {
     pub warnings: Vec<String>,
 }
 
-/// Ends what a crash interrupted.
+/// Completes or rolls back operations that a crash interrupted.
 pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered, JournalError> {
     let mut recovered = Recovered { warnings, ..Recovered::default() };
     parts.blobs.sweep();

@@ -134,8 +134,8 @@ impl Rollback<'_> {
         self.revert_in_text(path, before, after, &again)
     }
 
-    /// Reverts the steward's change in a text that somebody has edited since, and keeps their
-    /// edits: a link that follows a move must not remain when the move is rolled back.
+    /// Reverts the steward's change in a text that was edited since, and keeps the edits: a link
+    /// that follows a move must not remain when the move is rolled back.
     fn revert_in_text(
         &mut self,
         path: &VaultPath,

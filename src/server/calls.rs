@@ -84,7 +84,7 @@ impl Calls {
     ) -> Result<Duration> {
         let Some(work) = self.shared.backend.tools.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
-            // Of a server: it may be withheld.
+            // A server's tool may be withheld.
             let hint = match name.split_once("__") {
                 Some((server, _)) => {
                     format!("`steward servers show {}` says why", server.escape_debug())

@@ -125,8 +125,8 @@ impl Outbox {
         self.room.notify_waiters();
     }
 
-    /// The client is gone: drops the queue and everything pushed later, so that nobody waits for
-    /// room that never comes.
+    /// The client is gone: drops the queue and everything pushed later, so that no caller waits for
+    /// room forever.
     pub fn abandon(&self) {
         let mut state = lock(&self.state);
         state.queue.clear();

@@ -206,7 +206,7 @@ impl Database {
     /// Starts the integrity check that [`Self::prepare`] postponed, in the background, unless a write has
     /// started it.
     pub fn start_check(&self) {
-        // Whoever holds the lock has started it, and may be waiting for its end.
+        // The holder of the lock has started it, and may be waiting for its end.
         let Ok(mut check) = self.0.health.check.try_lock() else { return };
         if matches!(*check, Check::Due) {
             *check = self.spawn_check();
@@ -253,8 +253,8 @@ impl Database {
         }
     }
 
-    /// Waits for the integrity check, starting it if need be. Writes do so by themselves; call it before a
-    /// decision that depends on what the database says is allowed.
+    /// Waits for the integrity check, starting it if need be. Writes do this automatically; call it
+    /// before a decision that depends on permissions in the database.
     pub fn wait_for_check(&self) {
         let mut check = lock(&self.0.health.check);
         if matches!(*check, Check::Due) {

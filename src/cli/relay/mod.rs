@@ -18,7 +18,7 @@ use start::start;
 
 pub enum Line {
     Text(String),
-    /// Longer than a message may be.
+    /// The message exceeds the size limit.
     TooLong,
 }
 

@@ -6,7 +6,8 @@
 //! not its header; line endings of patch and file may differ; the file's byte-order mark need not
 //! be in the patch.
 //!
-//! Nothing is fetched or written: [`parse()`] gives what a patch says, [`apply()`] what a file becomes.
+//! Nothing is fetched or written: [`parse()`] returns the content of a patch, [`apply()`] the new
+//! file.
 
 mod apply;
 mod error;
@@ -24,7 +25,7 @@ use crate::note::text::{Eol, Line};
 /// The longest patch, in bytes.
 pub const MAX_PATCH_BYTES: usize = 10 * 1024 * 1024;
 
-/// How far from where its header says a hunk may be found, in lines.
+/// The maximum distance of a hunk from its header's position, in lines.
 pub const MAX_DRIFT: usize = 200;
 
 /// Places that an error names where a hunk fits at several.
@@ -34,7 +35,7 @@ const MAX_NAMED: usize = 5;
 pub struct FilePatch {
     /// The file, as the header names it without `a/` or `b/`: not yet checked or resolved.
     pub path: String,
-    /// Whether the file comes, changes or goes.
+    /// Whether the file is created, changed or deleted.
     pub action: Action,
     /// The changes, from the top of the file down.
     pub hunks: Vec<Hunk>,

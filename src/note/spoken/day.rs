@@ -18,7 +18,7 @@ pub enum Day {
     },
 }
 
-/// Words around a day that say that its note is meant.
+/// Words around a day that refer to its note.
 const AROUND: [&str; 15] = [
     "the", "my", "daily", "on", "for", "of", "note", "notes", "page", "journal", "diary", "entry",
     "log", "from", "s",

@@ -1,7 +1,7 @@
 //! Which folders a caller may change, and whether anything may be changed at all.
 //!
-//! Which folders a caller may see is enforced by the vault's view that the tool is given; protected paths
-//! are the vault's business for every caller.
+//! Which folders a caller may see is enforced by the vault's view that the tool is given; the vault
+//! enforces protected paths for every caller.
 
 use super::Layer;
 use crate::policy::call::{Call, Effect, Refusal, Verdict};

@@ -266,7 +266,7 @@ impl Root {
         opened.hard_links.refuse(&opened, &opened.protection, path, meta)
     }
 
-    /// Refuses a folder that contains a protected one: deleting or moving it would take that along.
+    /// Refuses a folder that contains a protected one, which would be deleted or moved with it.
     pub(super) fn refuse_protected_below(&self, path: &VaultPath) -> Result<(), VaultError> {
         let opened = self.folder();
         opened.hard_links.refuse_folder(&opened, &opened.protection, path)

@@ -486,7 +486,7 @@ fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) 
             held.apply_events(events);
         }
         held.late.check(&held.recovery, Instant::now());
-        // No event reports that it is back or was replaced.
+        // No event reports its return or replacement.
         let was_gone = held.gone.load(Ordering::Relaxed);
         if was_gone || period(&held).is_some_and(|period| last.elapsed() >= period) {
             last = Instant::now();

@@ -87,7 +87,7 @@ impl Editor {
 
     /// Prints whole lines above the edited one.
     pub fn print(&self, lines: String) {
-        // If the terminal is gone, nobody reads it.
+        // If the terminal is gone, the output is lost.
         let _ = self.printer.send(lines);
     }
 }
