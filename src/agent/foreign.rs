@@ -46,7 +46,8 @@ pub fn spec(tool: &Definition) -> ToolSpec {
 
 /// The actual call: that of the foreign tool if it was made through one of the two tools.
 ///
-/// # Errors The result, if no tool has to be called.
+/// # Errors
+/// The result, if no tool has to be called.
 pub fn read(call: ToolCall, tools: &Registry) -> Result<ToolCall, Box<CallResult>> {
     let ToolArgs::Object(arguments) = &call.args else { return Ok(call) };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();

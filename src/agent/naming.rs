@@ -44,7 +44,8 @@ pub struct NamedFiles {
 /// Asks `model` for words for all files. `count` is called for each request with the model and its token usage, as far
 /// as known.
 ///
-/// # Errors A request failed. Invalid words are not an error; they are missing in the result.
+/// # Errors
+/// A request failed. Invalid words are not an error; they are missing in the result.
 pub async fn name(
     model: &dyn Provider,
     clock: &dyn Clock,

@@ -71,7 +71,8 @@ pub fn specs() -> Vec<ToolSpec> {
 
 /// Parses a call; `None` for a call of another tool.
 ///
-/// # Errors The arguments are invalid; the error is for the model.
+/// # Errors
+/// The arguments are invalid; the error is for the model.
 pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
     let ToolArgs::Object(arguments) = &call.args else { return None };
     let text = |key: &str| match arguments.get(key) {

@@ -121,7 +121,8 @@ pub trait Source {
     /// The similarity in meaning of a note and a text, from 0 to 1; 0 for other files. For the
     /// extension `file.similarity`.
     ///
-    /// # Errors Why similarity is not available, for the user.
+    /// # Errors
+    /// Why similarity is not available, for the user.
     fn similarity(&self, _file: FileId, _text: &str) -> Result<f64, String> {
         Err("file.similarity() cannot be used here".to_owned())
     }

@@ -252,7 +252,8 @@ impl Calls {
     /// Only a person's own program can answer it. If it `is_general`, an answer holds in every
     /// conversation. Blocks.
     ///
-    /// # Errors The audit cannot be written, so no question may be asked.
+    /// # Errors
+    /// The audit cannot be written, so no question may be asked.
     pub fn question(
         &self,
         request: Request,

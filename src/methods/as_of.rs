@@ -17,8 +17,9 @@ const NAMED: usize = 5;
 
 /// Answers the request in about `most` bytes, but with at least one entry of a folder.
 ///
-/// # Errors Kind `not_found`: nothing had this name, or there is no such change set. Kind
-/// `invalid_params`: no time, no path. Kind `failed`: the journal or the file cannot be read.
+/// # Errors
+/// Kind `not_found`: nothing had this name, or there is no such change set. Kind `invalid_params`:
+/// no time, no path. Kind `failed`: the journal or the file cannot be read.
 pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfResult> {
     let journal = &context.journal;
     let moment = moment(journal, &params.at)?;

@@ -62,8 +62,9 @@ fn agents(all: &Agents) -> Vec<AgentInfo> {
 
 /// Checks a key by listing the vendor's models, and stores it like `steward key set`.
 ///
-/// # Errors Kind `invalid_params` for an unknown vendor, and for an invalid or refused key;
-/// `failed` if the vendor cannot be reached or the key cannot be stored. Nothing is stored then.
+/// # Errors
+/// Kind `invalid_params` for an unknown vendor, and for an invalid or refused key; `failed` if the
+/// vendor cannot be reached or the key cannot be stored. Nothing is stored then.
 pub async fn set_key(
     live: Arc<Live>,
     chosen: ChosenModels,

@@ -216,8 +216,9 @@ impl Applying<'_> {
 /// Applies a turn's proposals, or parts of them, in order, as one change set. Nothing is applied if
 /// any of them would no longer do what was shown; the first failure ends it.
 ///
-/// # Errors Kinds `unknown_session`, `turn_running`, `invalid_params`; `not_found` if nothing was
-/// proposed; `failed` if it was already decided, or the notes have changed since.
+/// # Errors
+/// Kinds `unknown_session`, `turn_running`, `invalid_params`; `not_found` if nothing was proposed;
+/// `failed` if it was already decided, or the notes have changed since.
 pub fn apply(
     calls: &Calls,
     conversations: &Conversations,

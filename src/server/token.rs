@@ -137,9 +137,9 @@ impl Token {
     ///
     /// A missing folder is created with mode 0700; an existing one is made private.
     ///
-    /// # Errors [`TokenError::Unsafe`] where the file or its folder is a symlink or belongs to
-    /// another user, or the file is open to others; otherwise errors of the file system or of the
-    /// file's content.
+    /// # Errors
+    /// [`TokenError::Unsafe`] where the file or its folder is a symlink or belongs to another user,
+    /// or the file is open to others; otherwise errors of the file system or of the file's content.
     pub fn load_or_create(path: &Path) -> Result<Self, TokenError> {
         secure_folder(path)?;
         match Self::load(path) {

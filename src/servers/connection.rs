@@ -88,7 +88,8 @@ impl Transport {
 impl Connection {
     /// Starts the command with this memory limit, and initialises the connection.
     ///
-    /// # Errors It cannot be started, or does not answer like an MCP server.
+    /// # Errors
+    /// It cannot be started, or does not answer like an MCP server.
     pub fn open(
         server: &str,
         (command, memory_mb): (Command, u32),
@@ -140,7 +141,8 @@ impl Connection {
 
     /// Initialises the connection to the server at an address.
     ///
-    /// # Errors It cannot be reached, or does not answer like an MCP server.
+    /// # Errors
+    /// It cannot be reached, or does not answer like an MCP server.
     pub fn reach(server: &str, target: Target, limits: &WaitLimits<'_>) -> Result<Self, Fault> {
         let shared = Arc::<Shared>::default();
         let remote = Remote::new(target, Arc::clone(&shared));
@@ -349,7 +351,8 @@ impl Connection {
 
     /// Sends a request and waits for its answer.
     ///
-    /// # Errors The server refuses, times out or exits; or the caller cancels.
+    /// # Errors
+    /// The server refuses, times out or exits; or the caller cancels.
     fn request(
         &self,
         method: &str,

@@ -17,7 +17,8 @@ use super::{START_SECONDS, Servers, slot};
 impl Servers {
     /// Finds out how to sign in at a server. Blocks.
     ///
-    /// # Errors It cannot be reached, or offers no supported sign-in.
+    /// # Errors
+    /// It cannot be reached, or offers no supported sign-in.
     pub fn prepare_login(&self, server: &str) -> Result<Prepared, Fault> {
         let (entry, url) = self.at_address(server)?;
         let target = slot::target(&self.0, server, url.as_str(), &entry)?;
@@ -50,7 +51,8 @@ impl Servers {
 
     /// Begins a sign-in; the browser will be redirected to this port. Blocks.
     ///
-    /// # Errors The authorisation server does not accept the steward.
+    /// # Errors
+    /// The authorisation server does not accept the steward.
     pub fn begin_login(&self, prepared: Prepared, port: u16) -> Result<Arc<Waiting>, Fault> {
         let server = prepared.server().to_owned();
         done(&server, wait(async move { prepared.begin(port).await })).map(Arc::new)
@@ -59,7 +61,8 @@ impl Servers {
     /// Completes a sign-in with the redirect address; `None` if it does not belong to this sign-in.
     /// Blocks.
     ///
-    /// # Errors It comes from another server, the user refused, or no tokens were issued.
+    /// # Errors
+    /// It comes from another server, the user refused, or no tokens were issued.
     pub fn finish_login(
         &self,
         waiting: &Arc<Waiting>,

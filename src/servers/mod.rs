@@ -235,7 +235,8 @@ impl Servers {
 
     /// Calls a tool whose definition has this `sha256`, as a person has allowed it, for a conversation. Blocks.
     ///
-    /// # Errors The server cannot be used, or its description of the tool has changed.
+    /// # Errors
+    /// The server cannot be used, or its description of the tool has changed.
     pub fn call(
         &self,
         server: &str,

@@ -130,8 +130,9 @@ fn cut(text: &str) -> String {
 
 /// Removes invisible characters from descriptions.
 ///
-/// # Errors There are invisible characters where removing them would change what the server gets,
-/// or the schema refers outside itself.
+/// # Errors
+/// There are invisible characters where removing them would change what the server gets, or the
+/// schema refers outside itself.
 fn clear(schema: &mut Value) -> Result<(), String> {
     let is_clear = |text: &str| cleared(text).1.is_empty();
     match schema {

@@ -68,7 +68,8 @@ pub(super) struct Target {
 impl Target {
     /// An address of the settings with these headers.
     ///
-    /// # Errors The name of a header with an invalid value, or what is wrong with the address.
+    /// # Errors
+    /// The name of a header with an invalid value, or what is wrong with the address.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self, String> {
         let address = Address::new(url).map_err(|why| why.to_string())?;
         let url = Url::parse(url.trim()).map_err(|why| why.to_string())?;

@@ -174,7 +174,8 @@ impl Shared {
     /// Handles one message, answering with `answer`; `of` is the request that it belongs to, if
     /// known.
     ///
-    /// # Errors Why the server must be ended.
+    /// # Errors
+    /// Why the server must be ended.
     pub fn hear(
         &self,
         line: &[u8],

@@ -383,7 +383,8 @@ fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsStr
 
 /// A value of `env` or `headers` with the values that it refers to.
 ///
-/// # Errors The reference that has no value.
+/// # Errors
+/// The reference that has no value.
 pub(super) fn resolved(value: &str, all: &Inner) -> Result<String, String> {
     let (mut text, mut rest) = (String::new(), value);
     while let Some((before, after)) = rest.split_once("${") {

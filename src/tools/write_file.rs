@@ -147,7 +147,8 @@ fn stays(path: VaultPath) -> ToolError {
 
 /// The path of a new file: with `.md` if its name has no extension.
 ///
-/// # Errors A note already has that name, and `create` is not set.
+/// # Errors
+/// A note already has that name, and `create` is not set.
 fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, ToolError> {
     if !create {
         twins::refuse(context, &path, Want::File)?;

@@ -243,7 +243,8 @@ impl<'a> Link<'a> {
     /// Reconnects, with growing pauses. The result says whether missed events follow; unanswered
     /// messages are sent again.
     ///
-    /// # Errors No answer for a minute, or the listener is not the daemon.
+    /// # Errors
+    /// No answer for a minute, or the listener is not the daemon.
     pub async fn come_back(&mut self) -> Result<Reconnected> {
         let mut attempt = 0;
         loop {

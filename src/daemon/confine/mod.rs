@@ -112,7 +112,8 @@ pub struct Rights {
 /// depends on the files that exist now: files created later next to a hidden folder cannot be read
 /// either.
 ///
-/// # Errors Why this system cannot do it; then nothing is restricted.
+/// # Errors
+/// Why this system cannot do it; then nothing is restricted.
 pub fn give_up_rights(rights: &Rights) -> Result<(), String> {
     platform::give_up_rights(rights)
 }

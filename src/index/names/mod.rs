@@ -123,9 +123,10 @@ impl Names {
 
     /// Resolves a path or name.
     ///
-    /// # Errors As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also
-    /// where several files answer to a name, or one does and another's holds all the words. A
-    /// not-found error includes the nearest names.
+    /// # Errors
+    /// As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also where
+    /// several files answer to a name, or one does and another's holds all the words. A not-found
+    /// error includes the nearest names.
     pub fn resolve(
         &self,
         asking: Asking<'_>,

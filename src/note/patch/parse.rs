@@ -16,7 +16,8 @@ const MAX_LINES: usize = 500_000;
 
 /// Reads a unified diff of one or more files.
 ///
-/// # Errors The text is not a unified diff, is malformed, renames files, or names one twice.
+/// # Errors
+/// The text is not a unified diff, is malformed, renames files, or names one twice.
 /// [`super::apply()`] checks whether it matches the files; the caller validates the paths.
 pub fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     if patch.len() > MAX_PATCH_BYTES {

@@ -46,9 +46,10 @@ fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
 /// Renames the tag `from` and the tags nested in it to `to`; both in the form of [`name_of`]. Code,
 /// math and links contain no tags, and neither do unreadable properties.
 ///
-/// # Errors [`PropertyError`] if the result would be wrong, for example because the tag has an
-/// anchor that something else refers to, or is in a block scalar (`tags: |`); and if the property
-/// would have a tag twice that cannot be removed.
+/// # Errors
+/// [`PropertyError`] if the result would be wrong, for example because the tag has an anchor that
+/// something else refers to, or is in a block scalar (`tags: |`); and if the property would have a
+/// tag twice that cannot be removed.
 pub fn rename(text: &str, from: &str, to: &str) -> Result<Renamed, PropertyError> {
     let document = markdown::read(text);
     let mut renamed = Renamed::default();

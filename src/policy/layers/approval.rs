@@ -72,9 +72,7 @@ impl Layer for Approval {
         if let Some(foreign) = call.foreign.filter(|foreign| !foreign.is_allowed) {
             let server = foreign.server;
             ask(
-                format!(
-                    "it is a tool of the server `{server}`, and its effects are unknown"
-                ),
+                format!("it is a tool of the server `{server}`, and its effects are unknown"),
                 // Notes in later arguments would leave the machine unseen.
                 !foreign.reaches_out,
             );

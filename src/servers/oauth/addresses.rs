@@ -46,7 +46,8 @@ impl Addresses {
 
     /// Reads an address that a document names.
     ///
-    /// # Errors It may not be contacted.
+    /// # Errors
+    /// It may not be contacted.
     pub fn read(&self, text: &str) -> Result<Url, LoginError> {
         let bad = || LoginError::BadAddress(text.chars().take(200).collect());
         let url = Url::parse(text).map_err(|_| bad())?;

@@ -62,7 +62,8 @@ pub struct Waiting {
 impl Prepared {
     /// Finds out how to sign in at the server at `url`, which answered with this challenge.
     ///
-    /// # Errors The server offers no sign-in, or only one that is unsafe with an untrusted server.
+    /// # Errors
+    /// The server offers no sign-in, or only one that is unsafe with an untrusted server.
     pub async fn new(
         server: &str,
         url: &Url,
@@ -106,7 +107,8 @@ impl Prepared {
 
     /// Registers the steward if needed, and begins. The browser will be redirected to this port.
     ///
-    /// # Errors The registration failed.
+    /// # Errors
+    /// The registration failed.
     pub async fn begin(self, port: u16) -> Result<Waiting, LoginError> {
         let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
         let client = self.client(&redirect).await?;
@@ -193,7 +195,8 @@ impl Waiting {
 
     /// The code in the redirect address; `None` if it does not belong to this sign-in.
     ///
-    /// # Errors It comes from another server, or the user refused.
+    /// # Errors
+    /// It comes from another server, or the user refused.
     pub fn code(&self, address: &str) -> Result<Option<String>, LoginError> {
         let Ok(base) = Url::parse(&self.redirect) else { return Ok(None) };
         let Ok(address) = base.join(address.trim()) else { return Ok(None) };
@@ -223,7 +226,8 @@ impl Waiting {
 
     /// Exchanges the code for tokens, and stores them.
     ///
-    /// # Errors None were issued, or they cannot be stored.
+    /// # Errors
+    /// None were issued, or they cannot be stored.
     pub async fn finish(&self, code: &str) -> Result<SignedIn, LoginError> {
         let Self { prepared, client, redirect, verifier, .. } = self;
         let form = [

@@ -35,7 +35,8 @@ pub trait Logins: Send + Sync {
 
     /// Locks this sign-in against other processes until the file is closed. Blocks.
     ///
-    /// # Errors It cannot be locked.
+    /// # Errors
+    /// It cannot be locked.
     fn lock(&self, server: &str) -> Result<File, LoginError>;
 }
 

@@ -37,8 +37,9 @@ impl Issued {
 
 /// Requests tokens with this form.
 ///
-/// # Errors They are not issued; [`LoginError::Refused`] with `invalid_grant` if the code or
-/// refresh token is no longer valid.
+/// # Errors
+/// They are not issued; [`LoginError::Refused`] with `invalid_grant` if the code or refresh token
+/// is no longer valid.
 pub(super) async fn ask(
     addresses: &Addresses,
     endpoint: &Url,
