@@ -10,10 +10,10 @@
 //! resolves before it ends, since an unread alias could make it ambiguous. Invariant: answers, including the rarity of
 //! words, depend only on files in the caller's view.
 //!
-//! In reading order: this file, `asked` (the request), `table`, `ranking` (matching and scores), `likeness`, `saved`.
+//! In reading order: this file, `query` (the request), `table`, `ranking` (matching and scores), `likeness`, `saved`.
 
-mod asked;
 mod likeness;
+mod query;
 mod ranking;
 mod saved;
 mod table;
@@ -36,8 +36,8 @@ use crate::vault::protect::is_hidden;
 use crate::vault::{
     Cancel, FileContent, Kind, ResolvedEntry, Vault, VaultError, Want, nonblocking,
 };
-use asked::NameQuery;
 use likeness::Pairs;
+use query::NameQuery;
 use ranking::{FAR_OFF, Matcher, Ranking};
 use table::{NameEntry, Table};
 

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::asked::{MOST_WORDS, NameQuery};
 use super::likeness::{Bag, Likeness, Pairs, letters};
+use super::query::{MOST_WORDS, NameQuery};
 use super::table::{Label, NameEntry, NameKey, Origin, Table, Word};
 use crate::note::spoken;
 use crate::vault::View;

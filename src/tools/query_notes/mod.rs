@@ -1,6 +1,6 @@
 //! `query_notes`
 
-mod asked;
+mod query;
 mod words;
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use crate::bases::{Evaluator, Scope};
 use crate::index::properties::Moment;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
-use asked::{RunnableQuery, written};
+use query::{RunnableQuery, written};
 use words::words;
 
 const MAX_RESULTS: usize = 1_000;
