@@ -1,8 +1,8 @@
 //! Places where the chaos suite may end the process, as a power cut or a kill would.
 //!
-//! A room of its own below all others, since every room that makes something durable has such
-//! places. Without the feature `chaos` there is nothing here: a call of [`point`] is no code at
-//! all, and nothing in the environment can make the product stop.
+//! A separate room below all others, since every room that makes something durable has such places.
+//! Without the feature `chaos` this room is empty: a call of [`point`] compiles to nothing, and
+//! nothing in the environment can stop the program.
 
 /// A place where a crash must do no harm: before and after each step that reaches the disk. `name`
 /// says the step, for the report of a run that went wrong.
@@ -36,8 +36,8 @@ mod armed {
     /// The point at which to die; 0: none.
     static DIE_AT: AtomicU64 = AtomicU64::new(0);
 
-    /// From now on the process is killed at the `at`-th point it passes; 0: never. Begins to count
-    /// anew.
+    /// Kills the process at the `at`-th point that it passes from now on; 0: never. Restarts the
+    /// count.
     pub fn arm(at: u64) {
         PASSED.store(0, Ordering::SeqCst);
         DIE_AT.store(at, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Who answers in a turn: the agent of the conversation, and the models that are asked.
+//! Who answers in a turn: the conversation's agent, and its models.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::conversation::{Chosen, ConversationId};
 use crate::guests;
 use crate::llm::Origin;
 
-/// The rounds of a turn in which `agent.fast_model` is asked.
+/// The first rounds of a turn, which use `agent.fast_model`.
 const FAST_ROUNDS: u32 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Answering {
-    /// The agent that was chosen; `None`: the steward's own.
+    /// The chosen agent; `None`: the steward's own.
     pub agent: Option<Arc<ActiveAgent>>,
     pub model: Option<Model>,
     /// The model for the first rounds.
@@ -22,13 +22,13 @@ pub(super) struct Answering {
     pub missing: Option<AgentMissing>,
 }
 
-/// The models that a conversation asks.
+/// The models of a conversation.
 enum Choice {
-    /// Those of the chain.
+    /// The models of the chain.
     Usual,
-    /// This one of the chain first.
+    /// The chain, beginning with this model.
     First(String),
-    /// The agent's model, and no other: its notes go nowhere else.
+    /// Only the agent's model: its notes go nowhere else.
     Alone(String),
 }
 
@@ -87,7 +87,7 @@ impl Answering {
         self.agent.as_ref().is_some_and(|agent| agent.settings.is_guest())
     }
 
-    /// The guest as the model behind an answer that broke off.
+    /// The guest, as the origin of an interrupted answer.
     pub fn origin(&self) -> Option<Origin> {
         let guest = self.agent.as_ref().filter(|_| self.is_guest());
         guest.map(|agent| guests::origin(&agent.name))
@@ -101,7 +101,7 @@ impl Answering {
 /// The model for the title and the summary of a conversation. Reads key files; may block.
 pub(super) fn summarizer(shared: &SharedAgent, conversation: ConversationId) -> Option<Model> {
     let chosen = shared.ports.memory.chosen(conversation);
-    // The agent's notes may be meant for its own model alone, so no other gets to read them.
+    // The agent's notes may be meant only for its own model, so no other may read them.
     let agent = active(shared, &chosen).ok()?;
     if agent.as_ref().is_some_and(|agent| agent.settings.is_guest()) {
         return None;

@@ -46,7 +46,7 @@ impl CallResult {
         is_refusal.then(|| json!({"code": code, "data": data}))
     }
 
-    /// What the call proposes in the mode `plan`; without the diffs where they have more than `most` bytes.
+    /// The call's proposal in the mode `plan`; without diffs if they exceed `most` bytes.
     pub fn proposal(&self, most: usize) -> Option<Value> {
         let mut proposal = (self.data["proposed"] == true).then(|| self.data.clone())?;
         if proposal.to_string().len() > most

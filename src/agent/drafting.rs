@@ -173,7 +173,7 @@ mod tests {
         let last = format!("{:?}", sent_requests[1].messages);
         assert!(last.contains("1:1: `no` is not a number"), "{last}");
         assert!(sent_requests.iter().all(|request| request.tools.is_empty()));
-        // The profile ends where its mark does.
+        // The profile cannot end its mark early.
         assert_eq!(last.matches("</tool_data>").count(), 2, "{last}");
     }
 

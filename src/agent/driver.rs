@@ -102,7 +102,7 @@ impl Driver {
         let window = settings.window(window);
         let mut limits = settings.limits(window);
         if answering.is_guest() {
-            // Its rounds are its calls.
+            // Each of its calls is a round.
             limits.rounds = limits.rounds.max(limits.calls).saturating_add(1);
         }
         let turn = Turn::new(id.to_string(), limits, shared.ports.toolbox.changes());
@@ -260,7 +260,7 @@ impl Driver {
                 Effect::Resume { call, decision, by } => {
                     if let Some(pending) = self.pending.remove(&call) {
                         let cancel = match decision {
-                            // A withdrawn call is only recorded.
+                            // A cancelled call is only recorded.
                             Decision::Withdrawn => Cancel::default(),
                             _ => self.cancel.clone(),
                         };
@@ -391,7 +391,7 @@ impl Driver {
             let toolbox = &shared.ports.toolbox;
             Ok(images::filled(messages, |path, revision| toolbox.image(path, revision)))
         });
-        // A reference that stays is named to the model.
+        // The model gets the references that remain.
         filled.await.unwrap_or_else(|_| self.context.messages().to_vec())
     }
 

@@ -1,4 +1,5 @@
-//! The tools of other people's servers for the model: each by its name or, where there are many, through two tools.
+//! Tools of third-party servers for the model: each by its name, or all through two tools if there
+//! are many.
 
 use serde_json::{Value, json};
 
@@ -6,15 +7,15 @@ use super::call_result::CallResult;
 use crate::llm::{ToolArgs, ToolCall, ToolSpec};
 use crate::tools::{Definition, Registry};
 
-/// More tools than this, or more bytes of their definitions, are offered through two tools: each definition takes room
-/// in every request.
+/// Beyond this many tools, or bytes of definitions, they are offered through two tools, since each
+/// definition is part of every request.
 const MAX_TOOLS: usize = 24;
 const MAX_BYTES: usize = 16 << 10;
 
 /// The most tools that a search finds.
 const MAX_FOUND: usize = 8;
 
-/// Looks for foreign tools.
+/// Searches foreign tools.
 const FIND: &str = "find_tools";
 
 pub const CALL: &str = "call_tool";
@@ -43,10 +44,10 @@ pub fn spec(tool: &Definition) -> ToolSpec {
     ToolSpec { name: tool.name.clone(), description: tool.description.clone(), schema }
 }
 
-/// The actual call: of the foreign tool itself, if it was made through one of the two tools.
+/// The actual call: that of the foreign tool if it was made through one of the two tools.
 ///
 /// # Errors
-/// The result, where no tool has to be called.
+/// The result, if no tool has to be called.
 pub fn read(call: ToolCall, tools: &Registry) -> Result<ToolCall, Box<CallResult>> {
     let ToolArgs::Object(arguments) = &call.args else { return Ok(call) };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -113,7 +114,7 @@ fn call() -> ToolSpec {
     }
 }
 
-/// The tools that have the most words of the query.
+/// The tools that contain the most words of the query.
 fn found(query: &str, tools: &Registry) -> CallResult {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split(|c: char| !c.is_alphanumeric()).collect();
@@ -201,7 +202,7 @@ mod tests {
         let meant = read(call_of(CALL, wanted), &many).unwrap();
         assert_eq!((meant.name.as_str(), meant.id.as_str()), ("s1__mail_01", "1"));
         assert!(matches!(&meant.args, ToolArgs::Object(args) if args["a"] == 1));
-        // A built-in tool is not reached in this way.
+        // A built-in tool cannot be called this way.
         let wanted = json!({ "name": "read_file", "arguments": {} });
         assert!(read(call_of(CALL, wanted), &many).unwrap_err().is_error);
         let other = call_of("read_file", json!({ "path": "a" }));

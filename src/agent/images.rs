@@ -1,7 +1,7 @@
 //! The images in a history. Entries refer to files of the vault; a request gets the images themselves.
 //!
-//! So a conversation is small where it is stored, and an image is sent only while its file is as it was. A
-//! request has few of them: each takes about as much of a model's context as a page of text.
+//! So stored conversations stay small, and an image is sent only while its file is unchanged. A
+//! request has few images: each takes about as much context as a page of text.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +15,8 @@ use crate::tools::Image;
 /// The most images in a request.
 const MAX_IMAGES: usize = 8;
 
-/// With one more than [`MAX_IMAGES`], so many of the oldest are left out at once, since a vendor's cache ends
-/// at the first that changes.
+/// Beyond [`MAX_IMAGES`], this many of the oldest are left out together, since a vendor's cache
+/// ends at the first change.
 const AT_ONCE: usize = 4;
 
 const LEFT_OUT: &str = "[this image is left out by now, to save room: `read_file` gives it again]";
@@ -39,7 +39,8 @@ fn is_reference(block: &Block) -> bool {
     matches!(block.kind, BlockKind::ImageFile { .. })
 }
 
-/// The history with the newest images in place of their references, and a note in place of each other one.
+/// The history with references to the newest images replaced by the images, and the others by a
+/// note.
 pub(super) fn filled(
     mut messages: Vec<Message>,
     load: impl Fn(&str, &str) -> Option<Arc<Image>>,
@@ -67,7 +68,7 @@ pub(super) fn filled(
     messages
 }
 
-/// The images that were read last, so that a request does not decode them again. Clones share them.
+/// Caches the latest images, so that requests do not decode them again. Clones share the cache.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recent(Arc<Mutex<VecDeque<Arc<Image>>>>);
 
@@ -81,7 +82,7 @@ impl Recent {
         }
     }
 
-    /// The image of this file, or what `read` gives.
+    /// The cached image of this file, else the result of `read`.
     pub fn get(
         &self,
         path: &str,

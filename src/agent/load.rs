@@ -45,7 +45,7 @@ pub(super) fn load(
     }
     context.add_tools(shared.ports.toolbox.foreign());
     if let Some(agent) = agent {
-        // Not stored, so that another agent and changed settings have an effect.
+        // Not stored, so that another agent or changed settings take effect.
         let (system, tools) = (agent.system(context.system()), agent.tools(context.tools()));
         context.present(system, tools);
     }

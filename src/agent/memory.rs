@@ -115,7 +115,7 @@ impl Memory for StoredMemory {
     }
 
     fn refuse(&self, received: i64, why: &str) -> Result<()> {
-        // Nobody delivers it in the meantime: one task routes all messages.
+        // Nothing delivers it in the meantime: one task routes all messages.
         if self.0.store().inbox.delivered_to(received)?.is_none() {
             self.0.store().inbox.settle(received, InboxState::SetAside, None, why)?;
         }
@@ -320,7 +320,7 @@ pub fn entry(item: &Item) -> Result<Option<Entry>> {
     }
 }
 
-/// Why a turn ended, as stored; empty where the state says it.
+/// Why a turn ended, as stored; empty if the state says it.
 fn words(reason: Reason) -> &'static str {
     match reason {
         Reason::Ended => "it ended the conversation",

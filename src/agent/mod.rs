@@ -6,19 +6,20 @@
 //!
 //! Invariants: a message is durable before anybody sees it; its conversation is chosen before a
 //! model is asked; an ended conversation always has a title, even if no model ever answers; each of
-//! a model's calls runs at most once; and a history always stays valid for a model, whatever fails
-//! in between.
+//! a model's calls runs at most once; and a history always stays valid for a model, whatever fails.
 //!
 //! Reading order: [`conversations`] (the handle for everything stored), [`clock`], [`settings`],
-//! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`naming`] (names for files), [`view`]
-//! (conversations for the tools); [`entry`] (what is stored), [`call_result`], [`changed`] (the
-//! files that a call changed), [`attachments`], [`turn`] (a turn as a value), [`context`] (the
-//! prompt), [`prompt`], [`wrap`] (marks note text as data), [`read_set`] (the file versions that
-//! the model has seen) and `guard` (which checks changes against it), [`own_tools`], [`foreign`] (tools of others' servers),
-//! [`turn_settings`], [`named`] (agents of one's own) and `answering` (who answers in a turn); [`ports`] (the interfaces to the outside), `shared` (state of all parts),
-//! `driver` (runs a turn) with `load`, `coalesce` and `compaction`, `turns` (how turns begin and
-//! end), `router` (which turn a message goes to), [`handle`] (the public interface), [`memory`] and
-//! [`toolbox`] (the production implementations of the ports).
+//! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`naming`]
+//! (names for files), [`view`] (conversations for the tools); [`entry`] (what is stored),
+//! [`call_result`], [`changed`] (the files that a call changed), [`attachments`], [`turn`] (a turn
+//! as a value), [`context`] (the prompt), [`prompt`], [`wrap`] (marks note text as data),
+//! [`read_set`] (the file versions that the model has seen) and `guard` (which checks changes
+//! against it), [`own_tools`], [`foreign`] (tools of others' servers), [`turn_settings`], [`named`]
+//! (the user's agents) and `answering` (who answers in a turn); [`ports`] (the interfaces to the
+//! outside), `shared` (state of all parts), `driver` (runs a turn) with `load`, `coalesce` and
+//! `compaction`, `turns` (how turns begin and end), `router` (which turn a message goes to),
+//! [`handle`] (the public interface), [`memory`] and [`toolbox`] (the production implementations of
+//! the ports).
 
 mod answering;
 pub mod attachments;

@@ -1,7 +1,8 @@
-//! The `[agents]` section: agents of one's own, each with instructions, tools, a model and a mode.
+//! The `[agents]` section: the user's own agents, each with instructions, tools, a model and a
+//! mode.
 //!
-//! An agent only ever narrows what a conversation may do: it has some of the tools, and a mode that is
-//! at least as strict. Its instructions come from the settings file alone.
+//! An agent only restricts a conversation: it has some of the tools, and a mode at least as strict.
+//! Its instructions come from the settings file alone.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +19,16 @@ use crate::llm::settings::{is_name, split_reference};
 use crate::note::glob::Glob;
 use crate::policy::Mode;
 
-/// The name that stands for the steward's own agent, where one is chosen.
+/// The name of the steward's own agent where an agent is chosen.
 pub const STEWARD: &str = "steward";
 
 /// The longest description, in characters.
 const DESCRIPTION: usize = 200;
 
-/// The memory that a guest may use unless the settings say otherwise, in MB.
+/// The default memory limit of a guest, in MB.
 const GUEST_MEMORY: u32 = 4_096;
 
-/// The largest temperature that any vendor takes.
+/// The highest temperature that any vendor accepts.
 const HOTTEST: f64 = 2.0;
 
 /// The `[agents]` section: agents by name.
@@ -39,20 +40,20 @@ pub struct Agents(#[serde(deserialize_with = "checked")] pub BTreeMap<String, Na
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NamedAgent {
-    /// One line for people who choose.
+    /// One line for the person who chooses an agent.
     pub description: String,
     /// Its instructions, which follow those of the steward.
     pub prompt: String,
     /// Its tools, by name or glob; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// The only model that it asks, as `provider/model`; `None`: those of the conversation.
+    /// Its only model, as `provider/model`; `None`: those of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// A stricter mode than the conversation's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// The temperature, for models that take one.
+    /// The temperature, for models that accept one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Whether it can be chosen and answers.
@@ -68,16 +69,16 @@ pub struct NamedAgent {
     /// The `_meta` of the request that begins a guest's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// The mode of a guest's sessions, by its own name for it.
+    /// The mode of a guest's sessions, by the guest's name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_mode: Option<String>,
     /// TCP ports that a guest may connect to, besides 443 and the daemon's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
-    /// The memory that a guest may use with all that it starts, in MB.
+    /// The memory limit for a guest and everything that it starts, in MB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u32>,
-    /// Whether a guest gives its environment to its MCP servers.
+    /// Whether a guest passes its environment to its MCP servers.
     #[serde(skip_serializing_if = "is_false")]
     pub passes_env: bool,
 }
@@ -111,12 +112,12 @@ fn is_false(value: &bool) -> bool {
 /// Why the agent of a conversation cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentMissing {
-    /// The settings have none of that name.
+    /// The settings have no agent of that name.
     #[error("the settings have no agent `{name}`")]
     Unknown { name: String, known: Vec<String> },
     #[error("the agent `{name}` is switched off in the settings")]
     Off { name: String },
-    /// Its program cannot be asked.
+    /// Its program cannot be used.
     #[error("the agent `{name}` cannot be asked: {reason}")]
     NoGuest { name: String, reason: String },
     #[error("the agent `{name}` has a model that cannot be asked: {reason}")]
@@ -169,20 +170,20 @@ impl Agents {
 }
 
 impl NamedAgent {
-    /// Whether another program answers in its place.
+    /// Whether it is another program.
     pub fn is_guest(&self) -> bool {
         !self.command.is_empty()
     }
 
-    /// Whether it has the tool with this name. The tools that write to its person and end its
-    /// conversation belong to each.
+    /// Whether it has the tool with this name. Every agent has the tools that write to the person
+    /// and end the conversation.
     pub fn has_tool(&self, name: &str) -> bool {
         let Some(tools) = &self.tools else { return true };
         let fits = |pattern: &String| Glob::parse(pattern).is_ok_and(|glob| glob.matches(name));
         own_tools::is_own(name) || tools.iter().any(fits)
     }
 
-    /// The names among its tools that are no globs.
+    /// The names among its tools that are not globs.
     pub fn exact_tools(&self) -> impl Iterator<Item = &str> {
         let named = self.tools.iter().flatten().map(String::as_str);
         named.filter(|name| !name.contains(['*', '?', '{']))
@@ -288,7 +289,7 @@ fn checked<'de, D: Deserializer<'de>>(
     Ok(agents)
 }
 
-/// An agent that answers in a conversation, as the settings describe it when its turn begins.
+/// An agent that answers in a conversation, with its settings as of the start of the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActiveAgent {
     pub name: String,
@@ -318,7 +319,7 @@ impl ActiveAgent {
         prompt
     }
 
-    /// Its tools among those of the conversation.
+    /// The conversation's tools that it may use.
     pub fn tools(&self, all: &[ToolSpec]) -> Vec<ToolSpec> {
         // A guest writes to the user directly.
         let is_left_out = |name: &str| self.settings.is_guest() && own_tools::is_own(name);

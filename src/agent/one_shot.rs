@@ -1,4 +1,5 @@
-//! Asks a model for one complete answer without tools, and for a corrected one where the answer cannot be used.
+//! Asks a model for one complete answer without tools, and for a corrected one if the answer is
+//! unusable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +48,8 @@ pub(super) async fn ask(
     }
 }
 
-/// Asks until `check` accepts an answer, whose error is what to say to the model; without a value after [`TRIES`] answers.
-/// `count` is called for each request with the model and its token usage, as far as known.
+/// Asks until `check` accepts an answer; its error goes to the model. No value after [`TRIES`]
+/// answers. `count` is called for each request with the model and its token usage, as far as known.
 pub(super) async fn ask_checked<T>(
     model: &dyn Provider,
     clock: &dyn Clock,

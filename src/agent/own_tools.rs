@@ -1,5 +1,5 @@
 //! The tools only the agent's own model has: they write to its person and end its conversation.
-//! They are no vault tools, so no server lists them.
+//! They are not vault tools, so no server lists them.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ pub fn specs() -> Vec<ToolSpec> {
 /// Parses a call; `None` for a call of another tool.
 ///
 /// # Errors
-/// Parses a call of one of these tools; the error is for the model.
+/// The arguments are invalid; the error is for the model.
 pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
     let ToolArgs::Object(arguments) = &call.args else { return None };
     let text = |key: &str| match arguments.get(key) {

@@ -153,13 +153,13 @@ pub trait Models: Send + Sync + 'static {
         self.current()
     }
 
-    /// Whether `_model` is one of the chain or of a provider that has all it needs, so that
+    /// Whether `_model` is in the chain or its provider is fully configured, so that
     /// [`Self::preferring`] has an effect.
     fn has(&self, _model: &str) -> bool {
         true
     }
 
-    /// The model with this name, and no other.
+    /// Only the model with this name.
     fn alone(&self, model: &str) -> Result<Model, String> {
         Err(format!("`{model}` is not configured"))
     }
@@ -197,7 +197,7 @@ pub struct CallRequest {
     pub room: usize,
     /// The file versions that the model had seen when it asked for the call.
     pub known: ReadSet,
-    /// The agent that makes the call, if it is one of the user's own.
+    /// The agent that makes the call, if it is a user's agent.
     pub agent: Option<Arc<ActiveAgent>>,
 }
 
@@ -228,13 +228,13 @@ pub trait Toolbox: Send + Sync + 'static {
     /// The definitions, in a constant order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// The definitions of foreign tools as they are now. Not stored with a conversation, since they come and go.
-    /// May block.
+    /// The current definitions of foreign tools. Not stored with a conversation, since they come
+    /// and go. May block.
     fn foreign(&self) -> Vec<ToolSpec> {
         Vec::new()
     }
 
-    /// Which tools change something.
+    /// The tools, and whether each changes something.
     fn changes(&self) -> Changes;
 
     /// Makes a call. An unknown tool or a refusal is an error in the result.
@@ -293,7 +293,7 @@ pub trait VaultContext: Send + Sync + 'static {
     /// The vault's name.
     fn vault(&self) -> String;
 
-    /// The current situation, as a caller of this scope may see it. Its news are changes by others
+    /// The current situation, as visible to a caller of this scope. Its news are changes by others
     /// since the last notice in this conversation.
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation;
 

@@ -43,7 +43,7 @@ impl Default for ConversationSettings {
 }
 
 impl ConversationSettings {
-    /// When a conversation ends by itself.
+    /// When a conversation ends automatically.
     pub fn limits(&self) -> Limits {
         let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
         Limits { idle: minutes(self.idle_minutes), waiting: minutes(self.waiting_minutes) }

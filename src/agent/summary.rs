@@ -66,7 +66,7 @@ impl Summaries {
         Self { conversations, models, agent: None, failed: HashMap::new() }
     }
 
-    /// Uses for each conversation the model that this agent's settings say.
+    /// Uses for each conversation the model from this agent's settings.
     pub fn with_agent(self, agent: Agent) -> Self {
         Self { agent: Some(agent), ..self }
     }
@@ -75,7 +75,7 @@ impl Summaries {
     pub async fn run(mut self) {
         let conversations = self.conversations.clone();
         loop {
-            // Subscribe before checking, so that no end is missed in between.
+            // Subscribe before checking, so that no end is missed.
             let ended = conversations.ended();
             if let Err(error) = self.round().await {
                 tracing::warn!(%error, "conversations could not be looked after");

@@ -26,8 +26,8 @@ pub const NAME: &str = "agent";
 
 /// Asks a person for approval.
 pub trait Person: Send + Sync + 'static {
-    /// Puts a question to every client that can answer one. Dropping the future withdraws it.
-    /// `call` is the call's id for clients.
+    /// Asks every client that can answer. Dropping the future withdraws the question. `call` is the
+    /// call's id for clients.
     fn ask(&self, question: &Question, call: String) -> BoxFuture<'static, (Decision, Answerer)>;
 }
 
@@ -75,7 +75,7 @@ impl VaultToolbox {
     }
 }
 
-/// Details of a call that its result needs.
+/// Details of a call for its result.
 struct Made {
     call: String,
     turn: String,
@@ -171,12 +171,12 @@ impl Toolbox for VaultToolbox {
     }
 }
 
-/// The name of the caller: a guest's own.
+/// The name of the caller; a guest has its own.
 fn caller_name(agent: Option<&ActiveAgent>) -> &str {
     agent.filter(|agent| agent.settings.is_guest()).map_or(NAME, |agent| &agent.name)
 }
 
-/// Refuses a tool that the agent does not have, under whatever name.
+/// Refuses a tool that the agent does not have, under any of its names.
 fn check_tool(calls: &Calls, agent: &ActiveAgent, name: &str) -> Result<(), ToolError> {
     let tools = calls.tools();
     let name = tools.get(name).map_or(name, |tool| tool.name.as_str());

@@ -64,7 +64,7 @@ impl Default for TurnSettings {
     }
 }
 
-/// The share of the window that one result may take: one in this many.
+/// One result may take this fraction of the window (1/n).
 const RESULT_PART: u64 = 8;
 /// A conservative number of characters per token.
 const CHARS_A_TOKEN: u64 = 3;

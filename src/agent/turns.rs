@@ -57,7 +57,7 @@ pub(super) fn give_up(shared: &SharedAgent, conversation: ConversationId) -> Res
     load::fill_missing(shared, conversation, turn, &mut context)
 }
 
-/// Registers a stored turn and runs it to its end.
+/// Registers a stored turn and runs it to completion.
 pub(super) fn begin(
     shared: &Arc<SharedAgent>,
     conversation: ConversationId,

@@ -1,8 +1,8 @@
 //! Prepares tool results for the model: marks them as data, removes invisible characters and limits
 //! their length.
 //!
-//! Notes have many authors. The mark tells the model that their text is to be read, not obeyed;
-//! what a call may do is enforced elsewhere, in code.
+//! Notes have many authors. The mark tells the model to read their text, not to obey it; code
+//! elsewhere enforces what a call may do.
 
 pub use crate::note::invisible::cleared;
 
@@ -33,7 +33,7 @@ pub fn data(text: &str, most: usize) -> String {
         wrapped.push_str(&format!("\n{OPEN}{end}\n{CLOSE}"));
     }
     if !hidden.is_empty() {
-        wrapped.push_str(&format!("\n[left out, since nobody can see it: {}]", hidden.join(", ")));
+        wrapped.push_str(&format!("\n[left out, since it is invisible: {}]", hidden.join(", ")));
     }
     wrapped
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The example of Obsidian's manual, but for its texts.
+/// The example of Obsidian's manual, with other texts.
 const EXAMPLE: &str = r#"filters:
   or:
     - file.hasTag("tag")

@@ -4,7 +4,7 @@ use super::super::parse::{self, Options};
 use super::super::value::FileId;
 use super::*;
 
-/// Files with their tags, and properties with how many notes have them.
+/// Files with their tags, and properties with their number of notes.
 struct Vault {
     files: Vec<(&'static str, &'static [&'static str])>,
     properties: Vec<(&'static str, usize)>,

@@ -1,4 +1,4 @@
-//! The context of an evaluation for functions, and the evaluation's limits.
+//! The context and limits of an evaluation, for functions.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl<'a> Context<'a> {
     pub(super) fn random(&mut self) -> f64 {
         self.randoms += 1;
         let row = self.row.map_or(0, |row| u64::from(row.0) + 1);
-        // SplitMix64, with a seed of its own for each call of each row.
+        // SplitMix64, with its own seed for each call of each row.
         let mut z = self.scope.seed ^ row.wrapping_mul(0xD134_2543_DE82_EF95);
         z = z.wrapping_add(self.randoms.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -17,13 +17,13 @@ pub enum Kind {
     InvalidPattern,
     /// A filter is neither a text nor exactly one of `and`, `or` and `not`.
     InvalidFilter,
-    /// The `.base` file is no YAML, or a key has a value that it cannot have.
+    /// The `.base` file is not YAML, or a key has an invalid value.
     InvalidBase,
-    /// A workflow file is no YAML, or a key has a value that it cannot have.
+    /// A workflow file is not YAML, or a key has an invalid value.
     InvalidWorkflow,
-    /// The rule file is no YAML, or a rule says what no rule can.
+    /// The rule file is not YAML, or a rule is invalid.
     InvalidRule,
-    /// A name that no file or folder may have.
+    /// A name that is invalid for files and folders.
     InvalidPath,
     OutsideVault,
     /// A folder that no tool may access, such as `.obsidian`.

@@ -4,10 +4,12 @@
 //! May import `note`. Pure: no I/O and no clock. An expression reads the vault through a [`Source`], and the time from
 //! an [`eval::Scope`]. Nothing here panics, and every evaluation ends within its limits.
 //!
-//! In reading order: [`ast`], [`value`], [`typed`], [`source`]; from text to a tree ([`parse`], [`classic`], with `token`,
-//! `pattern` and `tree` below them) and back (`ast/print`); what is wrong in it ([`diagnostic`], [`check`]); texts with expressions in them ([`template`]); from a tree to
-//! a value ([`eval`], [`functions`], `context`, [`compare`]); whole bases ([`base_file`], [`blocks`],
-//! [`query`]), what a view of one shows ([`view`], [`compare::summaries`]) and why ([`trace`]).
+//! In reading order: [`ast`], [`value`], [`typed`], [`source`]; from text to a tree ([`parse`],
+//! [`classic`], with `token`, `pattern` and `tree` below them) and back (`ast/print`); errors and
+//! warnings ([`diagnostic`], [`check`]); texts with expressions in them ([`template`]); from a tree
+//! to a value ([`eval`], [`functions`], `context`, [`compare`]); whole bases ([`base_file`],
+//! [`blocks`], [`query`]), the rows of a view ([`view`], [`compare::summaries`]) and why they match
+//! ([`trace`]).
 
 pub mod ast;
 pub mod base_file;

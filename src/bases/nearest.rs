@@ -39,7 +39,7 @@ fn counted(name: &str) -> [u16; 32] {
     counts
 }
 
-/// The number of letters that one name lacks of the other: an edit adds one of them at most.
+/// The number of letters of `other` that `one` lacks: an edit adds at most one of them.
 fn missing(one: &[u16; 32], other: &[u16; 32]) -> usize {
     let lacks = |of: &[u16; 32], in_: &[u16; 32]| {
         of.iter().zip(in_).map(|(of, in_)| usize::from(of.saturating_sub(*in_))).sum::<usize>()

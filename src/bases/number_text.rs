@@ -34,8 +34,7 @@ pub fn written(number: f64) -> String {
     }
 }
 
-/// The number as `toFixed` writes it: halves go away from zero, where the number is exactly one.
-/// `places` is at most 100.
+/// The number as `toFixed` writes it: exact halves round away from zero. `places` is at most 100.
 pub fn fixed(number: f64, places: usize) -> String {
     if !number.is_finite() || number.abs() >= 1e21 {
         return written(number);
@@ -85,7 +84,7 @@ pub fn read(text: &str) -> Option<f64> {
     if is_decimal || unsigned == "Infinity" { text.parse().ok() } else { None }
 }
 
-/// Rounded to a whole number, halves up, as `Math.round`.
+/// Rounds to a whole number, halves up, as `Math.round`.
 pub fn rounded(number: f64) -> f64 {
     let below = number.floor();
     if number - below >= 0.5 { below + 1.0 } else { below }

@@ -1,4 +1,4 @@
-//! How early versions of Bases wrote it, and how it is written today.
+//! The syntax of early versions of Bases, with its present form.
 
 use super::ast::{Expr, Expression, Node};
 use super::functions;
@@ -19,7 +19,7 @@ const OUTDATED: [(&str, &str); 11] = [
     ("linksTo", "file.hasLink({1})"),
 ];
 
-/// How a call of an early version is written today: `not(empty(x))` is `!x.isEmpty()`.
+/// The present form of a call of an early version: `not(empty(x))` is `!x.isEmpty()`.
 pub(super) fn current(of: &Expression, part: &Expr) -> Option<String> {
     let Node::Call { name, args, .. } = &part.node else { return None };
     let first = args.first()?;

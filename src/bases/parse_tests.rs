@@ -182,7 +182,7 @@ fn exceeded_limits_are_reported_at_their_place() {
     fails(&" ".repeat(70_000), Kind::TooLarge, 65_537, "64 KB", "");
 }
 
-/// Texts that are much like expressions.
+/// Texts similar to expressions.
 fn alike() -> impl Strategy<Value = String> {
     let pieces = vec![
         "a",

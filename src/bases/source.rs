@@ -11,7 +11,7 @@ pub struct Column(pub u32);
 /// A condition that every match of a filter meets, so that a source with an index can leave out other files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
-    /// The file lies in this folder or below it, as in `file.inFolder`.
+    /// The file is in this folder, at any depth, as in `file.inFolder`.
     InFolder(Text),
     /// The file has this tag or one nested below it, as in `file.hasTag`.
     HasTag(Text),
@@ -40,7 +40,7 @@ pub trait Source {
     }
     /// The path from the vault's root, with its extension, `/` between folders.
     fn path(&self, file: FileId) -> Text;
-    /// Whether the file lies in `folder` itself, not in a folder below it.
+    /// Whether the file is directly in `folder`.
     fn is_directly_in(&self, file: FileId, folder: &str) -> bool {
         is_directly_in(&self.path(file), folder)
     }
@@ -107,7 +107,7 @@ pub trait Source {
     fn resolve(&self, _linkpath: &str, _from: Option<FileId>) -> Option<FileId> {
         None
     }
-    /// The file at this very path.
+    /// The file at exactly this path.
     fn at(&self, _path: &str) -> Option<FileId> {
         None
     }
@@ -118,17 +118,17 @@ pub trait Source {
         None
     }
 
-    /// How near the meaning of a note is to a text, from 0 to 1; 0 for other files. For the extension
-    /// `file.similarity`.
+    /// The similarity in meaning of a note and a text, from 0 to 1; 0 for other files. For the
+    /// extension `file.similarity`.
     ///
     /// # Errors
-    /// Why meaning is not known, for the user.
+    /// Why similarity is not available, for the user.
     fn similarity(&self, _file: FileId, _text: &str) -> Result<f64, String> {
         Err("file.similarity() cannot be used here".to_owned())
     }
 }
 
-/// Whether the file at `path` lies in `folder` itself, not in a folder below it.
+/// Whether the file at `path` is directly in `folder`.
 pub fn is_directly_in(path: &str, folder: &str) -> bool {
     let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     name.is_some_and(|name| !name.contains('/'))

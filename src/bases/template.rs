@@ -22,8 +22,8 @@ pub const MAX_NAME_BYTES: usize = 200;
 
 /// A text with expressions in it.
 ///
-/// `title` in an expression is the name of the row's file without its extension; a property of that name is
-/// `note.title`. Two opening braces that are meant as such are written `{{"{{"}}`.
+/// `title` in an expression is the name of the row's file without its extension; a property of that
+/// name is `note.title`. Write two literal opening braces as `{{"{{"}}`.
 #[derive(Debug, Clone)]
 pub struct Template {
     /// As written, with its expressions in braces.

@@ -157,7 +157,7 @@ pub struct Link {
     pub target: Text,
     /// The display text, if the link has one.
     pub display: Option<Text>,
-    /// The file that holds the link, from which it is resolved.
+    /// The file that contains the link, from which it is resolved.
     pub from: Option<FileId>,
     /// Whether the target is a web address.
     pub is_external: bool,

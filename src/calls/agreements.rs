@@ -45,7 +45,7 @@ impl Agreements {
     /// that a revoked approval stops counting at once; if the store cannot be read, nothing is
     /// approved.
     pub fn cover(&self, tool: &str, effects: &[Effect]) -> bool {
-        // A call without known effects is covered by nothing.
+        // No approval covers a call with unknown effects.
         let Ok(rows) = self.approvals.list() else { return false };
         if effects.is_empty() {
             return false;

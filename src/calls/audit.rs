@@ -256,7 +256,7 @@ pub(super) fn result(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolErro
     }
 }
 
-/// Adds why a server could not be used, which the code does not say.
+/// Adds why a server could not be used, which the error code does not tell.
 pub(super) fn server_fault(row: &mut AuditRow, result: &Result<Answer<Facts>, ToolError>) {
     if let Err(error) = result
         && error.data.as_ref().is_some_and(|data| data["fault"] == "server")

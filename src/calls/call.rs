@@ -25,14 +25,14 @@ pub struct Request {
     pub agreed: Option<String>,
     /// Whether the call only reports what it would do.
     pub dry_run: bool,
-    /// Whether the call makes what was proposed in the mode `plan`: it is judged as in the mode `ask`.
+    /// Whether the call applies a proposal of the mode `plan`: it is judged as in the mode `ask`.
     pub applies_proposal: bool,
     /// Characters of text that the caller accepts. A longer answer is cut, so tools that can answer
     /// in pages stop before. `None`: no limit beyond the tool's own.
     pub room: Option<usize>,
     /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
-    /// A stricter mode than the conversation's, of the agent that makes the call.
+    /// The calling agent's mode, if stricter than the conversation's.
     pub mode: Option<Mode>,
 }
 
@@ -46,7 +46,7 @@ pub struct ShownChange {
     pub path: String,
     /// For a move, the old path.
     pub from: Option<String>,
-    /// The unified diff of the text, or as much of it as is shown at first.
+    /// The unified diff of the text, or the part that is shown at first.
     pub diff: String,
     /// Lines of the diff that are not shown at first, or are cut.
     pub more: usize,
@@ -68,7 +68,7 @@ pub struct Content {
 }
 
 impl ShownChange {
-    /// The diff from line `first` (0-based) on, with whole lines; empty if the text is not held.
+    /// The diff from line `first` (0-based), in whole lines; empty if the text is not held.
     pub fn part(&self, first: usize) -> diff::DiffPart {
         let content = self.content.as_deref();
         content.map(|it| it.part(&self.path, first)).unwrap_or_default()
@@ -117,9 +117,9 @@ pub enum Decision {
     },
     /// The approval was for another call with the same question: this call is judged again.
     Anew,
-    /// Nobody answered before the question expired.
+    /// The question expired without an answer.
     Late,
-    /// Too many questions of such callers are open already.
+    /// Too many questions of these callers are open already.
     Crowded,
     /// The caller cancelled the call, or the steward is shutting down.
     Withdrawn,
@@ -131,7 +131,7 @@ pub struct Answerer {
     pub program: String,
     /// The comment given with the answer; empty for none.
     pub words: String,
-    /// Whether it is a client that may answer by itself, not a person's own program.
+    /// Whether it is a client that is allowed to answer, not a person's own program.
     pub is_client: bool,
 }
 

@@ -13,8 +13,7 @@ use crate::store::audit::AuditRow;
 use crate::tools::{Answer, Definition, Facts, ToolError};
 use crate::vault::Cancel;
 
-/// Prefix of the caller name that the command line uses when a hook started it; the hook's name
-/// follows.
+/// The prefix of the command line's caller name if a hook started it; the hook's name follows.
 pub const CALLER: &str = "hook ";
 
 /// Bytes of an answer that are sent to a hook.
@@ -51,8 +50,8 @@ impl StepShown<'_> {
     }
 }
 
-/// Whether a hook made this call; telling hooks of it could loop forever. Believed only of a
-/// person's own program, since anybody else could claim it to avoid the hooks.
+/// Whether a hook made this call; notifying hooks of it could loop forever. Trusted only from a
+/// person's own program, since others could claim it to avoid the hooks.
 fn is_by_hook(caller: &Caller) -> bool {
     caller.scope.is_person() && caller.name.starts_with(CALLER)
 }

@@ -179,19 +179,19 @@ impl Judge {
         }
     }
 
-    /// Whether a person was shown, and approved, other changes than these.
+    /// Whether a person approved different changes.
     fn is_another(&self, proposal: &Proposal) -> bool {
         let is_said = self.request.confirmed && self.request.caller.scope.is_person();
         let agreed = self.request.agreed.as_ref().filter(|_| is_said);
         agreed.is_some_and(|agreed| *agreed != identity(proposal))
     }
 
-    /// Whether a person has approved this call in either way.
+    /// Whether a person has approved this call, in advance or as shown.
     pub fn has_agreement(&self) -> bool {
         self.agreed.is_some() || (self.request.confirmed && self.request.caller.scope.is_person())
     }
 
-    /// Whether the mode made a dry run of the call, which a person can apply.
+    /// Whether the mode turned the call into a dry run, which a person can apply.
     fn is_proposal(&self) -> bool {
         self.mode == Mode::Plan && !self.request.caller.scope.is_person()
     }
@@ -201,7 +201,7 @@ impl Judge {
         let question = judgement.question.take();
         let result = match judgement.preview.take() {
             Some(preview) => {
-                // The identity is of all changes, those too that a limited program may not see.
+                // The identity covers all changes, including those hidden from a limited program.
                 let request = &self.request;
                 let shows = request.caller.scope.is_person() || request.conversation.is_some();
                 Ok(dry_run_answer(&preview, self.is_proposal(), shows))
@@ -287,7 +287,7 @@ impl Judge {
             layer: reasons.first().map_or(layers::APPROVAL, |reason| reason.layer),
             personal: reasons.iter().any(|reason| reason.personal),
             changes: changes.into(),
-            // Of a foreign tool, all calls are alike: the root stands for them.
+            // All calls of a foreign tool are alike, so they get the root.
             folder: match self.foreign {
                 Some(_) => lasting.then(VaultPath::root),
                 None => common_folder(proposal).filter(|folder| lasting && !folder.is_root()),

@@ -9,12 +9,12 @@
 //! effect, and runs again once the person has approved. So no queue slot and no thread waits for a
 //! person. The second run must lead to the same changes; otherwise it is refused.
 //!
-//! [`run`] runs the calls of all transports: queues, deadlines, cancellation, and the question to a
-//! person in between.
+//! [`run`] runs the calls of all transports: queues, deadlines, cancellation, and questions to a
+//! person.
 //!
 //! In reading order: this file, [`call`] (requests), `judge`, `question`, [`saved_answers`]
-//! (answers that arrive after their call has ended), `hooked` (what hooks learn of a call),
-//! [`audit`], `agreements`, [`run`] with [`throttle`] and [`tracker`].
+//! (answers that arrive after their call has ended), `hooked` (data for hooks), [`audit`],
+//! `agreements`, [`run`] with [`throttle`] and [`tracker`].
 
 mod agreements;
 pub mod audit;
@@ -124,14 +124,14 @@ impl Calls {
         self.0.tools.store(Arc::new(tools));
     }
 
-    /// Offers the tools of other people's servers, too, from the next turn or call on.
+    /// Also offers the tools of third-party servers, from the next turn or call on.
     pub fn add_foreign(&self, foreign: Arc<dyn ForeignTools>) {
         if self.0.foreign.set(foreign).is_ok() {
             self.renew_tools();
         }
     }
 
-    /// Takes note of foreign tools that came, went or changed: for a new turn or a list. Quick, but reads the disk.
+    /// Updates the foreign tools, for a new turn or a list. Quick, but reads the disk.
     pub fn renew_tools(&self) {
         let Some(tools) = self.0.foreign.get().and_then(|foreign| foreign.renewed()) else {
             return;
@@ -141,7 +141,7 @@ impl Calls {
         self.set_tools(all);
     }
 
-    /// The same for the call of a tool that is not built in.
+    /// The same for a call of a tool that is not built in.
     fn renew_tools_for(&self, name: &str) {
         if Registry::built_in().get(name).is_none() {
             self.renew_tools();
@@ -163,7 +163,7 @@ impl Calls {
         &self.0.policy
     }
 
-    /// The hooks: the user's commands that learn of calls and may refuse them.
+    /// The hooks: the user's commands that receive calls and may refuse them.
     pub fn hooks(&self) -> &Hooks {
         &self.0.hooks
     }
@@ -257,7 +257,7 @@ impl Calls {
         let is_heard = [Kind::BeforeToolCall, Kind::AfterToolCall]
             .into_iter()
             .any(|kind| self.hears(request, kind));
-        // Finding out what a restricted caller may see takes disk reads.
+        // The view of a restricted caller requires disk reads.
         if is_heard || !self.sees_all(&settings, request.caller.scope) || self.0.audit.is_full() {
             return None;
         }
@@ -324,7 +324,7 @@ impl Calls {
             return Outcome::Answered(result);
         };
         row.layer = Some(question.layer.to_owned());
-        // A person's own program asks by itself and calls again with the approval.
+        // A person's own program asks the person itself and calls again with the approval.
         if request.caller.scope.is_person() {
             let error = Err(question.needed());
             row.decision = "refused".to_owned();
@@ -398,12 +398,11 @@ impl Calls {
         if let Some(view) = view {
             context.vault = context.vault.seen_through(view);
         }
-        // An ACP client has conversations of its own, and a program has no business reading the
-        // others.
+        // An ACP client has its own conversations and must not read the others.
         if request.caller.scope == Scope::Acp {
             context.conversations = None;
         }
-        // A server has a time limit of its own.
+        // A server has its own time limit.
         let limited =
             settings.call_seconds > 0 && tool.foreign.is_none() && policy.is_on(layers::TIME_LIMIT);
         let seconds = u64::from(settings.call_seconds);
@@ -532,7 +531,7 @@ impl Calls {
         let shown = view.clone().unwrap_or_default();
         let write = match settings.write.is_empty() {
             true => shown.parts(&VaultPath::root()),
-            // Nobody may change what they cannot see.
+            // A caller cannot change what it cannot see.
             false => real(&settings.write).iter().flat_map(|one| shown.parts(one)).collect(),
         };
         (view, Some(write))

@@ -110,8 +110,7 @@ impl Question {
         Key::of(&request, &self.approval_request.identity)
     }
 
-    /// How long the question stays open while nobody is there to answer, and how long an answer is
-    /// saved.
+    /// How long the question stays open without an answer, and how long an answer is saved.
     pub fn answer_time(&self) -> Duration {
         answer_time(&self.calls)
     }
@@ -131,7 +130,7 @@ impl Question {
     pub fn settle(self, decision: Decision, by: &Answerer) {
         let mut row = self.row;
         let (word, answered) = match decision {
-            // The row stays until somebody answers (`UnansweredQuestion`).
+            // The row stays until the question is answered (`UnansweredQuestion`).
             Decision::Pending { .. } => return,
             Decision::Once | Decision::Always => ("allowed", true),
             Decision::Reject => ("refused", true),
@@ -195,7 +194,7 @@ impl Question {
             ToolError { data: Some(data), ..ToolError::new(code, format!("{why}: {what}"), hint) };
         let result = Err(error);
         audit::result(&mut row, &result);
-        // The row of an open question stays until somebody answers it (`UnansweredQuestion`).
+        // The row of an open question stays until it is answered (`UnansweredQuestion`).
         let waits = matches!(decision, Decision::Pending { question, .. } if question == row.id);
         if !waits {
             calls.0.audit.record(row);
@@ -208,7 +207,7 @@ impl Question {
     }
 }
 
-/// The reason in the audit of a question that nobody answered.
+/// The reason in the audit for a question without an answer.
 const NOBODY: &str = "nobody answered";
 
 fn refused(by: &Answerer) -> (ErrorCode, String, String) {
@@ -249,11 +248,12 @@ fn answer_time(calls: &Calls) -> Duration {
 }
 
 impl Calls {
-    /// A question to a person about something that is no call of a tool, such as a program that wants to run. Only a
-    /// person's own program can answer it. If it `is_general`, an answer holds in every conversation. Blocks.
+    /// Asks a person about something other than a tool call, such as a program that wants to run.
+    /// Only a person's own program can answer it. If it `is_general`, an answer holds in every
+    /// conversation. Blocks.
     ///
     /// # Errors
-    /// The audit cannot be written, so that nobody may be asked.
+    /// The audit cannot be written, so no question may be asked.
     pub fn question(
         &self,
         request: Request,
@@ -288,7 +288,7 @@ impl Calls {
     }
 }
 
-/// A question whose call has ended without an answer: what the answer still has to change.
+/// A question whose call ended without an answer: the data that the answer still changes.
 #[derive(Debug)]
 pub struct UnansweredQuestion {
     calls: Calls,

@@ -1,9 +1,9 @@
 //! Runs the work of all transports: one queue per kind of work, deadlines and cancellation.
 //!
 //! A transport says what to do and gets the outcome as a value; how to send it is its own concern.
-//! Work takes its place in the queue when it is handed over, so that changes are made in the order
-//! of the requests. While a person is asked, the work holds no slot and no thread, and the deadline
-//! does not run.
+//! Work takes its place in the queue when it is submitted, so that changes are made in the order of
+//! the requests. While a person is asked, the work holds no slot and no thread, and the deadline is
+//! paused.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,11 +67,11 @@ pub trait Tools: Send + Sync + 'static {
     /// How to treat calls of the tool `name`; `None` if there is no such tool.
     fn work(&self, name: &str) -> Option<Work>;
 
-    /// Calls a tool; may block. Checks `cancel` now and then.
+    /// Calls a tool; may block. Checks `cancel` periodically.
     fn call(&self, request: Request, cancel: &Cancel) -> Outcome;
 
-    /// Calls a tool without blocking. `None` if it would block or is not a tool that is tried this
-    /// way: the call then had no effect, and the caller has to use [`Self::call`].
+    /// Calls a tool without blocking. `None` if it would block or if the tool does not support
+    /// this: the call then had no effect, and the caller has to use [`Self::call`].
     fn call_nonblocking(&self, request: &Request) -> Option<Answered>;
 
     /// The folders whose notes are prompts, relative to the vault's root. May block.
@@ -255,7 +255,7 @@ impl Default for Runner {
 }
 
 impl Runner {
-    /// Runs blocking work on a thread of its own. Takes its place in the queue now.
+    /// Runs blocking work on its own thread. Takes its place in the queue now.
     pub fn run<T, F>(
         &self,
         task: &Task,
@@ -315,7 +315,7 @@ impl Runner {
                 };
                 task.0.is_asking.store(false, Ordering::Release);
                 if decision == Decision::Withdrawn {
-                    // The refusal is recorded even if nobody waits for it.
+                    // The refusal is recorded even if no caller waits for it.
                     let last = Task::new(Work::Read, task.0.limit);
                     let end = move |cancel: &Cancel| drop(question.answer(decision, by, cancel));
                     let _ = runner.step(&last, None, end).await;

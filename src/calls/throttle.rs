@@ -1,10 +1,10 @@
 //! Decides when a call may run without blocking on the connection's own task.
 //!
 //! Handing a call to a blocking thread and being woken with its answer takes several times as long
-//! as reading a note. So the runner first tries a non-blocking call. It measures each one all the
-//! same: on a machine that swaps, or in a vault so large that listing it takes a while, such a call
-//! delays the other clients of the worker thread. After a slow one there are none for a hundred
-//! times as long, so that a worker loses at most about a hundredth of its time to them.
+//! as reading a note. So the runner first tries a non-blocking call. It measures each one: on a
+//! swapping machine, or in a very large vault, such a call delays the other clients of the worker
+//! thread. A slow call is followed by a pause a hundred times as long, so a worker loses at most
+//! about one percent of its time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -120,7 +120,7 @@ impl Relay<'_> {
                     }
                 }
             }
-            // Without a daemon, notifications and answers are dropped: nobody would act on them.
+            // Without a daemon, notifications and answers are dropped.
             Ok(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
                 if self.daemon.is_some() {
                     self.send(text).await.is_ok() || self.gone()

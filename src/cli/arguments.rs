@@ -187,7 +187,7 @@ impl Cli {
     /// clap's error, for [`explain`]; `--help` and `--version` are errors too.
     pub fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let mut command = help::arranged(Self::command());
-        // The tools of servers are not known here; one that is named is taken for one.
+        // The tools of servers are not known here, so any name is assumed to be one.
         let called = arguments.iter().skip_while(|one| *one != "call").skip(1);
         let mut called = called.filter_map(|one| one.to_str());
         if let Some(tool) = called.find(|one| call::is_foreign(one)) {
@@ -411,7 +411,7 @@ fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let word = argument.or_else(|| wrong(ContextKind::InvalidSubcommand))?;
     let tools = Registry::built_in();
     let name = word.replace('-', "_");
-    // What the word stands behind: nothing, `call`, or another command.
+    // What precedes the word: nothing, `call`, or another command.
     match command_in(arguments).split_once(' ') {
         Some(("steward", "call")) => {
             let is_command = names().iter().any(|name| name == word);

@@ -44,11 +44,11 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Added to the daemon's own deadline; after that the daemon counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Why the daemon could not be asked.
+/// Why a request to the daemon failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nothing listens on the port: `daemon.json` is stale.
-    #[error("nobody answers on port {port}")]
+    #[error("nothing answers on port {port}")]
     NobodyThere { port: u16 },
     /// The daemon refused the connection.
     #[error("the daemon on port {port} refused the connection ({status})")]

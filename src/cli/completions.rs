@@ -27,11 +27,11 @@ use crate::tools::{ListChanges, ListTrash, Tool as _};
 /// Set by the shell's script to the name of the shell.
 const VARIABLE: &str = "STEWARD_COMPLETE";
 
-/// Whether bash asks; bash adds the slash after a folder by itself.
+/// Whether this is bash, which adds the slash after a folder itself.
 static IS_BASH: AtomicBool = AtomicBool::new(false);
 
-/// zsh reads a file from its folder of functions: at the first completed line it is this script, from then on the
-/// function that the script defines. The script completes the first line itself.
+/// zsh autoloads the file from its function folder: the first completion runs this script, later
+/// ones the function that it defines. So the script completes the first line itself.
 const FIRST_IN_ZSH: &str = "\nif [[ $funcstack[1] == _steward ]]; then\n    \
                             _clap_dynamic_completer_steward \"$@\"\nfi\n";
 
@@ -66,7 +66,7 @@ pub fn run(arguments: &CompletionsArguments, output: &Output) -> Result<()> {
             script = script.replace(offer, &format!("{NAMES_IN_ZSH}{offer} -U"));
             script.push_str(FIRST_IN_ZSH);
         }
-        // It then escapes names itself, as the quotes around them want it.
+        // It then escapes names itself, depending on the quotes around them.
         Shell::Bash => script = script.replace("-o nospace ", "-o nospace -o filenames "),
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! `steward confined`: becomes another program that has fewer rights than this one. The daemon starts programs that
-//! others wrote through it; it is not for people, so the help does not list it.
+//! `steward confined`: becomes another program with fewer rights. The daemon uses it to start
+//! third-party programs; it is not for people, so the help does not list it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -141,7 +141,7 @@ fn read(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
     }
 }
 
-/// Downloads a file, and says how far it is.
+/// Downloads a file, and shows the progress.
 fn fetched(address: &str, most: u64, output: &Output) -> Result<Vec<u8>> {
     let parsed = Address::new(address).map_err(|error| {
         Failure::usage(format!("`{address}` {error}"), "name a file, a folder or an https address")

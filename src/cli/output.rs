@@ -162,8 +162,8 @@ impl Output {
         let _ = writeln!(io::stderr().lock(), "{}", visible(line));
     }
 
-    /// Formats rows as aligned columns, two spaces apart. A cell wider than [`WIDEST`] shifts only the rest
-    /// of its own row.
+    /// Formats rows as aligned columns, two spaces apart. A cell wider than [`WIDEST`] shifts only
+    /// the rest of its row.
     pub fn table(&self, rows: &[Vec<String>]) -> String {
         let mut widths: Vec<usize> = Vec::new();
         for row in rows {

@@ -119,7 +119,8 @@ pub(super) fn in_vault(root: &Path) -> Option<PluginFolder> {
     status.version.is_some().then_some(folder)
 }
 
-/// The plugin in a vault in words, if it is there, and whether this program carries another that is not older.
+/// A description of the plugin in a vault, if installed, and whether this program has a different
+/// one that is not older.
 pub(super) fn described(root: &Path) -> Option<(String, bool)> {
     let folder = PluginFolder::of(root, ID).ok()?;
     let status = folder.status(&FILES).ok()?;

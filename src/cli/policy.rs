@@ -167,7 +167,8 @@ fn allowed_guests(session: &Session) -> Result<Allowed> {
     Ok(Allowed::new(&folders::guests_folder(&session.folders.prepare(session.vault()?)?)))
 }
 
-/// Takes back the agreement to a guest; it is asked about again, and a running daemon ends it at its next turn.
+/// Revokes the agreement to a guest: the person is asked again, and a running daemon ends the guest
+/// at its next turn.
 fn revoke_guest(session: &Session, name: &str) -> Result<()> {
     let removed = allowed_guests(session)?.remove(name).map_err(|error| {
         Failure::other("io_error", format!("the agreement could not be removed: {error}"), "")

@@ -77,7 +77,7 @@ pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
 }
 
 /// Whether to serve a folder that is not a vault: asks on a terminal, refuses the home folder and
-/// system folders. A service, which has nobody to ask, serves any other folder.
+/// system folders. A service, which cannot ask, serves any other folder.
 fn is_meant(session: &Session) -> Result<()> {
     let choice = session.choose()?;
     let is_too_much = vaults::is_everybodys(&choice.root, &session.environment);

@@ -1,4 +1,4 @@
-//! Questions of servers to whoever made the call on this terminal.
+//! Questions of servers to the person at this terminal.
 
 use std::io::Write as _;
 
@@ -40,7 +40,7 @@ fn ask(question: &PersonQuestion) -> std::io::Result<PersonAnswer> {
     })
 }
 
-/// The words after a yes; `None` if it is none.
+/// The words after a yes; `None` for any other answer.
 pub(super) fn yes(typed: &str) -> Option<&str> {
     let typed = typed.trim();
     let end = typed.find([' ', ':', ',']).unwrap_or(typed.len());

@@ -1,5 +1,5 @@
-//! The settings and the vault of one run, and the way to them: through the running daemon or, without one, in this
-//! process. The answer is the same.
+//! The settings and the vault of one run, accessed through the running daemon or, without one, in
+//! this process. The answer is the same.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -57,8 +57,8 @@ pub struct Session {
     /// The steward's own folders.
     pub folders: Folders,
     pub settings: Settings,
-    /// The error in the settings file. `settings` are the defaults then, and only the running
-    /// daemon may be asked: it uses the settings that it read before.
+    /// The error in the settings file. Then `settings` are the defaults, and only the running
+    /// daemon may be used: it has the settings that it read before.
     pub fault: Option<Failure>,
     pub flags: Flags,
     pub log: Log,
@@ -208,7 +208,7 @@ impl Session {
         self.call_with(name, arguments, CallOptions::default())
     }
 
-    /// Calls the existing tool `name` with an object of arguments, of which those that are null are left out.
+    /// Calls the existing tool `name` with an object of arguments, leaving out those that are null.
     pub fn call_with(
         &self,
         name: &str,
@@ -368,7 +368,7 @@ impl Session {
         }
     }
 
-    /// Sends the running daemon a request, or without one does the `work` in this process. A work that `changes`
+    /// Sends the running daemon a request, or without one does the `work` in this process. Work that `changes`
     /// something holds the vault's lock.
     pub fn ask_or<P: MethodParams>(
         &self,
@@ -460,7 +460,8 @@ impl Session {
     }
 }
 
-/// One request to the daemon, on a connection of its own; `None` if it has ended, and another process may have its id.
+/// One request to the daemon, on its own connection; `None` if it has ended, and another process
+/// may have its id.
 pub(super) fn ask_running<P: MethodParams>(
     running: &Running,
     state: &Path,

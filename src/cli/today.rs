@@ -61,7 +61,7 @@ const DUE: &str = r"(?:📅\x{FE0F}?\s*|[\[(]due::\s*)(\d{4}-\d{2}-\d{2})";
 const TASK: &str =
     r"^\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[[ /]\]\s.*(?:📅\x{FE0F}?\s*|[\[(]due::\s*)(?:";
 
-/// A pattern for the dates up to `day`, so that later tasks take no room in the answer.
+/// A pattern for the dates up to `day`, to omit later tasks from the answer.
 fn up_to(day: NaiveDate) -> String {
     let text = day.format("%Y-%m-%d").to_string();
     let mut ways = vec![text.clone()];

@@ -51,12 +51,12 @@ struct Installed {
     scripts: Vec<PathBuf>,
     plugins: Vec<PathBuf>,
     histories: Vec<History>,
-    /// The folder with settings and keys, if it is there.
+    /// The folder with settings and keys, if it exists.
     settings: Option<PathBuf>,
     installed: Installation,
 }
 
-/// Shows what is stored where, asks, and removes what was agreed to.
+/// Shows what is stored where, asks, and removes the confirmed items.
 pub fn run(session: &Session, arguments: &UninstallArguments) -> Result<()> {
     let found = look(session);
     if !arguments.dry_run {
@@ -186,7 +186,7 @@ fn remove(session: &Session, found: &Installed, arguments: &UninstallArguments) 
         service::remove(plan, &session.output)?;
     }
     if arguments.purge {
-        // Before anything is deleted: it would write again what is gone.
+        // Before anything is deleted, since it would write deleted files again.
         if let Some((running, _)) = Running::all(&session.folders).into_iter().next() {
             let message = format!("a daemon still serves `{}`", running.vault);
             let hint = format!("end it (pid {}), then run this again", running.pid);
@@ -248,7 +248,7 @@ fn purge(session: &Session, found: &Installed) -> Result<()> {
     for folder in folders.filter(|folder| folder.is_dir()) {
         std::fs::remove_dir_all(folder).map_err(|error| failed(folder, &error))?;
     }
-    // What is not known to be this program's stays, and its folder with it.
+    // Files not known to be this program's stay, with their folder.
     let _ = std::fs::remove_dir(&session.folders.state);
     if session.folders.state.is_dir() {
         let folder = session.folders.state.display();

@@ -1,4 +1,4 @@
-//! `steward update`: how this program is updated and, if asked for, whether there is a newer version.
+//! `steward update`: how to update this program and, on request, whether there is a newer version.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn newest(session: &Session, installed: &Installation) -> Result<Version> {
             format!("`[update] url` in the settings names one; to update: {}", installed.update);
         return Err(Failure::other(
             "no_address",
-            "this build knows no address to ask for newer versions",
+            "this build has no address to check for newer versions",
             hint,
         ));
     };

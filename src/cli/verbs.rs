@@ -194,7 +194,7 @@ pub fn read(session: &Session, read: &ReadArguments) -> Result<()> {
         arguments["end_line"] = json!(last);
     } else if !session.output.json() {
         match WholeNote::read(session, &read.name) {
-            // The tool says what else it is, or gives its text.
+            // The tool reports its type, or returns its text.
             Err(failure) if failure.code == BINARY => {}
             whole => {
                 return session.output.paged().text(&whole?.text);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Failure, Result, Session};
 use crate::tools::{ReadFile, Tool as _};
 
-/// The code of a file that is no text.
+/// The error code for a file that is not text.
 pub const BINARY: &str = "binary_file";
 
 /// A complete note.
@@ -15,7 +15,7 @@ pub struct WholeNote {
     pub path: String,
     /// The text; every line ends with a newline.
     pub text: String,
-    /// The revision that was read, to save only over that one.
+    /// The revision that was read: only that one is overwritten.
     pub revision: String,
 }
 

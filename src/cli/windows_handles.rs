@@ -1,7 +1,8 @@
-//! Keeps this program's own input and output from the programs that it starts.
+//! Prevents child processes from inheriting this program's input and output.
 //!
-//! Windows passes every handle that may be inherited to a child, even where the child's input and output are others. A
-//! daemon that an MCP client's relay starts would hold the client's pipe: the client would not see the relay end.
+//! Windows passes every inheritable handle to a child, even if the child's input and output are
+//! redirected. A daemon started by an MCP client's relay would hold the client's pipe, so the
+//! client would not see the relay end.
 #![expect(unsafe_code, reason = "one system call that takes a handle and numbers")]
 
 use std::io;
@@ -9,8 +10,8 @@ use std::os::windows::io::AsRawHandle as _;
 
 use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
 
-/// Makes the handles of this program's input and output not inheritable. If a child is to have one, the standard library
-/// gives it a copy.
+/// Makes the handles of this program's input and output not inheritable. If a child needs one, the
+/// standard library gives it a copy.
 pub fn keep() {
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     for handle in [input.as_raw_handle(), output.as_raw_handle(), error.as_raw_handle()] {

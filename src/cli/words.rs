@@ -241,8 +241,8 @@ pub fn answer(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Translates a line of [`answer`]. Text of notes is never taken for advice: in a diff it is indented
-/// further, in a search result it is numbered.
+/// Translates a line of [`answer`]. Note text is never mistaken for advice: in a diff it is
+/// indented further, in a search result it is numbered.
 fn in_own_words(line: &str) -> Option<String> {
     let number = |text: &str| text.parse::<u64>().ok();
     if let Some(before) = line.strip_prefix("[older ones with before: ") {
@@ -364,7 +364,7 @@ mod tests {
                     command.get_arguments().any(|arg| arg.get_long() == Some(flag))
                 };
                 let is_known = flag == "help" || flag == "version" || has(command) || has(cli);
-                // A placeholder such as TOOL may stand for any command.
+                // A placeholder such as TOOL may be any command.
                 if !is_known && !command.get_subcommands().any(has) {
                     return Err(format!("no `--{flag}`"));
                 }

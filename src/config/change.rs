@@ -112,7 +112,8 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     Ok(true)
 }
 
-/// The part of the message that says what was expected: the error itself names the setting and the value.
+/// The part of the message that says what was expected; the error itself names the setting and the
+/// value.
 fn expected(message: String) -> String {
     let is_wrong = message.contains("invalid type: ") || message.contains("invalid value: ");
     let Some((_, wanted)) = message.rsplit_once(", expected ").filter(|_| is_wrong) else {

@@ -148,7 +148,7 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
 /// The offset of the line end after which a new line of the section belongs: after the comment with
 /// the setting's default, else after the section's last setting, else after its header.
 fn place(text: &str, section: &str, key: &str, table: &Table, dotted: bool) -> Option<usize> {
-    // Subsections have headers of their own.
+    // Subsections have their own headers.
     let own = table.iter().filter(|(_, item)| item.is_value());
     let last = own.filter_map(|(_, item)| item.span()).map(|span| span.end).max();
     if dotted {
@@ -362,8 +362,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is set one after another is what the text says, every line that was there
-        /// before stays, and taking all of it out leaves the template.
+        /// After any sequence of changes the text has the values that were set and every original
+        /// line; removing all of them restores the template.
         #[test]
         fn changes_add_up_and_leave_the_rest(settings in settings(), windows in any::<bool>()) {
             let template = match windows {

@@ -283,7 +283,7 @@ impl Source<'_> {
         Ok(settings)
     }
 
-    /// `[agents]`. Every tool named must exist, but those of servers are not known here.
+    /// `[agents]`. Every tool named must exist, except those of servers, which are not known here.
     fn agents(&self, value: Spanned<DeValue<'_>>) -> Result<agent::Agents, ConfigError> {
         let span = value.span();
         let agents: agent::Agents = self.section("agents", value)?;
@@ -301,7 +301,7 @@ impl Source<'_> {
         mut tools: impl Iterator<Item = &'t str>,
     ) -> Result<(), ConfigError> {
         let known: Vec<&str> = tools::Registry::built_in().iter().map(|tool| &*tool.name).collect();
-        // A server's tools are known once it was asked for them.
+        // A server's tools are known only once it has listed them.
         let is_known = |tool: &&str| known.contains(tool) || tool.contains("__");
         let Some(wrong) = tools.find(|tool| !is_known(tool)) else { return Ok(()) };
         let message = format!("{whose}: there is no tool `{wrong}`");

@@ -1,7 +1,8 @@
 //! How this program was installed, and so what updates and removes it.
 //!
-//! The path says it, or a file beside the program: our packages contain `share/vault-steward/package` with the
-//! name of their kind, and `cargo install` keeps a list. No program is run and nothing is downloaded to find out.
+//! The path shows it, or a file next to the program: our packages contain
+//! `share/vault-steward/package` with the name of their kind, and `cargo install` keeps a list.
+//! Finding out runs no program and downloads nothing.
 
 #![expect(clippy::disallowed_methods, reason = "files beside the program, outside every vault")]
 
@@ -19,9 +20,9 @@ pub struct Installation {
     /// A word for programs, such as `homebrew`.
     pub kind: &'static str,
     pub program: PathBuf,
-    /// The way as people call it: `by Homebrew`.
+    /// The installation method in words: `by Homebrew`.
     pub by: String,
-    /// What to do for a newer version.
+    /// The command that updates it.
     pub update: String,
     pub remove: String,
 }
@@ -51,8 +52,8 @@ impl Installation {
     }
 }
 
-/// The path by which the program can be started after its next update too: some package managers keep each
-/// version in a folder of its own, and a link to the present one.
+/// The path by which the program can be started after its next update too: some package managers
+/// have a folder for each version, and a link to the current one.
 pub fn stable_path(program: &Path) -> PathBuf {
     let program = undeleted(program.to_owned());
     let name = program.file_name().unwrap_or_default();
@@ -75,7 +76,7 @@ pub fn stable_path(program: &Path) -> PathBuf {
     stable.filter(|path| path.is_file()).unwrap_or(program)
 }
 
-/// Linux names a program that was replaced while it ran by its path and this mark.
+/// If a running program was replaced, Linux appends this mark to its path.
 fn undeleted(program: PathBuf) -> PathBuf {
     match program.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
         Some(path) => PathBuf::from(path),
@@ -100,7 +101,7 @@ impl ProgramLocation<'_> {
         Installation { kind, program: self.program.to_owned(), by, update, remove }
     }
 
-    /// Whether these folders follow each other on the way to the program.
+    /// Whether these consecutive folders are in the program's path.
     fn is_below(&self, names: &[&str]) -> bool {
         let parts: Vec<String> = self
             .program
@@ -174,7 +175,7 @@ impl ProgramLocation<'_> {
                 "pipx uninstall vault-steward".to_owned(),
             )
         } else {
-            // That of the same environment, if it has one.
+            // The one of the same environment, if any.
             let pip = self.program.with_file_name(if cfg!(windows) { "pip.exe" } else { "pip" });
             let pip = if pip.is_file() { pip.display().to_string() } else { "pip".to_owned() };
             (
@@ -203,7 +204,7 @@ impl ProgramLocation<'_> {
             let (update, remove) = ("scoop update vault-steward", "scoop uninstall vault-steward");
             return commands("scoop", "by Scoop", update, remove);
         }
-        // Windows names a program by the link that started it.
+        // Windows reports the link that started a program.
         if ["Packages", "Links"].iter().any(|it| self.is_below(&["Microsoft", "WinGet", it])) {
             let id = "VaultSteward.VaultSteward";
             let (update, remove) =
@@ -221,7 +222,7 @@ impl ProgramLocation<'_> {
         None
     }
 
-    /// By the list that `cargo install` keeps beside the folder of its programs.
+    /// By the list that `cargo install` keeps next to the folder of its programs.
     fn by_cargo(&self) -> Option<Installation> {
         let prefix = self.prefix()?;
         let list = std::fs::read_to_string(prefix.join(".crates.toml")).ok()?;
@@ -318,7 +319,7 @@ mod tests {
             disk.put("usr/share/vault-steward/package", &format!("{kind}\n"));
             let found = disk.installation("usr/bin/steward");
             assert!(found.kind == kind && found.update.contains(command), "{found:?}");
-            // Not the program of another package manager that only lies beside it.
+            // Not another package manager's program next to it.
             assert_eq!(disk.installation("usr/local/bin/steward").kind, "file");
         }
         let disk = Disk(tempfile::tempdir().unwrap());

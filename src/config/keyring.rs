@@ -61,7 +61,7 @@ pub enum System {
 pub struct Keyring {
     system: System,
     environment: Environment,
-    /// No program in this folder is ever run.
+    /// Programs in this folder are never run.
     vault: Option<PathBuf>,
 }
 
@@ -381,7 +381,7 @@ mod tests {
         let elsewhere =
             Keyring::of(System::SecretService, &environment, Some(place.path())).program();
         assert!(elsewhere != Ok(there), "{elsewhere:?}");
-        // A name that no system has.
+        // A program that exists on no system.
         let missing = KeyringError::Missing { program: "secret-tool" };
         assert_eq!(
             missing.to_string(),

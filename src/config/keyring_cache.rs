@@ -38,7 +38,7 @@ impl KeyringCache {
         self.state().keys.get(provider).cloned()
     }
 
-    /// Clears the cache, because the keyring is no longer to be used.
+    /// Clears the cache when the keyring is switched off.
     pub fn forget(&self) {
         self.state().keys.clear();
     }

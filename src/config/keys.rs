@@ -125,7 +125,7 @@ pub const KEYS: &[Key] = &[
     key("conversation.titles_by_model", Takes::Call, Setter::Person),
     key("conversation.retrospection", Takes::Call, Setter::File),
     key("conversation.retrospection_prompt", Takes::Call, Setter::File),
-    // Only the person decides on instructions to every conversation in their name.
+    // Only the person decides on instructions to every conversation on their behalf.
     key("agent.instructions", Takes::Call, Setter::Person),
     key("agent.information_architecture", Takes::Call, Setter::Person),
     key("agent.instructions_note", Takes::Call, Setter::File),
@@ -136,7 +136,7 @@ pub const KEYS: &[Key] = &[
     key("agent.minutes", Takes::Call, Setter::Person),
     key("agent.max_output_tokens", Takes::Call, Setter::Person),
     key("agent.effort", Takes::Call, Setter::Person),
-    // They get to read the notes.
+    // These models can read the notes.
     key("agent.fast_model", Takes::Call, Setter::File),
     key("agent.summary_model", Takes::Call, Setter::File),
     key("agent.max_context_tokens", Takes::Call, Setter::Person),
@@ -165,19 +165,19 @@ pub const KEYS: &[Key] = &[
     key("log.level", Takes::Call, Setter::Person),
     key("log.format", Takes::Restart, Setter::Person),
     key("security.landlock", Takes::Restart, Setter::File),
-    // Decides who hears that this program runs here.
+    // Decides who learns that this program runs here.
     key("update.url", Takes::Call, Setter::File),
 ];
 
-/// The sections whose settings the user names, such as `agents.NAME`.
+/// The sections with names chosen by the user, such as `agents.NAME`.
 const NAMED: &[Key] = &[
-    // Instructions in the person's name, and who gets to read the notes.
+    // Instructions on behalf of the person, and who can read the notes.
     key("agents", Takes::Call, Setter::File),
     // Programs that the steward starts.
     key("servers", Takes::Call, Setter::File),
 ];
 
-/// Whether the user gave the setting its name, so that it may say anything.
+/// Whether the setting's name was chosen by the user and may contain anything.
 pub fn is_named(name: &str) -> bool {
     NAMED.iter().any(|key| name.split_once('.').is_some_and(|(section, _)| section == key.name))
 }
@@ -216,7 +216,7 @@ pub fn values(config: &Config) -> BTreeMap<String, Value> {
 /// The names of the settings that differ.
 pub fn differences(one: &Config, other: &Config) -> Vec<String> {
     let (ones, others) = (values(one), values(other));
-    // Either may have settings that the other does not have at all.
+    // Either may have settings that the other lacks.
     let names: BTreeSet<&String> = ones.keys().chain(others.keys()).collect();
     names.into_iter().filter(|name| ones.get(*name) != others.get(*name)).cloned().collect()
 }
@@ -237,9 +237,10 @@ pub fn hold_back(configured: &Config, running: &Config) -> Config {
         }
     }
     let mut effective = match serde_json::from_value::<Config>(sections) {
-        // Agents hold at once, and as JSON they have only marks in place of their variables' values.
+        // Agents take effect at once, and their JSON has only fingerprints of their variables'
+        // values.
         Ok(mut config) => {
-            // What is no setting is not in the JSON.
+            // Not a setting, so not in the JSON.
             config.models.ollama = effective.models.ollama;
             Config { path: effective.path, agents: effective.agents, ..config }
         }
@@ -355,10 +356,10 @@ mod tests {
         let effective = hold_back(&configured, &running);
         assert_eq!(effective.models.chain, ["ollama/a"]);
         assert_eq!(differences(&configured, &effective), ["models.chain", "models.providers"]);
-        // One that no restart brings either is for the model's own error.
+        // If a restart would not help either, the model reports the error.
         let configured = parsed(&format!("[models]\nchain = [\"third/m\"]\n{second}"));
         assert_eq!(hold_back(&configured, &running).models.chain, ["third/m"]);
-        // Nor does another provider hold up one that is there.
+        // Another provider does not delay an available one.
         let configured = parsed(&format!("[models]\nchain = [\"vllm/b\"]\n{second}"));
         assert_eq!(hold_back(&configured, &running).models.chain, ["vllm/b"]);
     }

@@ -22,7 +22,7 @@ pub struct Flags {
     pub level: Option<Level>,
 }
 
-/// The layer that set a value. A setting without one has its default.
+/// The layer that set a value. A setting without a layer has its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     File,

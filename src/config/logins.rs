@@ -1,4 +1,4 @@
-//! Sign-ins at servers of other people: a private file for each, beside the keys.
+//! Sign-ins at other people's servers: a private file for each, next to the keys.
 
 #![expect(clippy::disallowed_methods, reason = "our own files, beside the settings")]
 
@@ -21,7 +21,7 @@ fn folder(own: &Path) -> PathBuf {
     own.join("logins")
 }
 
-/// The same, if it is there.
+/// The same, if it exists.
 pub fn existing_folder(own: &Path) -> Option<PathBuf> {
     Some(folder(own)).filter(|folder| folder.is_dir())
 }
@@ -33,7 +33,7 @@ pub struct LoginFiles {
 }
 
 impl LoginFiles {
-    /// Those in the folder for the steward's settings.
+    /// The sign-ins in the folder for the steward's settings.
     pub fn new(folders: &Folders) -> Self {
         Self { own: folders.config.clone() }
     }
@@ -88,7 +88,7 @@ impl Logins for LoginFiles {
     }
 }
 
-/// The TCP ports of the addresses at which the sign-ins in `own` are renewed.
+/// The TCP ports of the addresses where the sign-ins in `own` are renewed.
 pub fn ports(own: &Path) -> Vec<u16> {
     let files = fs::read_dir(folder(own)).into_iter().flatten().flatten();
     let port = |path: PathBuf| {

@@ -19,12 +19,11 @@ use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::tape::Tape;
 use crate::llm::{Chain, Endpoint, Facts, Key, Origin, Settings, Usage, Wire, facts, setup};
 
-/// The context window of a model whose size nobody configured, in tokens: the least that a local
-/// server for this purpose has.
+/// The context window of a model without a configured size, in tokens: the smallest of local
+/// servers for this purpose.
 const UNKNOWN_WINDOW: u64 = 32_768;
 
-/// The context window during replay: large, so that nothing is compacted that was not when
-/// recording.
+/// The context window during replay: large, so that nothing is compacted beyond the recording.
 const REPLAYED_WINDOW: u64 = 1_000_000;
 
 /// The context window of a guest: large, since it shortens its history itself.
@@ -53,7 +52,7 @@ struct SharedModels {
 #[derive(Default)]
 struct ModelsState {
     settings: Settings,
-    /// The models that the settings name outside the chain.
+    /// The models in the settings outside the chain.
     others: Vec<String>,
     keys: Vec<Option<Key>>,
     chosen: Option<Model>,
@@ -63,7 +62,7 @@ struct ModelsState {
 }
 
 impl ModelsState {
-    /// The settings with a chain of all models that may be asked for one purpose or another.
+    /// The settings with a chain of all models that may be used for any purpose.
     fn all(&self) -> Settings {
         let mut all = self.settings.clone();
         all.chain.extend(self.others.iter().cloned());
@@ -218,8 +217,8 @@ impl ChosenModels {
         Ok(provider.map(|provider| Model { provider, window }))
     }
 
-    /// The settings with the chain that begins with `first`, and the keys that they need asked for.
-    /// `None` while a recording is replayed, which answers for all models.
+    /// The settings with a chain that begins with `first`, after looking up the needed keys. `None`
+    /// during replay, which answers for all models.
     fn beginning_with(&self, first: &[&str]) -> Option<Settings> {
         if self.0.tape.player().is_some() {
             return None;
@@ -252,7 +251,7 @@ impl Models for ChosenModels {
             return Some(usual);
         }
         let settings = self.has(model).then(|| self.beginning_with(&[model])).flatten();
-        // The error is reported where the usual models are built.
+        // The error is reported where the models of the chain are built.
         let built = settings.and_then(|settings| self.built(&settings).ok().flatten());
         Some(built.unwrap_or(usual))
     }
@@ -343,7 +342,7 @@ impl Models for ChosenModels {
     }
 }
 
-/// A model that no setting names, but a person chose for a conversation.
+/// A model that a person chose for a conversation and that is in no setting.
 fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
     let others = setup::built_in().map(str::to_owned);
     let name = setup::configured(settings).into_iter().chain(others).find(|name| {
@@ -355,7 +354,7 @@ fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
     known(&Settings { chain: vec![reference], ..settings.clone() }).pop()
 }
 
-/// The models that the settings name outside the chain: they are asked for one purpose, or by one agent.
+/// The models in the settings outside the chain: for one purpose, or for one agent.
 pub fn outside_chain(config: &Config) -> Vec<String> {
     let own = [&config.agent.fast_model, &config.agent.summary_model];
     let own = own.into_iter().filter(|model| !model.is_empty()).map(String::as_str);
@@ -379,8 +378,7 @@ fn known(settings: &Settings) -> Known {
     named.collect()
 }
 
-/// A model of an Ollama on this machine, at its default address or the one that its own environment
-/// variable names.
+/// A model of the Ollama on this machine, at its default address or that of `OLLAMA_HOST`.
 async fn ollama(settings: &Settings) -> Option<String> {
     let known = setup::local_ollama(settings)?;
     let limits = settings.limits();

@@ -1,4 +1,4 @@
-//! Programs of others that the settings name and the daemon runs.
+//! Third-party programs in the settings that the daemon runs.
 
 use super::Config;
 use crate::servers::ServerEntry;
@@ -9,7 +9,8 @@ pub struct OutsideProgram {
     pub part: String,
     /// The program and its arguments; never empty.
     pub command: Vec<String>,
-    /// Whether it works for the agent, so that Landlock has to hold it in. A hook is the person's own.
+    /// Whether it works for the agent, so that Landlock must confine it. A hook is the person's
+    /// own.
     pub is_held_in: bool,
 }
 
@@ -26,7 +27,7 @@ pub fn programs(config: &Config) -> Vec<OutsideProgram> {
         command: agent.command.clone(),
         is_held_in: true,
     });
-    // One at an address is no program of this machine.
+    // A server at an address is not a program on this machine.
     let is_program = |entry: &ServerEntry| entry.enabled && entry.url.is_none();
     let servers = config.servers.entries.iter().filter(|(_, entry)| is_program(entry));
     let servers = servers.map(|(name, entry)| OutsideProgram {

@@ -1,15 +1,16 @@
-//! Where this program asks for newer versions, if a person has it ask.
+//! Where to check for newer versions, if a person asks for it.
 
 use serde::{Deserialize, Serialize};
 
-/// The repository that this build comes from, which the release job names.
+/// The repository of this build, which the release job sets.
 const REPOSITORY: Option<&str> = option_env!("STEWARD_REPOSITORY");
 
 /// The `[update]` section.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The address that answers with the newest version; empty for that of the project, if this build knows it.
+    /// The address that reports the newest version; empty for the project's, if this build knows
+    /// it.
     pub url: String,
 }
 
@@ -23,7 +24,7 @@ impl Settings {
     }
 }
 
-/// The address of a repository's newest release, for the host whose interface is known.
+/// The address of a repository's newest release, for the supported host.
 fn newest_release(repository: &str) -> Option<String> {
     let path = repository.trim_end_matches('/').strip_prefix("https://github.com/")?;
     Some(format!("https://api.github.com/repos/{path}/releases/latest"))

@@ -268,8 +268,8 @@ fn upward(environment: &Environment) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// `/` and the home folder are never chosen implicitly: a stray `.obsidian` there would expose
-/// everything the user has.
+/// `/` and the home folder are never chosen implicitly: a stray `.obsidian` there would expose all
+/// of the user's files.
 fn too_wide(folder: &Path, environment: &Environment) -> bool {
     folder.parent().is_none() || environment.home().is_some_and(|home| same_folder(home, folder))
 }

@@ -119,7 +119,7 @@ pub fn find(
         }
     }
     if let Some(folder) = environment.absolute("CREDENTIALS_DIRECTORY") {
-        // The service manager closes the folder itself, in ways a mode does not show.
+        // The service manager protects the folder in ways that its mode does not show.
         let path = folder.join(credential(&known.name));
         if let Some(key) = read(&path)? {
             return Ok(Some((key, Source::Credential { path })));
@@ -129,8 +129,8 @@ pub fn find(
     Ok(stored(folders, &known.name)?.map(|key| (key, Source::File { path })))
 }
 
-/// Looks for the key of this name that is no provider's: the service manager's credentials, the file, and `keyring` last,
-/// if given. Blocks.
+/// Looks for a key with this name that belongs to no provider: in the service manager's
+/// credentials, the file, and `keyring` last, if given. Blocks.
 ///
 /// # Errors
 /// [`KeyError`] if a source has an unusable value.
@@ -185,7 +185,7 @@ pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, Ke
     Ok(path)
 }
 
-/// Writes a line into a file that only this user can read, in place of what was in it.
+/// Replaces the content of a file that only this user can read with a line.
 pub(super) fn replace(path: &Path, line: &str) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));

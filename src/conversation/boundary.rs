@@ -150,7 +150,7 @@ mod tests {
     }
 
     proptest! {
-        /// Longer silence never joins what shorter silence parts.
+        /// If a silence separates messages, a longer one does too.
         #[test]
         fn silence_only_parts(a in 0u64..10_000_000, b in 0u64..10_000_000, waits: bool) {
             let (short, long) = (a.min(b), a.max(b));
@@ -160,7 +160,7 @@ mod tests {
             }
         }
 
-        /// Whatever a wall clock said, nothing overflows, and nothing lies in the future.
+        /// Whatever the wall clock says, nothing overflows, and no time is in the future.
         #[test]
         fn no_wall_clock_bends_the_line(start: i64, noted: i64, running in 0u64..u64::MAX / 2) {
             let line = Timeline::begin(start, Duration::ZERO);

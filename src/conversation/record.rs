@@ -153,9 +153,9 @@ pub struct End {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
-    /// Nobody wrote for as long as the settings allow.
+    /// No message arrived within the idle limit.
     Idle,
-    /// A question stayed unanswered for as long as the settings allow.
+    /// A question was not answered within the waiting limit.
     Unanswered,
     /// The model ended it.
     Agent,
@@ -237,7 +237,7 @@ pub enum ItemKind {
     /// The model's answer, with its calls.
     Assistant,
     ToolResults,
-    /// Information nobody wrote: the date, the active note.
+    /// Information that no one wrote: the date, the active note.
     Notice,
     Message,
     /// A message that waits for an answer.
@@ -246,7 +246,7 @@ pub enum ItemKind {
     Compaction,
     /// The model's reason to end the conversation.
     Ended,
-    /// A retrospection, written after the end.
+    /// A retrospective, written after the end.
     Note,
 }
 

@@ -274,7 +274,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is answered: one line, bounded, and read again as it is.
+        /// For any answer the result is one bounded line that parses to itself.
         #[test]
         fn what_is_made_is_bounded_and_settled(answer in "\\PC*|(.|\n){0,300}|[A-Za-z .*#\"{}:\n]{0,200}") {
             if let Some(made) = parse(&answer) {

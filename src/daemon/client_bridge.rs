@@ -44,7 +44,7 @@ impl Person for ClientBridge {
         let Some((_, approvals)) = self.server.get() else {
             return Box::pin(std::future::ready((Decision::Late, Answerer::default())));
         };
-        // A person who spoke may be coming to the screen to answer; for other callers nobody would.
+        // A person who used voice may come to the screen to answer; no other caller would.
         let for_somebody = question.caller().scope == Scope::Voice;
         let wait_policy = WaitPolicy { limit: None, for_somebody };
         Box::pin(approvals.ask_about(question, Some(call), wait_policy))

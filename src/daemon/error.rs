@@ -15,7 +15,7 @@ pub enum StartError {
         .0.pid, .0.port, .0.started_at
     )]
     AlreadyRunning(Box<Running>),
-    /// Another process is starting on the vault, or making a direct change.
+    /// Another process is starting on the vault, or changing it directly.
     #[error("another process is using this vault{}", .pid.map(|pid| format!(": pid {pid}")).unwrap_or_default())]
     Busy {
         /// Its process id, if known.

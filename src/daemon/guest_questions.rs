@@ -1,4 +1,4 @@
-//! Questions of guests to a person, in the same way as those about calls; and where guests run.
+//! Questions of guests to a person, asked like those about calls; and where guests run.
 
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::guests::{Ask, GuestQuestion, Guests, Place};
 use crate::policy::{Caller, Scope};
 use crate::protocol::status::ConfinementState;
 
-/// The name of such questions where a tool's name is expected.
+/// Used for such questions where a tool's name is expected.
 const TOOL: &str = "guest";
 
 pub struct GuestQuestions {

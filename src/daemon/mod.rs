@@ -238,15 +238,14 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     // The store's last connection: marks a clean shutdown.
     kept.database.end();
     calls.context().journal.store().database.end();
-    // Work that took longer than that is still at it, so the vault stays ours until the process is
-    // gone.
+    // Work beyond the time limit is still running, so keep the lock until the process is gone.
     std::mem::forget(lock);
     served
 }
 
 struct AgentParts {
     talk: Arc<Talk>,
-    /// Messages that were received before this start and not handled.
+    /// Messages received before this start and not handled.
     left: Undelivered,
     models: ChosenModels,
     client_bridge: Arc<ClientBridge>,
@@ -493,7 +492,7 @@ async fn serve(
         port,
     });
 
-    // Has its own limit: requests in flight have some seconds to finish.
+    // Its own limit gives requests in flight some seconds to finish.
     let idle = idle_exit.map(|limit| server.idle(limit));
     let idle = async {
         match idle {
@@ -504,7 +503,7 @@ async fn serve(
     let asked = async move {
         tokio::select! {
             () = signals::stop_requested(stop) => {}
-            () = idle => tracing::info!("nobody is served any more"),
+            () = idle => tracing::info!("no client is connected any more"),
         }
         let _ = stopping.set(Instant::now());
         smarthole.stop();

@@ -109,7 +109,7 @@ pub(super) fn open_both(
     handles::raise_limit();
     let store = folders::memory(root, state);
     // The scope waits for both threads even if opening the vault fails: no other process may use
-    // the state folder while one of them works in it.
+    // the state folder while one of them uses it.
     let (opened, prepared) = std::thread::scope(|scope| {
         let opening = std::thread::Builder::new()
             .name("store".to_owned())
@@ -171,7 +171,7 @@ pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     calls
 }
 
-/// The notes that speak in the person's name.
+/// The notes that act as instructions from the person.
 pub(super) fn guarded(config: &Config) -> Guarded {
     let named =
         |path: &str| VaultPath::parse(path.trim(), None).ok().filter(|path| !path.is_root());

@@ -391,7 +391,7 @@ impl Organizer {
             Outcome::Answered(Ok(_)) => {
                 let mut state = self.state();
                 state.recent.extend(items.iter().map(|_| round.now));
-                // Another edit may meet it another day.
+                // The same may happen after another edit on another day.
                 let done = items.iter().filter_map(|item| VaultPath::from_disk(&item.path));
                 done.for_each(|path| {
                     state.retried.remove(&path);

@@ -64,7 +64,7 @@ impl NewNotes {
     }
 }
 
-/// The warning if nothing of the text is left. A deleted or moved note is intended.
+/// The warning if none of the text is left. A deletion or move is intended.
 fn lost(vault: &Vault, journal: &Journal, made: &Made) -> Option<String> {
     let now = vault.read(&made.path).ok()?;
     if now.revision == made.revision {

@@ -1,4 +1,4 @@
-//! Prepares the daemon's own confinement, and the places that it needs inside.
+//! Prepares the daemon's sandbox, and the paths that it needs inside.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::config::{Config, folders};
 use crate::protocol::status::Confinement;
 use crate::vault::{make_system_trash, system_trash};
 
-/// The port to listen on. Guests connect to it, so with guests a port that the system gives is chosen before the process
-/// is sandboxed.
+/// The port to listen on. Guests connect to it, so with guests a system-chosen port is fixed before
+/// the process is sandboxed.
 pub(super) fn settled_port(config: &Config) -> u16 {
     let has_guests = config.agents.0.values().any(|agent| agent.is_guest());
     if config.server.port > 0 || !has_guests || !config.security.landlock {

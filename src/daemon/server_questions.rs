@@ -1,4 +1,4 @@
-//! Questions of servers to a person, in the same way as those about calls.
+//! Questions of servers to a person, asked like those about calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::calls::{Answerer, Calls, Decision, Request};
 use crate::policy::{Caller, Scope};
 use crate::servers::asking::{Ask, PersonAnswer, PersonQuestion, TOOL};
 
-/// How often a withdrawal is noticed.
+/// How often a cancellation is checked for.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Asks a person for servers.

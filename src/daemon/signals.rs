@@ -26,8 +26,8 @@ pub(super) fn listen() -> io::Result<watch::Receiver<bool>> {
     #[cfg(windows)]
     {
         use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
-        // One type each, so a macro instead of a list. When its console closes Windows gives a
-        // process about five seconds, and keeps it no longer.
+        // A macro, since each has its own type. When its console closes, Windows kills a process
+        // after about five seconds.
         macro_rules! listen {
             ($($signal:ident),*) => {$({
                 let mut signals = $signal()?;

@@ -14,7 +14,7 @@ pub(super) const ANEW: &str = "You may have worked on this message before, in a 
     deleted since. What was changed by then stands: look at the notes, or call list_changes, before \
     you change anything, and do nothing twice.";
 
-/// The notice to the model about how a message came.
+/// The notice to the model about how a message arrived.
 pub(super) fn note(how: &Delivery) -> String {
     let came = match how.typed {
         true => "The message above was typed into SmartHole",
@@ -33,7 +33,7 @@ pub(super) fn note(how: &Delivery) -> String {
          plain sentences. They cannot agree to anything by voice."
     );
     if let (false, Some(why)) = (how.direct, &how.reason) {
-        // Some vendors get notices as words of the system's; these are another program's.
+        // Some vendors get notices as system messages; this text comes from another program.
         note.push_str(&format!("\nThe router's reason:\n{}", wrap::data(why, QUOTED)));
     }
     note
@@ -89,7 +89,7 @@ mod tests {
         for kind in [ErrorKind::Network, ErrorKind::Timeout, ErrorKind::Overloaded] {
             assert_eq!(plain("`work/m`: whatever it said", Some(kind)), away);
         }
-        // Another's words that sound like it are not it.
+        // A similar text from another source does not count.
         let refused = plain("the connection failed", Some(ErrorKind::Auth));
         assert_eq!(refused, "It could not be done (the connection failed)");
         assert_eq!(plain("a hook refuses.", None), "It could not be done (a hook refuses)");

@@ -136,7 +136,7 @@ impl VaultContext for Surroundings {
         let vault = self.vault().seen_through(self.calls.view(scope));
         let mut news = self.news();
         let count = news.count;
-        // A new conversation has no outdated knowledge.
+        // A new conversation has no outdated information.
         let since = news.told.insert(conversation, count).unwrap_or(count);
         let is_ours = |when: Instant, path: &str| {
             news.ours.iter().any(|(ours, changed)| {

@@ -1,4 +1,4 @@
-//! The servers of a vault's settings, for the daemon and for commands.
+//! The MCP servers in a vault's settings, for the daemon and for commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::config::{Config, Environment, vendor_keys};
 use crate::protocol::status::ConfinementState;
 use crate::servers::{Places, Reference, Servers};
 
-/// How often idle servers are looked for.
+/// How often idle servers are ended.
 const TEND: Duration = Duration::from_secs(30);
 
 /// The servers of these settings for the vault at `root`. Starts none.
@@ -55,7 +55,7 @@ pub fn is_possible() -> bool {
     confine::possible().state != ConfinementState::NotPossible
 }
 
-/// Ends idle servers now and then.
+/// Ends idle servers periodically.
 pub(super) async fn tend(servers: Servers) {
     let mut times = tokio::time::interval(TEND);
     times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -207,7 +207,7 @@ impl Voice {
         if let Err(error) = given_back.await {
             tracing::error!(%error, "the inbox of an earlier run was not looked at");
         }
-        // First, since later answers are shown where they are made.
+        // First, since later answers are shown when they are made.
         let answered = Arc::clone(&self);
         let left = blocking(move || {
             let store = answered.conversations.store();
@@ -243,7 +243,7 @@ impl Voice {
                     Ok(EarlierAttempt::Answered(reason, answer)) => {
                         self.answered(&row, reason, answer, "").await
                     }
-                    // Deleted with its conversation: there is nothing to show.
+                    // Deleted with its conversation: nothing to show.
                     Ok(_) => self.settle(row.id, InboxState::Done, "").await,
                     Err(error) => {
                         tracing::error!(%error, message = row.id, "an answer cannot be read");
@@ -343,7 +343,7 @@ impl Voice {
         }
         let agent = self.agent.clone();
         let ended = tokio::task::spawn_blocking(move || agent.ended(turn));
-        // It only reads; where it breaks off, the runtime ends.
+        // It only reads; it is aborted only when the runtime ends.
         let Ok(ended) = ended.await else { return std::future::pending().await };
         let stored = ended?;
         Ok(match stored.reason {
@@ -380,7 +380,7 @@ impl Voice {
             }
         }
         let mut user_message = user_message;
-        // No trace of an earlier attempt is left, but it may be half done.
+        // Nothing records an earlier attempt, but it may be half done.
         if row.turn.is_some() || row.attempts > 1 || row.reason == LOST {
             user_message.note = user_message.note.map(|note| format!("{note}\n{}", spoken::ANEW));
         }

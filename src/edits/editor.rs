@@ -1,4 +1,4 @@
-//! The one path by which changes reach the journal.
+//! The only way for changes to reach the journal.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ use crate::journal::{
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Cancel, Vault, VaultError};
 
-/// How often a change is planned anew because a note with links to rewrite changed meanwhile, as
-/// when Obsidian rewrites the same links.
+/// How often a change is planned again because a note with links to rewrite changed meanwhile, such
+/// as when Obsidian rewrites the same links.
 const ATTEMPTS: usize = 6;
 
 /// Makes changes on behalf of a caller.
@@ -256,8 +256,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Rescans the vault for a file that is not where it was: without a watcher nobody knows its
-    /// new name yet.
+    /// Rescans the vault for a moved file: without a watcher its new name is not known yet.
     fn look_again(&self, error: &VaultError) {
         if matches!(error, VaultError::Stale { current: None, .. } | VaultError::Renamed { .. })
             && let Err(error) = self.vault.rescan()
@@ -267,7 +266,7 @@ impl Editor<'_> {
     }
 }
 
-/// Whether a change of the set stays when those with these numbers are undone.
+/// Whether part of the set remains when the changes with these numbers are undone.
 fn is_part(set: &ListedSet, undone: impl Fn(u32) -> bool) -> bool {
     set.changes.iter().any(|change| change.undone_by.is_none() && !undone(change.id.number))
 }

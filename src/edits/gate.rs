@@ -32,14 +32,14 @@ pub struct Proposal<'a> {
     pub whole: Option<Whole<'a>>,
 }
 
-/// A whole that a person agrees to: a plan, or the undo of a job.
+/// A larger unit that a person approves: a plan, or the undo of a job.
 #[derive(Debug, Clone, Copy)]
 pub struct Whole<'a> {
     /// Identifies the whole, links included; `None` if a person agrees to just these changes.
     pub identity: Option<&'a str>,
-    /// The whole in a few lines, since the list of changes is too long to read.
+    /// A summary in a few lines, since the list of changes is too long to read.
     pub outline: &'a str,
-    /// Why a person has to agree in any case, if so.
+    /// Why approval is always required, if so.
     pub reason: Option<&'a str>,
     /// Whether the changes are a part of it, after [`Editor::propose`](super::Editor::propose)
     /// submitted the whole.
@@ -280,7 +280,7 @@ fn size(vault: &Vault, path: &VaultPath) -> (bool, usize) {
     let kind = match found {
         Ok(kind) => Some(kind),
         Err(error) if error.is_absence() => None,
-        // A file that cannot be read for a moment is taken to be what the catalogue says.
+        // A file that cannot be read right now is counted as in the catalogue.
         Err(_) => whole.get(path.as_str()).map(|entry| entry.kind),
     };
     if kind != Some(Kind::Folder) {

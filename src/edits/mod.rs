@@ -7,8 +7,8 @@
 //! Invariants:
 //! - If there is a [`Gate`], nothing is applied before the gate has seen all of it.
 //! - Links that a change of names would break are rewritten in the same change set. Each rewrite
-//!   names the revision it is based on; if a text changed meanwhile, everything is planned anew.
-//! - If the system would refuse a part, the whole is refused, before a person is asked.
+//!   names the revision it is based on; if a text changed meanwhile, everything is planned again.
+//! - If the system would refuse a part, everything is refused, before a person is asked.
 //!
 //! Reading order: [`Editor`], `links` (what follows a change of names), `rights` (whether files may
 //! be written), `put_back` (links in texts that a partial undo puts back), `since` (what an undo leaves alone), [`Gate`], [`EditsError`].

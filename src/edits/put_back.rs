@@ -1,6 +1,7 @@
 //! Links in texts that an undo puts back while other changes of the set stay.
 //!
-//! Such a text names files as they were called at its change. Those whose changes stay are elsewhere now.
+//! Such a text uses the names of the time of its change. Files whose changes stay have other names
+//! now.
 
 use crate::index::links::names::NameChange;
 use crate::index::links::rewrite;

@@ -1,5 +1,5 @@
-//! Checks beforehand whether planned changes are permitted, so that a dry run and the change itself
-//! say the same, and nobody is asked to approve what would then fail.
+//! Checks beforehand whether planned changes are permitted, so that a dry run predicts the result,
+//! and nobody is asked to approve a change that would fail.
 
 use super::error::EditsError;
 use crate::index::links::rewrite::{Plan, Rewrite, Stuck};
@@ -18,8 +18,7 @@ pub enum ReadOnly {
     Leave,
 }
 
-/// Refuses changes where the caller may not look: the effect on links there would reveal which
-/// names are taken.
+/// Refuses changes in hidden folders: the effect on links there would reveal which names are taken.
 pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsError> {
     let is_hidden = |change: &Change| match change {
         // A later move takes it from there to a path that is checked.
@@ -86,8 +85,8 @@ pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Resu
     Ok(())
 }
 
-/// Whether a change would certainly fail with this error. What is missing or changed is planned
-/// anew instead.
+/// Whether a change would certainly fail with this error. Anything missing or changed is planned
+/// again instead.
 fn is_refusal(error: &VaultError) -> bool {
     matches!(error.code(), ErrorCode::PermissionDenied | ErrorCode::ProtectedPath)
         || matches!(error, VaultError::OtherDisk { .. })

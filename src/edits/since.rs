@@ -1,9 +1,9 @@
 //! Determines which texts are older than a change that is being undone.
 //!
-//! A link that was written before a change means its target of that time: once the change is undone
-//! it leads there again, and is left alone. A link that was written since means its present target.
-//! No system records when a link was written, so a text is judged as a whole: by its file's times,
-//! and by the journal's records of it.
+//! A link written before a change means its target at that time: undoing the change makes it
+//! correct again, so it is left alone. A link written since means its present target. Nothing
+//! records when a link was written, so a text is judged as a whole: by its file's times, and by the
+//! journal's records.
 
 use std::collections::HashSet;
 
@@ -143,8 +143,8 @@ struct Texts {
 }
 
 impl Texts {
-    /// Whether a text is older. Nobody knows when others wrote theirs: if a file appeared since
-    /// (`meant`), their links are taken to mean it.
+    /// Whether a text is older. Other programs' writes are not dated: if a file appeared since
+    /// (`meant`), their links are assumed to mean it.
     fn is_older(&self, text: &Revision, meant: bool) -> bool {
         self.before.contains(text) || (!meant && self.met.contains(text))
     }

@@ -1,4 +1,5 @@
-//! The Agent Client Protocol, version 1, as its client speaks it: our requests, and what an agent sends. No I/O.
+//! The client side of the Agent Client Protocol, version 1: our requests, and an agent's messages.
+//! No I/O.
 
 use std::collections::HashMap;
 
@@ -39,7 +40,7 @@ pub(super) enum AgentMessage {
         session: String,
         update: Value,
     },
-    /// A notification that means nothing to us.
+    /// An irrelevant notification.
     Other,
     /// Not a message.
     Malformed,
@@ -118,9 +119,10 @@ pub(super) fn unknown(id: &Value, method: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_601, "message": message } })
 }
 
-/// Whether a session has this mode, by what the agent says of a new session; the error names those that it has.
+/// Whether a session has this mode, according to the agent's answer to `session/new`; the error
+/// names the available modes.
 pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
-    // Some say nothing of the modes of a session that they load.
+    // Some do not report the modes of a session that they load.
     let Some(modes) = session["modes"]["availableModes"].as_array() else { return Ok(()) };
     let names: Vec<&str> = modes.iter().filter_map(|mode| mode["id"].as_str()).collect();
     match names.contains(&mode) {
@@ -137,7 +139,7 @@ pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
 pub(super) struct ToolCalls(HashMap<String, Map<String, Value>>);
 
 impl ToolCalls {
-    /// Adds what a message says of a call; returns all that is known of it.
+    /// Merges a message about a call; returns everything known about the call.
     pub fn add(&mut self, call_update: &Value) -> Value {
         let id = call_update["toolCallId"].as_str().unwrap_or_default();
         // Without an id it cannot be merged with earlier messages.
@@ -172,7 +174,8 @@ pub(super) struct Permission {
 }
 
 impl Permission {
-    /// Reads the params; `call` is what is known of the tool call, and `tools` are the names of our tools.
+    /// Reads the params; `call` has everything known about the tool call, and `tools` are the names
+    /// of our tools.
     pub fn read(params: &Value, call: &Value, tools: &[String]) -> Self {
         let option = |kinds: [&str; 2]| {
             let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -193,7 +196,7 @@ impl Permission {
         }
     }
 
-    /// The answer; a yes that the guest does not offer is a no.
+    /// The answer. If the guest offers no option for a yes, a yes becomes a no.
     pub fn answer(&self, id: &Value, agreed: bool) -> Value {
         let option = if agreed { &self.yes } else { &self.no };
         let outcome = match option {
@@ -210,11 +213,12 @@ fn title(call: &Value) -> String {
     title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE).collect()
 }
 
-/// Whether a tool call is one of a tool of ours, by the names that the known agents give those. The name must be the
-/// whole title: that of a shell command is the command, which can quote anything.
+/// Whether a tool call is for one of our tools, by the names that known agents give to them. The
+/// name must be the whole title: the title of a shell command is the command, which can quote
+/// anything.
 fn is_ours(call: &Value, tools: &[String]) -> bool {
     let is_tool = |name: &str| tools.iter().any(|tool| tool == name);
-    // Codex says of each call of MCP that it executes something.
+    // Codex marks every MCP call as executing something.
     if call["_meta"]["is_mcp_tool_call"] == true {
         let input = &call["rawInput"];
         return input["server"] == SERVER && input["tool"].as_str().is_some_and(is_tool);
@@ -245,7 +249,7 @@ pub(super) enum AgentOutput {
     Thought(String),
 }
 
-/// What a `session/update` shows, if anything. Calls of our tools show themselves.
+/// What a `session/update` shows, if anything. Calls of our tools are shown by the turn.
 pub(super) fn shown(update: &Value, tools: &[String]) -> Option<AgentOutput> {
     let text = || update["content"]["text"].as_str().filter(|text| !text.is_empty());
     match update["sessionUpdate"].as_str()? {
@@ -367,7 +371,7 @@ mod tests {
     fn a_permission_is_about_the_call_that_was_announced() {
         let tools = ["move".to_owned()];
         let mut calls = ToolCalls::default();
-        // As codex-acp 2.6.0 announces a call of MCP, and asks about it.
+        // How codex-acp 2.6.0 announces an MCP call and asks about it.
         calls.add(&json!({
             "sessionUpdate": "tool_call", "toolCallId": "c1", "kind": "execute", "title": "mcp.vault.move",
             "rawInput": { "server": "vault", "tool": "move", "arguments": {} },
@@ -384,7 +388,7 @@ mod tests {
             });
             assert!(!is_ours(&calls.add(&call_update), &tools), "{call_update}");
         }
-        // Another call is not the announced one.
+        // A different call, not the announced one.
         let other = json!({ "toolCall": { "toolCallId": "c3", "kind": "execute" } });
         assert!(!Permission::read(&other, &calls.add(&other["toolCall"]), &tools).is_ours);
         let edit =

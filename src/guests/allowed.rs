@@ -1,4 +1,4 @@
-//! The guests that a person let answer, in a file of the state folder.
+//! The guests that a person has allowed to answer, in a file of the state folder.
 
 #![expect(clippy::disallowed_methods, reason = "a file of our own in the state folder")]
 
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::settings::Guest;
 
-/// The guests that a person let answer. A guest with another command is asked about again.
+/// The guests that a person has allowed to answer. Another command needs permission again.
 #[derive(Debug)]
 pub struct Allowed {
     file: PathBuf,
@@ -18,22 +18,22 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// Those of the vault whose guests are in `folder`. Reads nothing.
+    /// The permissions of the vault with its guests in `folder`. Reads nothing.
     pub fn new(folder: &Path) -> Self {
         Self { file: folder.join("allowed.json"), lock: Mutex::default() }
     }
 
-    /// Whether a person let this guest answer.
+    /// Whether a person has allowed this guest to answer.
     pub fn has(&self, guest: &Guest) -> bool {
         self.read().get(&guest.name) == Some(&guest.command)
     }
 
-    /// The commands of all, by name.
+    /// The commands of all allowed guests, by name.
     pub fn all(&self) -> BTreeMap<String, Vec<String>> {
         self.read()
     }
 
-    /// Takes a yes back; whether there was one.
+    /// Revokes a permission; returns whether there was one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -55,7 +55,7 @@ impl Allowed {
         std::fs::rename(&beside, &self.file)
     }
 
-    /// Remembers a person's yes.
+    /// Stores a person's permission.
     pub fn add(&self, guest: &Guest) {
         let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.read();

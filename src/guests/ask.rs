@@ -1,4 +1,4 @@
-//! What a guest asks of a person.
+//! Questions about a guest to a person.
 
 use futures_util::future::BoxFuture;
 
@@ -14,12 +14,12 @@ pub struct GuestQuestion {
     pub title: String,
     /// Why a person has to decide, one sentence each.
     pub reasons: Vec<String>,
-    /// What distinguishes it from other questions with the same title.
+    /// Distinguishes it from other questions with the same title.
     pub details: String,
 }
 
 /// Asks a person.
 pub trait Ask: Send + Sync + 'static {
-    /// Whether a person agrees. Without one the answer is no. Dropping the future withdraws the question.
+    /// Whether a person agrees; false if there is none. Dropping the future withdraws the question.
     fn ask(&self, question: GuestQuestion) -> BoxFuture<'static, bool>;
 }

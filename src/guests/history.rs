@@ -8,7 +8,7 @@ use crate::llm::{Block, BlockKind, Message, TurnRequest};
 /// The most characters of the earlier conversation that a new session gets; its end counts most.
 const MAX_EARLIER: usize = 60_000;
 
-/// The most characters of one answer's text in it.
+/// The most characters of one answer in it.
 const MAX_ANSWER: usize = 8_000;
 
 /// The messages of a conversation that a session knows: the first ones.
@@ -23,7 +23,7 @@ impl KnownMessages {
     /// These messages, and the session's answer to them.
     pub fn of(messages: &[Message], answer: Option<&[Block]>) -> Self {
         let mut hasher = blake3::Hasher::new();
-        // The rest is shortened and renewed as a conversation goes on.
+        // The rest is shortened and replaced as a conversation continues.
         let said = messages.iter().filter_map(|message| match message {
             Message::User { content } => Some(('u', content.as_slice())),
             Message::Assistant { content, .. } => Some(('a', content.as_slice())),
@@ -50,7 +50,7 @@ pub(super) fn prompt(
     has_images: bool,
 ) -> Vec<Value> {
     let messages = &request.messages;
-    // The latest messages of the user are the prompt; what is before them is history.
+    // The user's latest messages are the prompt; everything before them is history.
     let is_answer = |message: &Message| {
         matches!(message, Message::Assistant { .. } | Message::ToolResults { .. })
     };
@@ -72,7 +72,7 @@ pub(super) fn prompt(
         text.push_str(&end_of(&earlier, MAX_EARLIER));
         text.push_str("\n\n[Now:]\n");
     }
-    // Whatever the user says comes last.
+    // The user's messages come last.
     let (mut said, mut blocks) = (String::new(), Vec::new());
     for message in now {
         match message {
@@ -90,7 +90,7 @@ pub(super) fn prompt(
     blocks
 }
 
-/// What came after the results of its calls while it works, as text for it.
+/// Messages that arrived after the results of its calls while it works, as text for it.
 pub(super) fn meanwhile(after: &[Message]) -> Option<String> {
     let text = transcript(after);
     (!text.is_empty()).then(|| format!("\n[Meanwhile, from the program that runs you:]\n{text}"))
@@ -141,7 +141,7 @@ fn texts(content: &[Block]) -> String {
     content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// The end of a text, from a line on.
+/// The end of a text, beginning at a line.
 fn end_of(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

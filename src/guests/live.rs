@@ -33,7 +33,7 @@ const MAX_BYTES: usize = 32 << 20;
 /// The most bytes of text and thoughts of one prompt.
 const MAX_SHOWN: usize = 1 << 20;
 
-/// The most lines that are no messages: some programs write a few words to their standard output.
+/// The most lines that are not messages: some programs print other text to standard output.
 const MAX_MALFORMED: u32 = 20;
 
 /// The most permissions that are asked for at the same time.
@@ -66,7 +66,7 @@ pub(super) struct Live {
     process: Process,
     /// The agent's id of the session.
     session: String,
-    /// Where it is remembered, if the guest can load it.
+    /// Where it is stored, if the guest can load it.
     stored: Option<Arc<StoredSessions>>,
     pub has_images: bool,
     happens: mpsc::UnboundedSender<Happening>,
@@ -89,7 +89,7 @@ struct State {
     bytes: usize,
     shown: usize,
     malformed: u32,
-    /// The messages that it knows; `None` for a new session.
+    /// The messages that it has received; `None` for a new session.
     heard: Option<KnownMessages>,
     /// Its tool calls of this prompt.
     calls: ToolCalls,
@@ -107,18 +107,19 @@ pub(super) struct Beginning<'a> {
     pub messages: &'a [Message],
     pub place: &'a Place,
     pub stored: Arc<StoredSessions>,
-    /// The server knows it already, since the guest's MCP client calls before the session is there.
+    /// Already registered with the server, since the guest's MCP client calls before the session
+    /// exists.
     pub seat: Arc<Seat>,
     pub asks: Arc<dyn Ask>,
 }
 
-/// An error of a guest, as one of a model.
+/// A guest's error as a model's error.
 pub(super) fn error(guest: &Guest, kind: ErrorKind, text: impl AsRef<str>) -> LlmError {
     LlmError { provider: guest.name.clone(), ..LlmError::new(kind, text) }
 }
 
 impl Live {
-    /// Starts a guest and begins a session, which is followed until the guest ends.
+    /// Starts a guest and a session, and handles its messages until the guest ends.
     pub async fn begin(beginning: Beginning<'_>) -> Result<Arc<Self>, LlmError> {
         let Beginning { guest, conversation, messages, place, stored, seat, asks } = beginning;
         let fault = |kind, text: String| error(guest, kind, text);
@@ -146,7 +147,7 @@ impl Live {
             let mut loaded = None;
             if let Some(before) = before {
                 let params = acp::loaded(&before.id, &cwd, server.clone(), &guest.meta);
-                // What it replays is shown already.
+                // The replayed messages are already shown.
                 match ask(&process, &mut lines, 2, "session/load", params).await {
                     Ok(it) => loaded = Some((before.id, it, Some(before.heard))),
                     Err(why) => tracing::info!(guest = guest.name, why, "a session is gone"),
@@ -243,17 +244,17 @@ impl Live {
         self.fault(ErrorKind::Truncated, "it has ended")
     }
 
-    /// What it knows of the conversation; `None` for a new session.
+    /// The part of the conversation that it has received; `None` for a new session.
     pub fn heard(&self) -> Option<KnownMessages> {
         self.state().heard.clone()
     }
 
-    /// Records the messages that it knows.
+    /// Records the messages that it has received.
     pub fn has_heard(&self, known: KnownMessages) {
         self.state().heard = Some(known);
     }
 
-    /// Remembers the session for a later run.
+    /// Stores the session for a later run.
     fn keep(&self) {
         let Some(stored) = &self.stored else { return };
         let (heard, has_failed) = {
@@ -301,8 +302,8 @@ impl Live {
         }
     }
 
-    /// Ends the turn that sent the prompt with this number: it is cancelled if it is in flight, and the guest killed if it
-    /// goes on regardless. The prompt of a later turn is left alone.
+    /// Ends the turn that sent the prompt with this number: cancels the prompt if it is in flight,
+    /// and kills the guest if it continues regardless. A later turn's prompt is left alone.
     pub fn give_up(self: &Arc<Self>, number: u64) {
         {
             let mut state = self.state();
@@ -333,7 +334,7 @@ impl Live {
                 let _ = tokio::task::spawn_blocking(end).await;
             }
         };
-        // At the end of the daemon there is no runtime any more, and all guests are ended.
+        // When the daemon ends, the runtime is gone and all guests are ended.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(end_if_it_goes_on);
         }
@@ -357,7 +358,7 @@ impl Live {
         self.process.end();
     }
 
-    /// Counts a line; the error if it is too much.
+    /// Counts a line; an error if the limit is exceeded.
     fn count(&self, bytes: usize) -> Result<(), LlmError> {
         let mut state = self.state();
         state.bytes = state.bytes.saturating_add(bytes);
@@ -463,14 +464,14 @@ impl Live {
         let (live, asks) = (Arc::clone(self), Arc::clone(asks));
         tokio::spawn(async move {
             let agreed = asks.ask(question).await;
-            // An answer that comes after the end of the turn agrees to nothing.
+            // A yes after the end of the turn has no effect.
             let is_wanted = live.state().pending_permissions.remove(&key);
             live.process.tell(&permission.answer(&id, agreed && is_wanted));
         });
     }
 }
 
-/// Sends a request before the session is followed, and waits for its answer.
+/// Sends a request before the message loop runs, and waits for its answer.
 async fn ask(
     process: &Process,
     lines: &mut mpsc::Receiver<Line>,
@@ -502,12 +503,13 @@ async fn ask(
     }
 }
 
-/// Follows a session until the guest ends.
+/// Handles a session's messages until the guest ends.
 async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn Ask>) {
     loop {
         let handled = match lines.recv().await {
             None => {
-                // Nobody may ask it any more; whoever does already hears its last words, which may still be on their way.
+                // No new request may start; pending ones get its last error output, which may still
+                // be arriving.
                 let is_idle = {
                     let mut state = live.state();
                     let is_idle = state.prompt.is_none();
@@ -534,7 +536,7 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
             }
         };
         if let Err(fault) = handled {
-            // It waits for the system to end its processes.
+            // Blocks until the system has ended its processes.
             let _ = tokio::task::spawn_blocking(move || live.die(fault)).await;
             return;
         }
@@ -553,7 +555,7 @@ fn handle(live: &Arc<Live>, line: &str, asks: &Arc<dyn Ask>) -> Result<(), LlmEr
         AgentMessage::Update { session, update } if session == live.session => {
             return live.show(&update);
         }
-        // Of other sessions it has nothing to tell.
+        // Ignore messages of other sessions.
         AgentMessage::Update { .. } | AgentMessage::Other => {}
         AgentMessage::Malformed if line.trim().is_empty() => {}
         AgentMessage::Malformed => {

@@ -3,20 +3,21 @@
 //!
 //! Floor 2: a guest is a [`Provider`] of `llm`, and `hooks` ends its processes. It knows no vault and no conversation.
 //!
-//! A guest is a child process that speaks the Agent Client Protocol. A turn asks it as it asks a model: a round begins
-//! with the history. The tools that the guest calls reach the daemon by MCP with the token of its session, end the
-//! round, and become calls of the turn; the next round gives it their results. So a guest's turn is a turn like any
-//! other: its limits, approvals, journal, undo and audit are those of every turn.
+//! A guest is a child process that speaks the Agent Client Protocol. A turn requests answers from
+//! it as from a model: a round begins with the history. The tools that the guest calls reach the
+//! daemon by MCP with the token of its session, end the round, and become calls of the turn; the
+//! next round gives it their results. So a guest's turn has the same limits, approvals, journal,
+//! undo and audit as any other.
 //!
 //! Invariants: guests come from the settings file alone; a guest runs without a shell, with few environment variables,
 //! in a folder of this program, with fewer rights where the system can do that; its token is valid for its session, at `/mcp`,
 //! and only while a turn of its conversation runs; a person agrees before it first answers; everything that it sends is
 //! bounded; it ends with all processes that it started.
 //!
-//! In reading order: [`settings`], [`place`] (folders and rights), `process`, `acp` (messages), `seat` (its calls),
-//! `live` (a session), `stored_sessions` (sessions that are loaded),
-//! `history` (the conversation as text), `turn` (a turn of a guest), [`ask`] and `allowed` (a
-//! person's word).
+//! In reading order: [`settings`], [`place`] (folders and rights), `process`, `acp` (messages),
+//! `seat` (its calls), `live` (a session), `stored_sessions` (sessions that are loaded), `history`
+//! (the conversation as text), `turn` (a turn of a guest), [`ask`] and `allowed` (a person's
+//! permission).
 
 mod acp;
 mod allowed;
@@ -47,7 +48,7 @@ use seat::Seat;
 pub use settings::Guest;
 use stored_sessions::StoredSessions;
 
-/// The most guests that run at the same time; the one that has been idle longest makes room.
+/// The most guests that run at the same time; beyond it the longest idle one is ended.
 const MAX_LIVE: usize = 4;
 
 /// A guest without a turn for this long is ended; its next turn starts it again.
@@ -72,7 +73,7 @@ struct SharedGuests {
 struct State {
     /// The sessions by conversation.
     live: HashMap<String, Arc<Live>>,
-    /// The seats of all sessions, also of those that are beginning.
+    /// The seats of all sessions, including those being started.
     seats: Vec<Arc<Seat>>,
     is_ending: bool,
     looks: bool,
@@ -102,7 +103,7 @@ impl Guests {
         self.0.place.unconfined.as_deref()
     }
 
-    /// The guest for one turn of a conversation. Dropping it ends what the guest still does for the turn.
+    /// The guest for one turn of a conversation. Dropping it stops the guest's work for the turn.
     pub fn provider(&self, guest: Guest, conversation: String) -> Arc<dyn Provider> {
         Arc::new(turn::GuestTurn::new(self.clone(), guest, conversation))
     }
@@ -131,7 +132,7 @@ impl Guests {
         seat.call(tool, arguments)
     }
 
-    /// Ends all guests and lets none begin. Blocks for a moment.
+    /// Ends all guests and prevents new ones. Blocks briefly.
     pub fn end(&self) {
         let live: Vec<Arc<Live>> = {
             let mut state = self.state();
@@ -149,7 +150,7 @@ impl Guests {
     }
 
     fn seat(&self, secret: &str) -> Option<Arc<Seat>> {
-        // The server has compared the tokens; this only finds the seat.
+        // The server has authenticated the token; this only finds the seat.
         self.state().seats.iter().find(|seat| seat.secret == secret).cloned()
     }
 
@@ -159,7 +160,8 @@ impl Guests {
         (found.guest == *guest && !found.is_dead()).then_some(found)
     }
 
-    /// Begins a session for a conversation with these messages and tools, in place of another one.
+    /// Begins a session for a conversation with these messages and tools; it replaces an existing
+    /// one.
     async fn begin(
         &self,
         guest: &Guest,
@@ -186,7 +188,7 @@ impl Guests {
                 tokio::spawn(look_for_idle(Arc::downgrade(&self.0)));
             }
         }
-        // Dropping this future ends the session that begins.
+        // Dropping this future ends the starting session.
         let mut taken = Taken { guests: self, seat: Some(Arc::clone(&seat)) };
         let (place, stored) = (&self.0.place, Arc::clone(&self.0.stored));
         let beginning = Beginning { guest, conversation, messages, place, stored, seat, asks };
@@ -236,7 +238,7 @@ pub fn origin(name: &str) -> Origin {
     turn::origin(name)
 }
 
-/// Takes back the seat of a session that did not begin.
+/// Removes the seat of a session that did not start.
 struct Taken<'a> {
     guests: &'a Guests,
     seat: Option<Arc<Seat>>,
@@ -254,7 +256,7 @@ fn ending(guest: &Guest) -> LlmError {
     live::error(guest, ErrorKind::Truncated, "the steward ends")
 }
 
-/// Ends guests that have had no turn for a while, and those whose process has ended.
+/// Removes guests that have had no turn for a while, and those whose process has ended.
 async fn look_for_idle(guests: Weak<SharedGuests>) {
     loop {
         tokio::time::sleep(LOOK).await;

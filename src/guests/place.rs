@@ -1,4 +1,5 @@
-//! Where guests run: their folders, and the command that gives up rights before it becomes the guest.
+//! Where guests run: their folders, and the command that drops privileges before it executes the
+//! guest.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::OnceLock;
 use super::settings::{Guest, at_home};
 use crate::hooks::places::find;
 
-/// Where guests run, and what they are kept from.
+/// Where guests run, and what they cannot access.
 #[derive(Debug)]
 pub struct Place {
     /// The folder for guests in the vault's state folder.
@@ -48,7 +49,7 @@ impl Place {
         let mut add = |option: &str, value: OsString| all.extend([option.into(), value]);
         let path = |path: &Path| path.as_os_str().to_owned();
         self.hidden.iter().for_each(|folder| add("--hide", path(folder)));
-        // It is empty, and a guest must be able to enter it.
+        // It is empty, but a guest must be able to enter it.
         add("--read", path(&self.work(&guest.name)));
         add("--write", path(&self.scratch(&guest.name)));
         guest.config_folders.iter().for_each(|folder| add("--write", path(folder)));
@@ -60,7 +61,8 @@ impl Place {
     }
 }
 
-/// A guest's program. On Windows a bare name is looked up here: the system looks for an `.exe` alone.
+/// A guest's program. On Windows a bare name is looked up here, since the system finds only an
+/// `.exe`.
 fn found(name: &str) -> PathBuf {
     let is_bare = cfg!(windows) && Path::new(name).components().count() == 1;
     let file = std::env::var_os("PATH").filter(|_| is_bare).and_then(|path| find(name, &path));

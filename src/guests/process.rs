@@ -1,4 +1,4 @@
-//! The process of a guest: its lines, and its end with all that it started.
+//! The process of a guest: its output, and ending it with everything that it started.
 
 #![expect(clippy::disallowed_methods, reason = "programs and folders that are never in a vault")]
 
@@ -14,7 +14,7 @@ use super::place::Place;
 use super::settings::{Guest, at_home};
 use crate::hooks::children;
 
-/// The longest line that it may send, in bytes.
+/// The longest line of output, in bytes.
 const MAX_LINE: u64 = 8 << 20;
 
 /// The most lines that wait until it reads them.
@@ -30,7 +30,7 @@ const PASSED: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE
 const PASSED: &[&str] =
     &["USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "SystemRoot", "ComSpec", "PATH"];
 
-/// The folders of programs, if the daemon has no `PATH`.
+/// The `PATH` if the daemon has none.
 #[cfg(not(windows))]
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 
@@ -39,11 +39,11 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 /// A line of its standard output.
 pub(super) enum Line {
     Text(String),
-    /// It sent a longer line than it may; nothing follows.
+    /// Its line exceeded the limit; nothing follows.
     TooLong,
 }
 
-/// A running guest. Dropping it ends it.
+/// A running guest. Dropping it ends the process.
 pub(super) struct Process {
     child: Arc<Mutex<Option<Child>>>,
     mark: String,
@@ -55,8 +55,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a guest in its folder, with fewer rights where the system can do that, and with one more environment
-    /// variable.
+    /// Starts a guest in its folder, confined where the system supports it, and with one more
+    /// environment variable.
     ///
     /// # Errors
     /// Its folders cannot be made, or the system cannot start it.
@@ -111,7 +111,7 @@ impl Process {
         Ok((process, lines))
     }
 
-    /// Sends a message; `false` if it does not read.
+    /// Sends a message; `false` if the guest does not read.
     pub fn tell(&self, message: &serde_json::Value) -> bool {
         self.input.try_send(format!("{message}\n")).is_ok()
     }
@@ -121,7 +121,7 @@ impl Process {
         self.error_line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends it once it uses more memory than it may, with everything that it started.
+    /// Ends it, with everything that it started, once it exceeds its memory limit.
     fn watch(&self, id: u32, memory_mb: u32) {
         let Some(look) = children::LOOK else { return };
         let (child, fault) = (Arc::clone(&self.child), Arc::clone(&self.fault));
@@ -148,7 +148,7 @@ impl Process {
         self.fault.get().cloned()
     }
 
-    /// Kills it with everything that it started. Blocks for a moment.
+    /// Kills it with everything that it started. Blocks briefly.
     pub fn end(&self) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         end(child, &self.mark);
@@ -160,7 +160,7 @@ impl Drop for Process {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mark = std::mem::take(&mut self.mark);
         if child.is_some() {
-            // Not on a thread that serves others.
+            // On its own thread, since it blocks.
             std::thread::spawn(move || end(child, &mark));
         }
     }
@@ -206,7 +206,7 @@ fn read_lines(pipe: impl Read, sender: &mpsc::Sender<Line>) {
     }
 }
 
-/// Reads standard error to its end, so that it never blocks, and remembers the last line.
+/// Drains standard error, so that the guest never blocks on it, and remembers the last line.
 fn drain(pipe: impl Read, last: &Mutex<String>) {
     let mut input = BufReader::new(pipe);
     let mut bytes = Vec::new();

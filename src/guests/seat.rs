@@ -1,6 +1,7 @@
-//! A guest's place at the table: the token of its session, its tools, and the calls that it makes by MCP.
+//! What the daemon keeps for a guest's session: its token, its tools, and the calls that it makes
+//! by MCP.
 //!
-//! A call waits here until the turn takes it as one of its own, and then for its result.
+//! A call waits here until the turn takes it over, and then for its result.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,7 @@ const MAX_WAITING: usize = 64;
 pub(super) const NO_TURN: &str =
     "it was not made: tools can be called only while you answer a message of the user";
 
-/// The place of one session.
+/// The state of one session.
 pub(super) struct Seat {
     /// The token of the session.
     pub secret: String,
@@ -29,7 +30,7 @@ pub(super) struct Seat {
 
 #[derive(Default)]
 struct State {
-    /// Whether a turn is running.
+    /// Whether a turn is running, so that calls are accepted.
     is_open: bool,
     tools: Vec<String>,
     number: u64,
@@ -58,12 +59,12 @@ impl Seat {
         self.state().tools = tools;
     }
 
-    /// Lets calls in.
+    /// Accepts calls.
     pub fn open(&self) {
         self.state().is_open = true;
     }
 
-    /// Ends all calls, and lets none in.
+    /// Ends all calls, and accepts no more.
     pub fn close(&self) {
         let mut state = self.state();
         state.is_open = false;
@@ -115,7 +116,7 @@ impl Seat {
         results.iter().any(|result| state.waiting.contains_key(&result.call_id))
     }
 
-    /// Gives the results to the calls that wait for them. One that has given up gets nothing.
+    /// Passes the results to the waiting calls.
     pub fn answer(&self, results: Vec<ToolResult>) {
         let mut state = self.state();
         for result in results {

@@ -1,4 +1,4 @@
-//! The settings of a guest: its program, and what it may use.
+//! The settings of a guest: its program and its permissions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// The program of a guest and what it may use, from `[agents.NAME]`.
+/// The program and permissions of a guest, from `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
     pub name: String,
@@ -19,13 +19,13 @@ pub struct Guest {
     pub config_folders: Vec<PathBuf>,
     /// The `_meta` of the request that begins its session.
     pub meta: Value,
-    /// The mode of its sessions, by its own name for it.
+    /// The mode of its sessions, by the guest's name for it.
     pub session_mode: Option<String>,
     /// TCP ports that it may connect to, besides 443 and the daemon's own.
     pub ports: Vec<u16>,
-    /// The memory that it may use with all that it starts, in MB.
+    /// The memory limit for it and everything that it starts, in MB.
     pub memory_mb: u32,
-    /// Whether it gives its environment to its MCP servers, so that the token can be there.
+    /// Whether it passes its environment to its MCP servers, so that the token can be in it.
     pub passes_env: bool,
 }
 
@@ -46,7 +46,7 @@ impl Serialize for Variables {
     }
 }
 
-/// What stands for a value: the same for equal values of this run, so that a change is noticed.
+/// A fingerprint of a value, stable within this run, to notice changes.
 fn mark(value: &str) -> String {
     static KEY: OnceLock<[u8; 32]> = OnceLock::new();
     let key = KEY.get_or_init(|| {

@@ -1,5 +1,6 @@
-//! The sessions of guests that can load one: a conversation goes on with what its guest remembers, also after the guest
-//! or the daemon has ended. In a file beside the guest's folders, which it cannot write.
+//! The sessions of guests that can load one: a conversation continues with what its guest
+//! remembers, even after the guest or the daemon has ended. In a file next to the guest's folders,
+//! which the guest cannot write.
 
 #![expect(clippy::disallowed_methods, reason = "a file of our own in the state folder")]
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::history::KnownMessages;
 use super::settings::Guest;
 
-/// The most sessions that are remembered; the oldest are forgotten.
+/// The most stored sessions; beyond it the oldest are forgotten.
 const MOST: usize = 200;
 
 /// The longest id of a session, in bytes.
@@ -21,14 +22,14 @@ const MAX_ID: usize = 1_024;
 /// A session of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
-    /// The guest's name and command: another guest knows nothing of it.
+    /// The guest's name and command: another guest does not know the session.
     guest: String,
     command: Vec<String>,
     /// The guest's id of the session.
     pub id: String,
-    /// What it knows of the conversation.
+    /// The part of the conversation that it has received.
     pub heard: KnownMessages,
-    /// When it was last asked, in seconds since the Unix epoch.
+    /// When it last got a prompt, in seconds since the Unix epoch.
     time: i64,
 }
 
@@ -50,7 +51,7 @@ impl StoredSessions {
         (session.guest == guest.name && session.command == guest.command).then_some(session)
     }
 
-    /// Remembers a session.
+    /// Remembers it across restarts.
     pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: KnownMessages) {
         if id.len() > MAX_ID {
             return;

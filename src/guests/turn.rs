@@ -1,4 +1,5 @@
-//! A turn of a guest, as a model's: each round is a piece of the guest's answer, up to its next calls.
+//! A turn of a guest, in the form of a model's turn: each round is a piece of the guest's answer,
+//! up to its next calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,7 +82,7 @@ struct Round {
 impl TurnRequests {
     async fn begin(&self, request: &Arc<TurnRequest>) -> Result<Box<Round>, LlmError> {
         if request.conversation != self.conversation {
-            // A summary of the history, for example: the guest has a history of its own.
+            // A summary of the history, for example: the guest has its own history.
             return Err(error(
                 &self.guest,
                 ErrorKind::InvalidRequest,
@@ -102,7 +103,7 @@ impl TurnRequests {
                 let live = self.ready(&request.messages, tools.clone()).await?;
                 match self.prompt(&live, request).await {
                     Ok(()) => live,
-                    // It has ended since.
+                    // It has ended meanwhile.
                     Err(_) if live.is_dead() => {
                         let live = self.start(&request.messages, tools).await?;
                         self.prompt(&live, request).await?;
@@ -133,19 +134,20 @@ impl TurnRequests {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session that this turn has asked already.
+    /// The session that this turn already uses.
     fn of_turn(&self) -> Option<Arc<Live>> {
         self.of_turn_mut().clone()
     }
 
-    /// The session for a new turn: the one that runs, or a new one if that one has messages that are no longer in the
-    /// conversation, since an earlier message was changed or the history was shortened.
+    /// The session for a new turn: the running one, or a new one if the running one has messages
+    /// that have left the conversation, because an earlier message was edited or the history was
+    /// shortened.
     async fn ready(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
         if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
             // An earlier turn may still be ending.
             live.settle().await;
             let is_of_this = live.heard().is_none_or(|known| known.is_start_of(messages));
-            // A person may have taken their yes back.
+            // A person may have revoked the permission.
             if is_of_this && !live.is_dead() && self.guests.0.allowed.has(&self.guest) {
                 return Ok(live);
             }
@@ -219,7 +221,7 @@ impl Round {
     async fn next(mut self: Box<Self>) -> Next {
         let event = match self.wait().await {
             Ok(Happening::Text { mut text, message }) => {
-                // Some agents add remarks as messages of their own.
+                // Some agents add remarks as separate messages.
                 let is_new = message != self.message && !self.text.is_empty();
                 if is_new && !self.text.ends_with('\n') {
                     text.insert_str(0, "\n\n");
@@ -240,7 +242,8 @@ impl Round {
         Some((Ok(Item::Event(event)), Stage::Running(self)))
     }
 
-    /// What happens next; the error are calls of our tools. What was sent before a call comes before it.
+    /// Waits for the next event; `Err` has calls of our tools. Output sent before a call precedes
+    /// it.
     async fn wait(&self) -> Result<Happening, Vec<ToolCall>> {
         let live = Arc::clone(&self.live);
         let mut happenings = live.happenings.lock().await;
@@ -260,7 +263,7 @@ impl Round {
         let calls =
             calls.into_iter().map(|call| Block { kind: BlockKind::ToolCall(call), native: None });
         let content: Vec<Block> = text.into_iter().chain(calls).collect();
-        // It knows its own answer.
+        // The guest knows its own answer.
         let answer = (!content.is_empty()).then_some(content.as_slice());
         self.live.has_heard(KnownMessages::of(&self.request.messages, answer));
         let origin = origin(&self.live.guest.name);

@@ -3,9 +3,9 @@
 //! Floor 1: imports no other module. The code that performs an operation makes an [`Event`] and
 //! calls [`Hooks::ask`] before it, or [`Hooks::tell`] after it.
 //!
-//! Invariants: hooks come from the settings file alone; neither the program nor its script lies in
-//! the vault; it runs without a shell, with few environment variables, in a folder of this program; it is
-//! killed at its time limit, with all processes that it started; it sees no more than `sees`
+//! Invariants: hooks come from the settings file alone; neither the program nor its script is in
+//! the vault; it runs without a shell, with few environment variables, in a folder of this program;
+//! it is killed at its time limit, with all processes that it started; it sees no more than `sees`
 //! allows; its answer is limited in size, and validated like any caller's input.
 //!
 //! In reading order: [`settings`], [`event`] (input), `answer` (output), `run` (one hook),
@@ -80,8 +80,8 @@ pub struct Refused {
 }
 
 impl Hooks {
-    /// The hooks of the vault at `vault`, a canonical path; they run in `place`, which is made when
-    /// needed.
+    /// The hooks of the vault at `vault`, a canonical path; they run in `place`, which is created
+    /// when needed.
     pub fn new(settings: Settings, vault: PathBuf, place: PathBuf) -> Self {
         let shared = Arc::new(SharedHooks {
             settings: ArcSwap::from_pointee(settings),

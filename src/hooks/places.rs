@@ -1,4 +1,5 @@
-//! Where a command of the settings lies. Others write into the vault, so no program is started from there.
+//! Where a command of the settings is. Others write into the vault, so no program is started from
+//! there.
 
 #![expect(clippy::disallowed_methods, reason = "programs that are never in a vault")]
 
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 #[cfg(not(windows))]
 pub const PLAIN_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin";
 
-/// The first part of `command` that lies in the vault, a canonical path, also through a link: the program, or a file
-/// that an argument names, which may be a script.
+/// The first part of `command` that is in `vault` (a canonical path), also through a link: the
+/// program, or a file that an argument names, which may be a script.
 pub fn in_vault(command: &[String], vault: &Path) -> Option<PathBuf> {
     for (number, part) in command.iter().enumerate() {
         // For `--file=/some/where` check the value.
@@ -36,7 +37,8 @@ pub fn at_home(text: &str) -> PathBuf {
 
 /// The file of a program, as a shell finds it by its name in the `folders` of a `PATH`.
 pub fn find(name: &str, folders: &OsStr) -> Option<PathBuf> {
-    // Windows' own search adds `.exe` alone, and npm's programs come as a `.cmd` beside a script for a Unix shell.
+    // Windows' own search adds `.exe` alone, and npm installs each program as a `.cmd` next to a
+    // script for a Unix shell.
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat", ""] } else { &[""] };
     let folders = std::env::split_paths(folders).filter(|folder| folder.is_absolute());
     let mut files = folders.flat_map(|folder| {

@@ -17,7 +17,8 @@ const SHOWN: usize = 200;
 /// How often `withdrawn` is polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// How long to read on after the program has exited, while another process holds its pipes open.
+/// How long to keep reading after the program has exited, while another process holds its pipes
+/// open.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// The environment variable that marks the processes of one run.

@@ -24,7 +24,7 @@ const PASSED: &[&str] =
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    #[error("`{}` lies in the vault, where others write; put it elsewhere", .0.display())]
+    #[error("`{}` is in the vault, where others write; put it elsewhere", .0.display())]
     InVault(PathBuf),
     #[error("its folder `{}` could not be made: {source}", .place.display())]
     Place { place: PathBuf, source: io::Error },

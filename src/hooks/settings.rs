@@ -59,7 +59,7 @@ pub enum Kind {
     /// Also when an ended conversation continues.
     ConversationStarted,
     ConversationEnded,
-    /// A step of a workflow will begin; a hook can refuse it.
+    /// A step of a workflow is about to begin; a hook can refuse it.
     BeforeStep,
     AfterStep,
 }

@@ -75,7 +75,7 @@ fn a_hook_admits_refuses_or_replaces() {
     let expected = Refused { hook: "b".into(), reason: "not today".into(), failed: false };
     assert_eq!(refused, expected);
 
-    // The second hook is shown what the first one made of it.
+    // The second hook sees the first one's replacement.
     let texts = with(before(), &json!({"sees": "texts"}));
     let first = r#"echo '{"decision":"replace","input":{"content":"first"}}'"#;
     let second = r#"read line; case "$line" in *'"content":"first"'*)
@@ -196,10 +196,10 @@ fn what_lies_in_the_vault_is_never_run() {
         let settings = serde_json::from_value(json!({"commands": {"bad": hook}})).unwrap();
         let hooks = Hooks::new(settings, ground.path("vault"), ground.path("place"));
         let refused = ask(&hooks).unwrap_err();
-        assert!(refused.reason.contains("lies in the vault"), "{command}: {refused:?}");
+        assert!(refused.reason.contains("is in the vault"), "{command}: {refused:?}");
     }
     assert!(!ground.path("place/ran").exists());
-    // The vault's folder itself may be named, as to git.
+    // A command may name the vault's folder itself, as for git.
     let hook = json!({"on": ["before_tool_call"], "command": ["/bin/ls", ground.path("vault")]});
     let settings = serde_json::from_value(json!({"commands": {"list": hook}})).unwrap();
     let hooks = Hooks::new(settings, ground.path("vault"), ground.path("place"));
@@ -207,7 +207,7 @@ fn what_lies_in_the_vault_is_never_run() {
     assert!(hooks.failures()[0].contains("it is not an answer"), "it ran, and said names");
 }
 
-/// Whether a process with this number is there and no zombie.
+/// Whether the process with this id exists and is not a zombie.
 fn lives(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
@@ -284,7 +284,7 @@ fn events_arrive_in_order_and_before_the_end() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["changeSet"].as_u64().unwrap());
     assert_eq!(numbers.collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
 
-    // An end that cannot wait ends what runs.
+    // Ending without waiting kills the running hook.
     let slow = with(after, &json!({"seconds": 60}));
     let hooks = ground.hooks(&[("slow", slow, "sleep 600")]);
     hooks.tell(Event::new(Kind::ChangeApplied));

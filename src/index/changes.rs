@@ -4,10 +4,10 @@
 //! changes until it takes them, independently of others. A listener that has not taken any yet collects none:
 //! it has to read all files anyway.
 //!
-//! Every listener makes sure of the state on disk in three steps: [`Listener::settle`] processes what the system
-//! has reported, and compares the known files with the disk if the system does not report every change;
-//! [`Listener::take`] and [`Pending::files`] tell which files to read again; and [`unsure_for`] tells whether
-//! the time of a file that was just read identifies its text.
+//! Every listener verifies the state on disk in three steps: [`Listener::settle`] processes what
+//! the system has reported, and compares the known files with the disk if the system does not
+//! report every change; [`Listener::take`] and [`Pending::files`] give the files to read again; and
+//! [`unsure_for`] tells whether the time of a file just read identifies its text.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -28,15 +28,15 @@ pub(super) fn stamp(meta: &Meta) -> Stamp {
     (meta.size, meta.modified)
 }
 
-/// A file's inode and ctime as one number, to see whether it is the file that was read even if its size and mtime
-/// are the same: programs cannot set the ctime.
+/// A file's inode and ctime as one number, to detect a different file with the same size and mtime:
+/// programs cannot set the ctime.
 pub(super) fn identity(id: FileId, change_mark: u32) -> u64 {
     id.inode ^ u64::from(change_mark) << 32
 }
 
-/// How long after `now` a file that was last changed at `modified` could change again and keep its mtime. The Linux
-/// kernel uses the time of its last tick, up to 10 ms ago. FAT counts in two seconds, exFAT in hundredths, some drivers
-/// in whole seconds; their times are round numbers.
+/// How long after `now` a file last changed at `modified` could change again with the same mtime.
+/// The Linux kernel uses the time of its last tick, up to 10 ms ago. FAT counts in two seconds,
+/// exFAT in hundredths, some drivers in whole seconds; their times are round numbers.
 pub(super) fn unsure_for(modified: i64, now: i64) -> Option<Duration> {
     const TICK: i64 = 10_000_000;
     const COARSE: i64 = 2_000_000_000;
@@ -125,7 +125,8 @@ impl Queue {
     }
 }
 
-/// Reported changes. Only the current state matters, so each file is stored once, at its first change.
+/// Reported changes. Only the current state matters, so each file is stored once, at its first
+/// change.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     files: Vec<VaultPath>,
@@ -141,8 +142,8 @@ pub(super) struct Changed {
     pub path: VaultPath,
     /// Its stamp in the catalogue; `None` if it is gone.
     pub stamp: Option<Stamp>,
-    /// Whether the file itself was reported, so it has changed even if its stamp is the same. Otherwise its
-    /// folder was.
+    /// Whether the file itself was reported, so that it changed even if its stamp is the same;
+    /// otherwise its folder was.
     pub named: bool,
 }
 
@@ -206,7 +207,7 @@ impl Listener {
         std::mem::take(&mut *self.queue.pending())
     }
 
-    /// Makes these files pending again, even those whose stamp is the same.
+    /// Makes these files pending again, even with unchanged stamps.
     pub fn again(&self, paths: impl Iterator<Item = VaultPath>) {
         let mut pending = self.queue.pending();
         for path in paths {
@@ -410,7 +411,7 @@ mod tests {
         // To the nanosecond: two ticks.
         assert!(is_unsure(second + 1, second + 15_000_000));
         assert!(!is_unsure(second + 1, second + 25_000_000));
-        // In round numbers: the coarsest clock there is.
+        // A round number: the coarsest clock.
         assert!(is_unsure(second, 2 * second + second / 2));
         assert!(!is_unsure(second, 4 * second));
         // A clock that is behind or ahead.

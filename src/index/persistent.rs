@@ -24,10 +24,10 @@ const FILE: &str = "table";
 /// How often a caller that waits for the first reading checks whether it was cancelled.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 
-/// The shortest time between two saves of a table whose reading is slowest.
+/// The minimum interval between saves of a table with slow reading.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 
-/// How often a reading that waits looks whether it may go on.
+/// How often a paused reading checks whether it may continue.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 pub(super) trait SavedTable: RecordTable + 'static {
@@ -35,16 +35,17 @@ pub(super) trait SavedTable: RecordTable + 'static {
     const NAME: &'static str;
     /// The file's first bytes. They change with the format, and with the content of a record.
     const HEADER: &'static [u8];
-    /// Whether reading takes long enough to leave processors to others meanwhile: one thread reads all files.
+    /// Whether reading is slow, so that a single thread reads all files and leaves the other
+    /// processors free.
     const IS_SLOW: bool = false;
 
     /// Stores the saved records of unchanged files; `None` if the data is invalid.
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()>;
-    /// All records of files whose text is certain, as bytes.
+    /// All certain records as bytes.
     fn save(&self) -> Vec<u8>;
 }
 
-/// Tells which files have not changed since they were read.
+/// Tells which files are unchanged since they were read.
 pub(super) struct SameAs<'a>(&'a Vault);
 
 impl SameAs<'_> {
@@ -60,10 +61,10 @@ impl SameAs<'_> {
     }
 }
 
-/// Work for the thread that read all files.
+/// Work on the reading thread after all files were read.
 type AfterReading = Box<dyn Fn(&Cancel) + Send + Sync>;
 
-/// Tells whether reading in the background has to wait.
+/// Tells whether background reading must pause.
 type Waits = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// A synchronised table that is saved between runs.
@@ -78,11 +79,11 @@ pub(super) struct Persistent<K: RecordTable> {
     was_first: Condvar,
     stop: Mutex<Cancel>,
     reader: Mutex<Option<JoinHandle<()>>>,
-    /// Runs on the thread that read all files, before they count as read.
+    /// Runs on the reading thread before the files count as read.
     after: OnceLock<AfterReading>,
-    /// Asked before and during a reading in the background that is slowest.
+    /// Called before and during a slow background reading.
     waits: OnceLock<Waits>,
-    /// When a table whose reading is slowest was last saved in the background.
+    /// When a table with slow reading was last saved in the background.
     saved: Mutex<Option<Instant>>,
 }
 
@@ -103,17 +104,17 @@ impl<K: SavedTable> Persistent<K> {
         }
     }
 
-    /// Sets what follows the reading of all files on its thread.
+    /// Sets the work after the reading of all files, on its thread.
     pub fn set_after(&self, after: impl Fn(&Cancel) + Send + Sync + 'static) {
         let _ = self.after.set(Box::new(after));
     }
 
-    /// Sets when reading in the background has to wait, where reading is slowest.
+    /// Sets when slow background reading must pause.
     pub fn set_waits(&self, waits: impl Fn() -> bool + Send + Sync + 'static) {
         let _ = self.waits.set(Box::new(waits));
     }
 
-    /// Whether reading in the background has to wait now.
+    /// Whether background reading must pause now.
     pub fn has_to_wait(&self) -> bool {
         self.waits.get().is_some_and(|waits| waits())
     }
@@ -123,14 +124,14 @@ impl<K: SavedTable> Persistent<K> {
         self.folder.get_or_init(|| state.join(K::NAME)).join(FILE).exists()
     }
 
-    /// Reads all files on a thread and saves the records: as soon as a caller needs them, or `after` that time. Does
-    /// nothing if a thread is reading them.
+    /// Reads all files on a thread and saves the records: once a caller needs them, or `after` that
+    /// time. Does nothing if a thread is already reading.
     pub fn read_in_background(self: &Arc<Self>, after: Option<Duration>) {
         if std::mem::replace(&mut *lock(&self.is_first), true) {
             return;
         }
         let mut current = lock(&self.reader);
-        // It has read all files, and may still save the records.
+        // It has read all files, and may still be saving the records.
         let previous = current.take();
         let (shared, stop) = (Arc::clone(self), lock(&self.stop).clone());
         let read = move || {
@@ -186,7 +187,7 @@ impl<K: SavedTable> Persistent<K> {
             if outcome.is_ok() || stop.is_cancelled() || !has_paused.into_inner() {
                 return outcome;
             }
-            // A battery may become empty.
+            // The battery may run out.
             self.save();
         }
     }
@@ -253,7 +254,8 @@ impl<K: SavedTable> Persistent<K> {
         !*lock(&self.is_first)
     }
 
-    /// Whether all files were read, in this run or an earlier one, so that only changed ones are to be read.
+    /// Whether all files were read, in this run or an earlier one, so that only changed ones are
+    /// left.
     pub fn is_read(&self) -> bool {
         let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
         is_saved && !self.is_first(Duration::ZERO)
@@ -265,7 +267,7 @@ impl<K: SavedTable> Persistent<K> {
         self.was_first.notify_all();
     }
 
-    /// Loads what an earlier run saved, the first time.
+    /// At the first call, loads the records of an earlier run.
     pub fn load(&self) {
         self.loaded.call_once(|| {
             let Some(file) = self.folder.get().and_then(|folder| read(folder).ok()) else { return };
@@ -275,7 +277,8 @@ impl<K: SavedTable> Persistent<K> {
         });
     }
 
-    /// Saves in the background: seldom where changes are made all the time, since each save writes all records.
+    /// Saves in the background: rarely while changes are frequent, since each save writes all
+    /// records.
     fn save_at_times(&self) {
         if K::IS_SLOWEST {
             let mut saved = lock(&self.saved);
@@ -297,9 +300,9 @@ impl<K: SavedTable> Persistent<K> {
     }
 }
 
-/// Leaves the processors to threads with more to do.
+/// Lowers the priority of this thread.
 fn yields(_: usize) {
-    // Linux has a priority for each thread; elsewhere it would be that of the whole process.
+    // Only Linux has a priority per thread; elsewhere it would affect the whole process.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
 }

@@ -1,5 +1,5 @@
-//! Files with a checksum at the end that are replaced as a whole. A file that is damaged or of another format
-//! is not used.
+//! Files with a checksum at the end that are replaced as a whole. A damaged file or one in another
+//! format is not used.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
@@ -55,7 +55,7 @@ pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
     path.metadata()?.modified()
 }
 
-/// Removes a file. Returns whether it was there.
+/// Removes a file. Returns whether it existed.
 ///
 /// # Errors
 /// As the system says.

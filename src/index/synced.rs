@@ -15,7 +15,7 @@ use crate::vault::{Cancel, Vault};
 /// Maximum number of pending changes; beyond it, all files are compared with the catalogue.
 const MAX_CHANGES: usize = 20_000;
 
-/// Files that are read before their records are stored; the second where reading is slowest.
+/// The files read before their records are stored; the second number is for slow reading.
 const BATCH: [usize; 2] = [512, 8];
 
 /// The most files that are read before all others.
@@ -28,7 +28,7 @@ pub struct Cancelled;
 
 /// A table with a record for each of many files.
 pub(super) trait RecordTable: Default + Send + Sync {
-    /// Whether reading takes so long that files that changed last are read first, and few at a time.
+    /// Whether reading is so slow that the newest files are read first, few at a time.
     const IS_SLOWEST: bool = false;
     /// The record of a file.
     type Record;
@@ -39,7 +39,7 @@ pub(super) trait RecordTable: Default + Send + Sync {
     fn wants(path: PathRef<'_>) -> bool;
     /// Reads a file with this stamp in the catalogue; `None` if it is gone.
     fn read(vault: &Vault, path: &VaultPath, file_stamp: Stamp) -> Option<Self::Read>;
-    /// The same, unless it is cancelled meanwhile or cannot be done now.
+    /// The same, unless it is cancelled or currently impossible.
     fn read_until(
         vault: &Vault,
         path: &VaultPath,
@@ -58,7 +58,7 @@ pub(super) trait RecordTable: Default + Send + Sync {
     /// Stores or replaces a record.
     fn put(&mut self, path: VaultPath, read: Self::Read);
     fn remove(&mut self, path: &VaultPath);
-    /// The files that must be read again whatever their stamp.
+    /// The files that must be read again regardless of their stamps.
     fn unsure(&self) -> impl Iterator<Item = &VaultPath>;
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Synced<K: RecordTable> {
     turn: Mutex<()>,
     /// Whether a record changed since the last save.
     is_unsaved: AtomicBool,
-    /// Files to read before all others, where reading is slowest; the first one first.
+    /// Files to read before all others if reading is slow, most urgent first.
     urgent: Mutex<Vec<VaultPath>>,
 }
 
@@ -117,7 +117,7 @@ impl<K: RecordTable> Synced<K> {
         self.refresh_while(cancel, &|| true)
     }
 
-    /// The same, as long as `goes_on`, which is asked after each few files.
+    /// The same, while `goes_on` returns true; it is called every few files.
     ///
     /// # Errors
     /// [`Cancelled`], also if it does not go on.
@@ -132,13 +132,13 @@ impl<K: RecordTable> Synced<K> {
         self.take(self.stale(), cancel, goes_on)
     }
 
-    /// Whether no record has to be made again, by what the vault has reported so far; `false` if that is not known without
-    /// waiting.
+    /// Whether no record is outdated according to the changes reported so far; `false` if that is
+    /// not known without waiting.
     pub fn is_current(&self) -> bool {
         self.changes.is_idle() && self.table().unsure().next().is_none()
     }
 
-    /// Has these files read before the others that are still to be read, where reading is slowest.
+    /// Reads these files before the other pending ones, if reading is slow.
     pub fn hurry(&self, paths: impl Iterator<Item = VaultPath>) {
         let mut urgent = lock(&self.urgent);
         let earlier = std::mem::replace(&mut *urgent, paths.collect());
@@ -226,7 +226,8 @@ impl<K: RecordTable> Synced<K> {
         Ok(())
     }
 
-    /// Adds files that have changed since the reading began, which may be hours ago, and puts urgent ones first.
+    /// Adds files that changed since the reading began, which may be hours ago, and puts urgent
+    /// ones first.
     fn arrange(&self, rest: &mut VecDeque<Changed>) {
         if !self.changes.is_idle() {
             let fresh = self.without_gone(self.stale());
@@ -236,7 +237,7 @@ impl<K: RecordTable> Synced<K> {
         }
         let urgent = std::mem::take(&mut *lock(&self.urgent));
         if !urgent.is_empty() {
-            // The same path may be there twice: its first place counts.
+            // A path may occur twice: its first position counts.
             let places = urgent.iter().enumerate().rev().map(|(place, path)| (path, place));
             let places: HashMap<&VaultPath, usize> = places.collect();
             let place = |file: &Changed| places.get(&file.path).copied().unwrap_or(urgent.len());

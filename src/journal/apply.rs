@@ -183,7 +183,8 @@ impl Executor {
             return Err(failure(error, left));
         }
         finish(writer, done);
-        // The displaced versions are gone now, and some folders are empty. One that is needed again is made anew.
+        // The displaced versions are gone now, and some folders are empty. A folder that is needed
+        // later is created again.
         let late = intent.steps.iter().zip(job.steps.iter().zip(&mut ends));
         let late = late.filter_map(|(id, (step, ended))| match &step.act {
             Act::RemoveFolder { path } if ended.is_late => Some((*id, path, ended)),

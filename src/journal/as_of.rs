@@ -1,9 +1,9 @@
 //! The vault as it was at an earlier moment.
 //!
-//! The journal knows what its own changes did. What others changed it learns only when it next looks:
-//! at its next change of the file, or in the file as it is now. So a file is looked at from both
-//! sides, by the last change before the moment and by the first one after it; where they disagree,
-//! the answer says between which times somebody else changed the file.
+//! The journal knows its own changes. It learns of others' changes only later: at its next change
+//! of the file, or from the current file. So a file's state is derived from both sides, from the
+//! last change before the moment and the first one after it; if they disagree, the answer gives the
+//! times between which another program changed the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,14 +38,14 @@ pub struct Moment {
     time: i64,
     /// The change set that it follows: what that left of a file is known, whatever others did before its end,
     follows: Option<i64>,
-    /// and the one that it precedes: what that found is known, whatever others did since its beginning.
+    /// and the one that it precedes, which recorded the state that it found.
     precedes: Option<i64>,
     /// The last change set that had begun at that time.
     pub change_set: Option<ChangeSetId>,
 }
 
 impl Moment {
-    /// As a time of day; of a change set, the end of the operation at its edge.
+    /// As a time; for a change set, the end of the operation at its edge.
     pub fn time(&self) -> DateTime<Utc> {
         DateTime::from_timestamp_millis(self.time).unwrap_or_default()
     }
@@ -76,13 +76,13 @@ pub enum Content {
     Unknown,
 }
 
-/// A span of time within which somebody else changed a file, or may have, so that its state in the
-/// span is not known.
+/// A span of time in which another program changed a file, or may have, so that its state is
+/// unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// When the journal last knew the file; `None` if it did not know it before.
     pub from: Option<DateTime<Utc>>,
-    /// When it knew the file again; `None` if nobody can tell.
+    /// When the journal knew the file again; `None` if unknown.
     pub to: Option<DateTime<Utc>>,
 }
 
@@ -104,7 +104,8 @@ pub struct AsOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeEntry {
     pub kind: Kind,
-    /// Whether somebody else made, changed or removed it since, so that it may have been otherwise.
+    /// Whether another program created, changed or removed it since, so that it may have been
+    /// different.
     pub is_unsure: bool,
 }
 
@@ -125,7 +126,7 @@ impl Evidence {
 }
 
 impl Journal {
-    /// The moment that is meant; `None` if there is no such change set.
+    /// The moment of `when`; `None` if there is no such change set.
     pub fn moment(&self, when: When) -> Result<Option<Moment>, JournalError> {
         let rows = &self.parts().rows.changes;
         let is_before = matches!(when, When::Before(_));
@@ -169,7 +170,7 @@ impl Journal {
             return Ok(answer(later.was, None, None));
         }
         let time = |ms: Option<i64>| ms.and_then(DateTime::from_timestamp_millis);
-        // By its own time the file was as it is found later.
+        // According to its modification time the file had its later state.
         let is_settled = later.unchanged_since.is_some_and(|since| since <= moment.time);
         if moment.precedes.is_some() && later.set == moment.precedes {
             return Ok(answer(later.was, None, None));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Saved, Trashed};
 
-/// Changes that are applied all or not at all, and can be undone as one.
+/// Changes that are applied all or nothing, and can be undone together.
 #[derive(Debug, Clone)]
 pub struct ChangeSet {
     /// Its description, for people: "edit `Projects/Garden.md`".
@@ -28,7 +28,8 @@ pub enum Change {
     },
     /// Makes a folder and its missing parents.
     CreateFolder { path: VaultPath },
-    /// Removes a folder if it is empty when the change is applied. Otherwise it stays, which is no error.
+    /// Removes a folder if it is empty when the change is applied. Otherwise it stays, which is not
+    /// an error.
     RemoveFolder { path: VaultPath },
     /// Moves a file or folder; makes missing folders, replaces nothing.
     Move { from: VaultPath, to: VaultPath },
@@ -100,7 +101,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// What the write did that is the first change of the set.
+    /// The outcome of the set's first change, which is a write.
     pub fn written(&self) -> &Saved {
         match self.outcomes.first() {
             Some(Outcome::Written(saved)) => saved,

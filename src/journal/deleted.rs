@@ -24,7 +24,7 @@ pub enum TrashPlace {
     System,
     /// In the steward's own `kept` folder.
     Kept,
-    /// In no trash any more; the journal still stores its text.
+    /// No longer in a trash; the journal still stores its text.
     Text,
 }
 
@@ -39,16 +39,16 @@ pub struct TrashItem {
     /// vault's trash its path, `.trash/Note 2.md`; otherwise the change that deleted it, `17.2`.
     pub id: String,
     pub place: TrashPlace,
-    /// The path in the vault or on this machine; `None` if it is in no trash.
+    /// The path in the vault or on this machine; `None` if it is not in a trash.
     pub location: Option<String>,
-    /// The path before the deletion; `None` if somebody else put it into `.trash/`.
+    /// The path before the deletion; `None` if another program put it into `.trash/`.
     pub was: Option<VaultPath>,
     pub kind: Kind,
     /// Bytes of a file; 0 for folders.
     pub size: u64,
     /// When it was deleted, or last changed in the trash, if known.
     pub deleted: Option<DateTime<Utc>>,
-    /// The change that deleted it; `None` if somebody else put it into `.trash/`.
+    /// The change that deleted it; `None` if another program put it into `.trash/`.
     pub change: Option<ChangeId>,
 }
 
@@ -72,8 +72,8 @@ impl Trash<'_> {
     }
 
     /// Restores an item to its former path or to the full path `to`. If the name is taken, it
-    /// becomes `name (restored).md` beside it. What others put into `.trash/` goes to the vault's
-    /// root, since its former path is unknown.
+    /// becomes `name (restored).md` next to it. Files that others put into `.trash/` go to the
+    /// vault's root, since their former path is unknown.
     ///
     /// # Errors
     /// [`UndoError`]; the item stays where it is.
@@ -219,7 +219,7 @@ fn find_listed(
         && identity.is_unchanged(one.meta.size, one.meta.modified)
         && matches!((touched, ended_at(step)), (Some(touched), Some(ended_at)) if touched <= ended_at + TIME_TOLERANCE);
     let same = untouched || is_deleted(parts, step, identity, &known, &one.meta);
-    // If somebody took it out, edited it and put it back, that is its deletion time.
+    // If it was taken out, edited and put back, that is its deletion time.
     same.then(|| {
         (known, touched.map(|touched| ended_at(step).map_or(touched, |at| at.max(touched))))
     })

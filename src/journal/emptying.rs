@@ -87,8 +87,8 @@ pub(super) fn empty(executor: &Executor, what: &Empty) -> Result<Emptied, Journa
     Ok(emptied)
 }
 
-/// Whether the item in a trash is exactly what this step deleted, and nobody has touched it since
-/// that time. Checked again here because the removal is final.
+/// Whether the item in a trash is exactly what this step deleted, and untouched since that time.
+/// Checked again here because the removal is final.
 fn is_still_older(
     parts: &Parts,
     step: Option<&RecordedStep>,
@@ -115,7 +115,7 @@ fn forget(
 ) -> Result<Option<String>, JournalError> {
     let path = deletion.path.clone();
     let mut steps = vec![deletion];
-    // Of several deletions of one text at one path only the newest is listed, on behalf of all.
+    // Of several deletions of one text at one path only the newest is listed.
     for row in parts.rows.changes.deletions()? {
         let Ok(step) = row.and_then(RecordedStep::read) else { continue };
         let (first, row) = (&steps[0].row, &step.row);

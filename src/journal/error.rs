@@ -109,7 +109,7 @@ pub enum UndoError {
         now: Option<VaultPath>,
         /// The later change that moved or deleted it, if any.
         by: Option<ChangeId>,
-        /// Whether `force` would write its earlier text anew.
+        /// Whether `force` would write its earlier text again.
         anew: bool,
     },
     /// Another file or folder occupies the path to restore to.
@@ -123,10 +123,10 @@ pub enum UndoError {
     /// The earlier text is no longer stored, or damaged.
     #[error("the earlier text of `{path}` is not there any more: {reason}")]
     NotKept { path: VaultPath, reason: String },
-    /// The deleted item is in no trash, and its text is not stored.
+    /// The deleted item is not in a trash, and its text is not stored.
     #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
     NotInTrash { path: VaultPath },
-    /// The deleted item was removed for good, because somebody named it.
+    /// The deleted item was permanently removed by name.
     #[error("`{path}` was permanently removed from the trash")]
     Emptied { path: VaultPath },
     /// The reviewer of the preview refused; nothing has changed.
@@ -163,7 +163,7 @@ impl From<VaultError> for UndoError {
 }
 
 impl UndoError {
-    /// Sets on [`Self::NotThere`] whether `force` would write the text anew.
+    /// Sets on [`Self::NotThere`] whether `force` would write the text again.
     pub(super) fn with_anew(mut self, can: bool) -> Self {
         if let Self::NotThere { anew, .. } = &mut self {
             *anew = can;

@@ -24,8 +24,8 @@ pub(super) struct Ended {
     pub outcome: Outcome,
     /// There was nothing to do: the row is removed.
     pub no_op: bool,
-    /// A folder was not empty, perhaps only since hidden files of this operation are in it: it is to be removed when
-    /// those are gone.
+    /// A folder was not empty, perhaps only because of this operation's hidden files: remove it
+    /// once those are gone.
     pub is_late: bool,
 }
 
@@ -118,7 +118,7 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
         Act::Folder { path } => {
             let created = writer.create_folders(path)?;
             done.extend(created.iter().cloned().map(Done::Folder));
-            // Somebody else made it first, so it is not ours to remove.
+            // Another program created it first, so we must not remove it.
             no_op = created.is_empty();
             Outcome::Folders(created)
         }

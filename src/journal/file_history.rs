@@ -25,8 +25,8 @@ pub(super) fn after_moves(
     Ok((at, last))
 }
 
-/// The path to which the journal has moved the file of a step, and its deletion if the journal
-/// deleted it and nobody undid that.
+/// The path to which the journal has moved the file of a step, and its deletion by the journal
+/// unless that was undone.
 pub(super) fn after_moves_and_deletion(
     rows: &Changes,
     step: &RecordedStep,

@@ -1,6 +1,6 @@
 //! Link rewrites that accompany an undo or a restoration.
 //!
-//! The journal knows nothing of links; its caller does. The caller receives the name changes of the
+//! The journal does not know links; its caller does. The caller receives the name changes of the
 //! undo in advance and returns the writes that belong with it. They are applied in the same change
 //! set.
 
@@ -19,8 +19,8 @@ pub enum NameStep {
         from: VaultPath,
         to: VaultPath,
     },
-    /// A file is written or restored with its final links. Not reported for a merged text that
-    /// keeps somebody else's lines: the links in it have to be followed.
+    /// A file is written or restored with its final links. Not reported for a merged text with
+    /// others' lines, in which links must be updated.
     Written(VaultPath),
     /// An earlier text is put back into a file while other changes of its set stay, so that its links may name files
     /// that are elsewhere. Its new text may be returned as a write of `disk`.
@@ -56,7 +56,7 @@ impl NameStep {
 
 /// Returns what to write together with an undo: writes of files that the undo neither removes nor
 /// reports as written, at their paths before the undo, each with the revision that it is based on.
-/// Called once, while nobody else can change the vault through the journal.
+/// Called once, while the journal is locked for other changes.
 pub type Follow<'f> = &'f mut dyn FnMut(&[NameStep]) -> Vec<Change>;
 
 /// Updates moves of files that earlier steps rewrite: such a file is identified by its new text.

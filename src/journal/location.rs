@@ -26,8 +26,8 @@ pub(super) fn locate(plan: &UndoPlan, step: &RecordedStep) -> Result<Option<Vaul
     Ok(matches!(plan.overlay.at(&at), OverlayEntry::File { .. }).then_some(at))
 }
 
-/// Plans the inverse of writing a file that no longer exists: `force` writes its earlier text anew,
-/// without `force` it is an error.
+/// Plans the inverse of writing a file that no longer exists: `force` writes its earlier text
+/// again; without `force` it is an error.
 pub(super) fn unwrite_gone(
     plan: &mut UndoPlan,
     step: &RecordedStep,

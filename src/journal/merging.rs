@@ -1,5 +1,5 @@
-//! Reverts a change in a text that somebody has edited since: their edits stay unless both touch
-//! the same lines.
+//! Reverts a change in a text that was edited since: later edits stay unless both touch the same
+//! lines.
 
 use super::change::{Change, ChangeSet, ChangeSetId};
 use super::error::{JournalError, UndoError};
@@ -67,11 +67,11 @@ fn reverted_text(
         return Ok(Reverted::Impossible(None));
     }
     let before = plan.text(step, before)?;
-    // Without the text after the change nobody knows what the change was.
+    // Without the text after the change, the change itself is unknown.
     let Ok(done) = plan.text(step, after) else { return Ok(Reverted::Impossible(None)) };
     let of_links = merge::differ_in_links_alone(&before, &done);
     let merged = match merge::lines(&done, &before, now) {
-        // A paragraph is one line, so that a link is restored beside what others wrote there.
+        // A paragraph is one line, so that a link is restored next to text that others wrote there.
         Err(Unmerged::Clash { line }) if of_links => {
             merge::without(&done, &before, now).ok_or(Some(line))
         }

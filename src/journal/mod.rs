@@ -11,7 +11,7 @@
 //!   could not be rolled back. After a crash [`Journal::recover`] does the same.
 //! - Every write states what it expects to find, and is refused if the file differs.
 //!
-//! [`Journal`] is a handle: `parts` holds the vault, the rows and the texts; `apply` is the one
+//! [`Journal`] is a handle: `parts` holds the vault, the rows and the texts; `apply` is the only
 //! executor; callers get [`History`], [`Trash`] and [`StoredTexts`] from it.
 //!
 //! Reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
@@ -179,7 +179,7 @@ impl Journal {
     /// If a file has changed since, only this change is taken out of it, provided that the later
     /// edits are in other lines; the file is found even if it was moved. If the edits overlap,
     /// `force` puts the whole earlier file back and stores the newer text, so that undoing the undo
-    /// restores it. If the file is gone, `force` writes it anew.
+    /// restores it. If the file is gone, `force` writes it again.
     ///
     /// # Errors
     /// [`UndoError`]; nothing has changed.
@@ -223,8 +223,7 @@ impl Journal {
     }
 
     /// Repairs the store, then ends each unfinished operation: one whose steps were all done counts
-    /// as done, any other is rolled back in reverse order. What somebody else has changed since is
-    /// left alone.
+    /// as done, any other is rolled back in reverse order. Later changes by others are left alone.
     ///
     /// Leftovers that the journal does not know are then moved out of the vault, never deleted.
     /// Only the process that holds the vault exclusively may call this. It can be interrupted at

@@ -291,8 +291,7 @@ fn store_old(
     }
 }
 
-/// The number of notes and attachments that something is or contains: what the limits of a turn
-/// count.
+/// The number of notes and attachments at and below a path, as counted by the limits of a turn.
 pub(super) fn files(parts: &Parts, path: &VaultPath, kind: Kind) -> usize {
     match kind {
         Kind::Folder => {

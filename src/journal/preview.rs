@@ -59,8 +59,8 @@ impl TextSource {
     }
 }
 
-/// Receives the whole preview before any change, and returns whether to proceed. Called while
-/// nobody else can change the vault through the journal.
+/// Receives the whole preview before any change, and returns whether to proceed. Called while the
+/// journal is locked for other changes.
 pub type Review<'r> = &'r mut dyn FnMut(Vec<PreviewStep>) -> bool;
 
 /// The preview of `steps`. The first `following` changes are link rewrites; `undone` are the

@@ -41,8 +41,8 @@ impl Expected {
     }
 }
 
-/// Gives each move and restoration the text that its file had at that time, as far as the later steps record it:
-/// rolling those back makes the file anew, so that only its text identifies it.
+/// Gives each move and restoration the text that its file had at that time, as far as the later
+/// steps record it: rolling those back creates the file again, so that only its text identifies it.
 pub(super) fn complete_texts(steps: &mut [RecordedStep]) {
     let mut before = PathMap::default();
     for step in steps.iter_mut().rev() {

@@ -25,7 +25,7 @@ pub struct Recovered {
     pub warnings: Vec<String>,
 }
 
-/// Ends what a crash interrupted.
+/// Completes or rolls back operations that a crash interrupted.
 pub(super) fn recover(parts: &Parts, warnings: Vec<String>) -> Result<Recovered, JournalError> {
     let mut recovered = Recovered { warnings, ..Recovered::default() };
     parts.blobs.sweep();
@@ -150,8 +150,8 @@ pub(super) fn remove_late_folders<'a>(
 
 /// The marks that undoing these steps sets: each is undone by `set`; a step that it had undone is
 /// in effect again; a step that this one had undone is undone again; and so on. If a step needed
-/// nothing done (`acted` is false), the present state is another program's: a folder that was made
-/// anew since is not the one that the step had removed.
+/// nothing done (`acted` is false), the present state is another program's: a folder created again
+/// since is not the one that the step had removed.
 pub(super) fn undo_marks(
     parts: &Parts,
     undone: &[i64],

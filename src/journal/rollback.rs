@@ -134,8 +134,8 @@ impl Rollback<'_> {
         self.revert_in_text(path, before, after, &again)
     }
 
-    /// Reverts the steward's change in a text that somebody has edited since, and keeps their
-    /// edits: a link that follows a move must not remain when the move is rolled back.
+    /// Reverts the steward's change in a text that was edited since, and keeps the edits: a link
+    /// that follows a move must not remain when the move is rolled back.
     fn revert_in_text(
         &mut self,
         path: &VaultPath,
@@ -318,8 +318,8 @@ impl Rollback<'_> {
         Ok(())
     }
 
-    /// Removes the hidden files of a write if their content, or the whole of which they are the
-    /// beginning, is stored elsewhere; and the leftovers of a restoration from another disk.
+    /// Removes the hidden files of a write if their content, or the text that they are the
+    /// beginning of, is stored elsewhere; and the leftovers of a restoration from another disk.
     pub fn clear_temp(&self, step: &RecordedStep) {
         if let RecordedAct::Restore { from: Some(kept @ Trashed::Kept { .. }), .. } = &step.act {
             self.parts.writer.finish_restore(kept, &step.path);

@@ -27,10 +27,10 @@ enum Status {
     Open,
 }
 
-/// The details of all steps, if every step was done. A write whose file somebody has changed since
-/// counts as done if a later step proves it: rolling the others back would separate what belongs
-/// together, a moved note from the links to it. Consecutive writes become durable together, so
-/// after a power cut one write proves nothing about another.
+/// The details of all steps, if every step was done. A write whose file was changed since counts as
+/// done if a later step proves it: rolling the others back would separate what belongs together, a
+/// moved note from the links to it. Consecutive writes become durable together, so after a power
+/// cut one write proves nothing about another.
 pub(super) fn details_if_done(parts: &Parts, steps: &[RecordedStep]) -> Option<Vec<String>> {
     let (mut details, mut proved, mut by_write) = (Vec::with_capacity(steps.len()), false, false);
     let mut later = Later::default();
@@ -80,7 +80,7 @@ fn status_of(
             false,
         ),
         RecordedAct::Write { before, after } => {
-            // The hidden name may hold somebody else's text.
+            // The hidden name may hold another program's text.
             if let Some(content) = step.temp().and_then(|temp| read_bytes(parts, &temp))
                 && !is_ours(parts, &content, *before, *after)
             {

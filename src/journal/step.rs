@@ -210,10 +210,10 @@ pub(super) struct Detail {
     pub keeping: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_trash: bool,
-    /// Removed from its trash for good, because somebody named it.
+    /// Permanently removed from its trash by name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub emptied: bool,
-    /// A folder that is to be removed when the hidden files of its operation are gone, if it is empty then.
+    /// A folder to remove once its operation's hidden files are gone, if it is empty.
     #[serde(rename = "late", skip_serializing_if = "std::ops::Not::not")]
     pub is_late: bool,
 }
@@ -330,8 +330,8 @@ impl RecordedStep {
         rows.into_iter().map(Self::read).collect()
     }
 
-    /// Whether it deleted something for good, past the trash or out of it, and nobody has undone
-    /// that.
+    /// Whether it permanently deleted something, bypassing or emptying the trash, and was not
+    /// undone.
     pub fn is_for_good(&self) -> bool {
         let is_standing = self.row.kind == DELETE && self.row.undone_by.is_none();
         is_standing && (self.detail.past_trash || self.detail.emptied)

@@ -120,7 +120,8 @@ pub(super) fn undo(
     Ok(Undone { applied: Applied { change_set, outcomes }, notes })
 }
 
-/// The folders of a set that an undo of a part of it left, since they were not empty then: it has no step for them.
+/// The folders of a set that a partial undo left because they were not empty: it has no step for
+/// them.
 fn folders_left(changes: &Changes, rows: &[StepRow]) -> Result<Vec<VaultPath>, StoreError> {
     let (mut left, mut removed) = (Vec::new(), HashMap::new());
     for row in rows.iter().filter(|row| row.kind == FOLDER) {

@@ -18,7 +18,8 @@ use crate::vault::{Revision, is_temp_path, temp_name};
 pub(super) struct Merged {
     /// Where the file is on disk now.
     pub disk: VaultPath,
-    /// The text on which updates are based: that on disk where somebody else's edits are merged, else the planned one.
+    /// The text on which updates are based: that on disk if others' edits are merged, else the
+    /// planned one.
     pub now: Vec<u8>,
     pub path: VaultPath,
     /// The index of the planned step that writes it last.
@@ -37,7 +38,7 @@ pub(super) struct UndoPlan<'a> {
     /// The change that moved each file to a hidden name.
     hidden: HashMap<VaultPath, usize>,
     pub names: Vec<NameStep>,
-    /// Writes that merge somebody else's edits, or put back a text while other changes of the set stay.
+    /// Writes that merge others' edits, or restore a text while other changes of the set stay.
     pub merged: Vec<Merged>,
     /// Whether other changes of the set stay.
     pub is_part: bool,

@@ -1,9 +1,9 @@
 //! A chain of models: the first one that answers wins.
 //!
 //! After an answer breaks off, the chain asks the same model again even if the user already saw
-//! part of the answer; that part is discarded. It moves on to the next model only if nobody has
-//! seen anything, so two halves of different answers are never joined. It honours the delay that a
-//! vendor asks for; if that delay exceeds the limit, it moves on at once.
+//! part of the answer; that part is discarded. It moves on to the next model only if nothing was
+//! shown, so two halves of different answers are never joined. It honours the delay that a vendor
+//! asks for; if that delay exceeds the limit, it moves on at once.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use super::http::{Address, connection_error};
 /// The longest time without a byte.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Redirects that are followed: the content is checked by its sum, not by where it comes from.
+/// The most redirects: the content is verified by its checksum, not by its origin.
 const REDIRECTS: usize = 5;
 
 /// The content of a file of at most `most` bytes. `progress` gets the bytes so far.

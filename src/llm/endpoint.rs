@@ -30,7 +30,7 @@ const MAX_ERROR: usize = 64 << 10;
 const MAX_LISTING: usize = 4 << 20;
 /// The timeout for listing models.
 const LISTING: Duration = Duration::from_secs(10);
-/// The timeout for decoder a complete response to its end, so that the connection can be reused.
+/// The timeout for reading the rest of a complete response, so that the connection can be reused.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// One model at one address. Clones share connections.
@@ -249,8 +249,8 @@ impl EndpointStream {
     }
 }
 
-/// Reads a complete response to its end so that the next request can reuse the connection. A server
-/// that keeps sending loses the connection.
+/// Reads the rest of a complete response so that the next request can reuse the connection. A
+/// server that keeps sending loses the connection.
 fn drain(mut response: Response) {
     tokio::spawn(timeout(DRAIN, async move { while let Ok(Some(_)) = response.chunk().await {} }));
 }

@@ -152,7 +152,7 @@ impl LlmError {
     }
 }
 
-/// One line redact control characters, at most `limit` bytes, with `…` where it is cut.
+/// One line without control characters, at most `limit` bytes, with `…` where it is cut.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {

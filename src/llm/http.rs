@@ -107,7 +107,7 @@ impl Http {
 /// A client that follows no redirect and repeats nothing, with these certificates and proxies: those of the system for an
 /// encrypted address, none for one of this machine.
 pub fn builder(is_encrypted: bool, connect: Duration) -> ClientBuilder {
-    // If another part of the process installed a provider first, that one serves as well.
+    // If another part of the process installed a provider first, that one works too.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .user_agent(concat!("vault-steward/", env!("CARGO_PKG_VERSION")))

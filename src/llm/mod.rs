@@ -10,7 +10,7 @@
 //! no error, log line or `Debug` output contains a key, and a key goes only to its provider's host; every wait has a
 //! time limit and every read a size limit.
 //!
-//! ResponseDecoder order: [`message`] (the history), [`request`] and [`turn`] (request and response),
+//! Reading order: [`message`] (the history), [`request`] and [`turn`] (request and response),
 //! [`error`], [`sse`] and [`wire`] (the vendors' API formats, without I/O), [`response`] (bytes to
 //! events), [`endpoint`] (one model over HTTP), [`breaker`] and [`chain`] (several models),
 //! [`facts`], [`settings`], [`key`] and [`setup`] (configuration), [`tape`] (recording and replay).

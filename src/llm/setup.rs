@@ -131,7 +131,7 @@ fn by_variable(settings: &Settings) -> Option<Address> {
     Address::new(&format!("{scheme}://{name}{port}/v1")).ok().filter(Address::is_local)
 }
 
-/// Ollama on this machine, as it is expected there; `None` if it is expected on another.
+/// Ollama on this machine; `None` if it is configured elsewhere.
 pub fn local_ollama(settings: &Settings) -> Option<ProviderConfig> {
     let is_elsewhere = settings.ollama.is_some() && by_variable(settings).is_none();
     let known = provider(settings, OLLAMA).ok()?;

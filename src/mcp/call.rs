@@ -160,7 +160,7 @@ impl Call {
         }
     }
 
-    /// The answer to a call that a guest's turn has made. `images` are media types and base64.
+    /// The answer to a call that was made in a guest's turn. `images` are media types and base64.
     pub fn said(&self, text: &str, images: &[(&str, &str)], is_error: bool) -> Answered {
         let image = |(mime, data): &(&str, &str)| json!({ "type": "image", "data": data, "mimeType": mime });
         let mut content = vec![json!({ "type": "text", "text": text })];

@@ -1,9 +1,9 @@
-//! The tools, resources and prompts that the protocol's conformance suite wants of a server: with the Cargo
-//! feature `conformance` alone, for tests, and in no release; and only where the variable `MCP_FIXTURES` is set, so that
-//! the same build runs all other tests without them.
+//! The tools, resources and prompts that the protocol's conformance suite requires of a server.
+//! They exist only with the Cargo feature `conformance`, which no release has, and only if the
+//! variable `MCP_FIXTURES` is set, so the same build runs all other tests without them.
 //!
-//! The fixtures are only contents. The suite tests the handling of messages, eras, headers, states, streams and the
-//! common fields of results, which is the same code as for all other requests.
+//! The fixtures are content only. The suite tests the code that all other requests use: messages,
+//! eras, headers, states, streams and the common fields of results.
 
 use std::sync::LazyLock;
 
@@ -15,10 +15,10 @@ use super::identity::sign;
 use super::{Era, ask};
 use crate::protocol::envelope::RequestId;
 
-/// A picture of one point, in base64.
+/// An image of one pixel, in base64.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
-/// A sound of no length, in base64.
+/// An empty sound, in base64.
 const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 /// The error code for a request that needs a capability that the client did not declare.
@@ -66,10 +66,10 @@ pub struct Fixture {
 
 /// Makes and recognises states; each can be used once, for its purpose.
 pub trait States {
-    /// A new one.
+    /// Makes a new state.
     fn make(&self, purpose: &str) -> String;
 
-    /// Uses one up; whether it was for this purpose.
+    /// Consumes a state; returns whether it was for this purpose.
     fn take(&self, purpose: &str, state: &str) -> bool;
 }
 
@@ -85,7 +85,7 @@ pub(super) fn tools() -> impl Iterator<Item = Value> {
     TOOLS.into_iter().filter(|_| are_offered()).map(tool)
 }
 
-/// The address of a resource, in the place of a path.
+/// The address of a resource, instead of a path.
 pub(super) fn path(address: &str) -> Option<String> {
     (are_offered() && address.starts_with(SCHEME)).then(|| address.to_owned())
 }

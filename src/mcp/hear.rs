@@ -191,7 +191,7 @@ fn era(
     let is_modern = method == "server/discover"
         || spoken(VERSION).is_some()
         || header.is_some_and(|version| !LEGACY.contains(&version));
-    // Clients of a single era begin with these.
+    // Only clients of the legacy era send these.
     if method == "initialize" || !is_modern {
         return Ok(Era::Legacy);
     }

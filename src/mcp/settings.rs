@@ -13,10 +13,10 @@ pub struct Settings {
     pub tools: Offered,
     /// Whether they may search conversations, which may quote any note.
     pub conversations: bool,
-    /// Whether a client that can ask its user something may do so where a person has to agree; what it
-    /// says counts as their answer.
+    /// Whether a client that can ask its user may ask for approvals; its response counts as the
+    /// person's answer.
     pub ask_in_client: bool,
-    /// Whether they get tools alone, and neither resources nor prompts; for guests.
+    /// Whether they get only tools, no resources or prompts; for guests.
     #[serde(skip)]
     pub tools_alone: bool,
 }
@@ -25,7 +25,7 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum Offered {
-    /// The tools for every day.
+    /// The everyday tools.
     #[default]
     Core,
     All,

@@ -1,6 +1,6 @@
 //! URIs of files as resources: `vault:///Folder/A%20note.md`.
 
-/// Before the path.
+/// Precedes the path.
 const PREFIX: &str = "vault:///";
 
 /// The URI template for clients that build URIs; the path is not encoded.
@@ -20,8 +20,8 @@ pub fn from_path(path: &str) -> String {
     uri
 }
 
-/// The path of a URI; `None` if it is not one of a vault. Unencoded characters are literal, since clients fill the
-/// template in different ways.
+/// The path of a `vault:` URI; `None` for other URIs. Unencoded characters are literal, since
+/// clients fill the template in different ways.
 pub fn path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix(PREFIX)?;
     let bytes = rest.as_bytes();

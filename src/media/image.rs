@@ -1,4 +1,4 @@
-//! Images for a model: decoded, turned upright, made small, and encoded again.
+//! Images for a model: decoded, turned upright, scaled down, and encoded again.
 //!
 //! Every image is decoded: one that is damaged would make a vendor refuse all later requests of its
 //! conversation. Encoding it again leaves out its metadata, such as the place where a photo was taken.
@@ -13,7 +13,8 @@ use image::{
     DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits, RgbImage,
 };
 
-/// The longest side of an image for a model, in pixels: what vendors scale to at most anyway.
+/// The longest side of an image for a model, in pixels. Vendors scale larger ones down to it
+/// anyway.
 pub const MAX_SIDE: u32 = 1_568;
 
 /// The most bytes of an image for a model.
@@ -25,7 +26,7 @@ const MAX_DECODED: u64 = 192 << 20;
 /// The longest side of a file, in pixels.
 const MAX_FILE_SIDE: u32 = 32_768;
 
-/// Images are decoded one at a time, so that the memory for one is all that they take.
+/// Images are decoded one at a time, which bounds their memory.
 static DECODING: Mutex<()> = Mutex::new(());
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Scaled {
     pub original: (u32, u32),
 }
 
-/// Why a file gives no image.
+/// Why a file cannot be read as an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadImage {
     /// It would take too much memory.
@@ -66,7 +67,7 @@ words!(pub Format::mime {
 });
 
 impl Format {
-    /// The format by the first bytes of a file, whatever its name is.
+    /// The format by the first bytes of a file, regardless of its name.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -87,7 +88,8 @@ impl Format {
     }
 }
 
-/// The image for a model; of an animation, its first frame. The same bytes always give the same image.
+/// The image for a model; for an animation, its first frame. The same bytes always give the same
+/// image.
 pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
     scaled_to(format, bytes, MAX_SIDE)
 }
@@ -118,7 +120,7 @@ fn decoded(format: Format, bytes: &[u8]) -> Result<DynamicImage, BadImage> {
     limits.max_image_width = Some(MAX_FILE_SIDE);
     limits.max_image_height = Some(MAX_FILE_SIDE);
     limits.max_alloc = Some(MAX_DECODED);
-    // Only the header, since the limits refuse without the size that the message needs.
+    // Reads only the header: the decoder's limits refuse without the size that the message needs.
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format.decoded_as());
     reader.no_limits();
     let (width, height) = reader.into_dimensions().map_err(|error| damaged(&error))?;
@@ -170,12 +172,13 @@ fn encoded(image: DynamicImage, format: Format, original: (u32, u32)) -> Result<
                 return Ok(Scaled { mime: Format::Jpeg.mime(), bytes, size, original });
             }
         }
-        // Noise, which no photo is.
+        // Only noise gets here, no photo.
         image = image::imageops::thumbnail(&image, (size.0 / 2).max(1), (size.1 / 2).max(1));
     }
 }
 
-/// The image on white: JPEG has no transparency, and white is what dark text on nothing is meant for.
+/// The image on white: JPEG has no transparency, and dark text on a transparent background needs
+/// white.
 fn opaque(image: &DynamicImage) -> RgbImage {
     if !image.color().has_alpha() {
         return image.to_rgb8();
@@ -192,7 +195,7 @@ fn opaque(image: &DynamicImage) -> RgbImage {
 }
 
 fn damaged(error: &ImageError) -> BadImage {
-    // Of the causes below, each repeats the one above.
+    // Each cause below repeats the one above.
     BadImage::Damaged(error.to_string().chars().filter(|c| !c.is_control()).take(200).collect())
 }
 
@@ -225,7 +228,7 @@ mod tests {
         bytes.into_inner()
     }
 
-    /// A photo in the sense of the encoders: smooth, with an edge.
+    /// Like a photo to the encoders: smooth, with an edge.
     fn scene(width: u32, height: u32) -> DynamicImage {
         DynamicImage::ImageRgb8(RgbImage::from_fn(width, height, |x, y| {
             let light = if x > y { 40 } else { 0 };

@@ -1,7 +1,8 @@
-//! Images and PDFs as models can be given them.
+//! Prepares images and the text of PDFs for models.
 //!
-//! May import nothing of ours. Pure: from bytes to bytes or text. A file in a vault may come from anywhere, so its
-//! size is checked before memory is used for it, and a decoder that panics is an error of that file alone.
+//! Imports no other module. Pure: from bytes to bytes or text. A file in a vault may come from
+//! anywhere, so its size is checked before memory is allocated, and a panicking decoder is an error
+//! of that file alone.
 
 pub mod image;
 pub mod pdf;

@@ -18,8 +18,8 @@ const NAMED: usize = 5;
 /// Answers the request in about `most` bytes, but with at least one entry of a folder.
 ///
 /// # Errors
-/// Kind `not_found`: nothing of this name was there, or no such change set. Kind `invalid_params`: no
-/// time, no path. Kind `failed`: the journal or the file cannot be read.
+/// Kind `not_found`: nothing had this name, or there is no such change set. Kind `invalid_params`:
+/// no time, no path. Kind `failed`: the journal or the file cannot be read.
 pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfResult> {
     let journal = &context.journal;
     let moment = moment(journal, &params.at)?;
@@ -78,7 +78,7 @@ pub fn between(
             let path = journal.earlier_path(&after.path, &to, &from)?;
             (journal.as_of(&path, &from)?, after)
         }
-        // It was deleted in between.
+        // It was deleted meanwhile.
         Err(error) if error.data.kind == Kind::NotFound => {
             let before = find(context, requested, &from)?;
             let gone = AsOf { was: Was::Nothing, gap: None, ..before.clone() };
@@ -148,8 +148,8 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment> {
     })
 }
 
-/// The file that had this name at the moment: by its path then, by its present path, or by its name
-/// alone if only one file had it.
+/// The file with this name at that moment: by its path then, by its present path, or by a name that
+/// only one file had.
 fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
     let journal = &context.journal;
     let path = context.vault.parse(requested).map_err(|error| {
@@ -216,7 +216,8 @@ fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
     })
 }
 
-/// The path as its present file spells it, where the file system ignores case: the journal has names as they are spelled.
+/// The path in the present file's spelling, if the file system ignores case: the journal uses exact
+/// names.
 fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
     let vault = &context.vault;
     let is_spelled_so = vault.catalogue().get(path.as_str()).is_some();
@@ -229,7 +230,7 @@ fn as_spelled(context: &Context, path: &VaultPath) -> VaultPath {
     }
 }
 
-/// The file that has this name now: by its path, or by its name if only one file has it.
+/// The file with this name now: by its path, or by a unique name.
 fn now_called(context: &Context, requested: &str, path: &VaultPath) -> Option<VaultPath> {
     if let Ok(found) = context.vault.resolve(requested, Want::Entry) {
         return Some(found.path);

@@ -1,4 +1,4 @@
-//! The images and texts that went with a message, for clients that show it or have it edited.
+//! The images and texts attached to a message, for clients that show or edit it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,10 +15,10 @@ use crate::protocol::attachments::{
 };
 use crate::protocol::error::{ErrorObject, Kind, Result};
 
-/// The longer side of a thumbnail in pixels: twice of what a view shows, for dense screens.
+/// The longer side of a thumbnail in pixels: twice the displayed size, for dense screens.
 const THUMBNAIL: u32 = 320;
 
-/// What went with a message, on whichever branch it is.
+/// The attachments of a message, on any branch.
 ///
 /// # Errors
 /// Kinds `unknown_session` and `failed`; `not_found` if there is no such message of a person.

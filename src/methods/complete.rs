@@ -34,7 +34,7 @@ pub fn complete(context: &Context, params: &CompleteParams) -> CompleteResult {
     CompleteResult { found }
 }
 
-/// The notes that have aliases with this beginning, with these aliases.
+/// The notes with aliases that begin like this, and these aliases.
 fn aliases(vault: &Vault, notes: Vec<VaultPath>, key: &str) -> impl Iterator<Item = Completion> {
     notes.into_iter().take(MOST as usize).filter_map(move |path| {
         let content = vault.read(&path).ok()?;

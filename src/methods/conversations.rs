@@ -1,5 +1,4 @@
-//! Conversations as clients and the command line see them; converts their types to those of the
-//! wire.
+//! Conversations for clients and the command line, in the types of the wire.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,7 +92,7 @@ impl StoredConversations {
         sessions: &Sessions,
         context: &Context,
     ) -> Result<SessionLoadResult> {
-        // Subscribes before reading, so that no event is lost in between.
+        // Subscribes before reading, so that no event is lost.
         context.listen();
         let root = Path::new(&self.folder);
         let conversation = sessions.own(&params.session_id, context)?;

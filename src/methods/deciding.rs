@@ -1,8 +1,8 @@
-//! `/proposals`, `/apply` and `/reject` in a message of an ACP client: its user decides there what the agent proposed in the
-//! mode `plan`, and on a plan that it made.
+//! `/proposals`, `/apply` and `/reject` in a message of an ACP client: its user decides on the
+//! agent's proposals in the mode `plan`, and on its plan.
 //!
-//! The client may be no person, so that the command is no approval: each change is asked about, as the agent's are in the
-//! mode `ask`, and the same changes are for a person's own program alone.
+//! The client may not represent a person, so the command is not an approval: each change needs one,
+//! as in the mode `ask`, and some only a person's own program can give.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Reads a message; `None` if it is no command of these.
+    /// Parses a message; `None` if it is not one of these commands.
     pub fn read(text: &str) -> Option<Result<Self>> {
         let rest = text.trim().strip_prefix('/')?;
         let (name, typed) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -70,16 +70,16 @@ pub(super) struct Deciding<'a> {
     pub conversations: &'a Conversations,
     pub session: &'a str,
     pub by: &'a Client,
-    /// Asks about a change.
+    /// Asks a person about a change.
     pub ask: &'a Ask<'a>,
     pub cancel: &'a Cancel,
 }
 
 impl Deciding<'_> {
-    /// Carries a command out; returns what to tell the user, in Markdown.
+    /// Runs a command; returns the reply to the user, in Markdown.
     ///
     /// # Errors
-    /// Runs a command through the method of the same name.
+    /// As the method of the same name.
     pub fn run(&self, command: Command) -> Result<String> {
         match (command, self.plan()?) {
             (Command::Show, _) => self.show(),
@@ -98,7 +98,7 @@ impl Deciding<'_> {
         Ok(proposals::list(self.conversations, &params)?.waiting.pop())
     }
 
-    /// The plan that waits, where nothing else does.
+    /// The waiting plan, if nothing else waits.
     fn plan(&self) -> Result<Option<WaitingPlan>> {
         let waiting = self.waiting()?.filter(|one| one.proposals.is_empty());
         Ok(waiting.and_then(|one| one.plan))
@@ -193,7 +193,7 @@ fn titled(change: &ProposedChange) -> String {
     format!("{action} {}`{}`", from.unwrap_or_default(), visible(&change.path))
 }
 
-/// A diff as a block of code, of as many lines as there is room for; empty without one.
+/// A diff as a code block, with as many lines as fit; empty without a diff.
 fn fenced(diff: &str, lines_left: &mut usize) -> String {
     if diff.is_empty() || *lines_left == 0 {
         return String::new();
@@ -202,7 +202,7 @@ fn fenced(diff: &str, lines_left: &mut usize) -> String {
     let lines: Vec<&str> = all.lines().take(*lines_left).collect();
     *lines_left -= lines.len();
     let text = lines.join("\n");
-    // Longer than each that stands in the text.
+    // Longer than any in the text.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let cut = if lines.len() < all.lines().count() { "(the rest is left out)\n\n" } else { "" };

@@ -26,7 +26,7 @@ use crate::vault::Cancel;
 /// The most characters of a sentence.
 const MAX_SENTENCE: usize = 4_000;
 
-/// Bytes of the vault's profile that the model is given.
+/// Bytes of the vault's profile in the prompt.
 const PROFILE: u64 = 20_000;
 
 /// Lets the configured model draft rules. The drafted rules are only planned, neither enabled nor

@@ -1,4 +1,4 @@
-//! The errors of the rooms below as those of the wire.
+//! Converts the errors of the rooms below to those of the wire.
 
 use crate::agent::ConversationError;
 use crate::journal::JournalError;

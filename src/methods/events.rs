@@ -72,7 +72,7 @@ pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
         from: change.from.as_ref().map(|from| from.as_str().to_owned()),
     };
     let time = set.time.with_timezone(&chrono::Local);
-    // Turns of the agent have names of this form; other callers choose theirs freely.
+    // The agent's turns have names of this form; other callers choose any name.
     let turn =
         set.conversation.as_deref().zip(set.turn.as_deref()).and_then(|(within, turn)| {
             turn.strip_prefix(&turn_name(within, "")).map(str::to_owned)
@@ -94,8 +94,8 @@ pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
     }
 }
 
-/// The events of something that happened to a conversation: every client receives the event, and
-/// those that show the conversation also its current title.
+/// The events of a change to a conversation: every client receives the event, and those that show
+/// the conversation also its current title.
 pub fn of_conversation(event: &ConversationEvent) -> Vec<Event> {
     let (id, kind, conversation) = match event {
         ConversationEvent::Began(one) => (one.id, ConversationChange::Began, None),

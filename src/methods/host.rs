@@ -1,9 +1,9 @@
 //! Requests to the program that has the vault open (the host). The disk decides whether a request
 //! succeeded, not the host's answer.
 //!
-//! The steward moves and deletes through the journal by itself, whether or not Obsidian is running:
-//! only then is everything recorded and undoable. Obsidian's own operations are for a person who
-//! asks for exactly these.
+//! The steward moves and deletes through the journal, whether or not Obsidian is running, so that
+//! everything is recorded and undoable. Obsidian's own operations are only for a person who asks
+//! for them.
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Messages that arrived by voice, as clients and the command line see them.
+//! Voice messages, for clients and the command line.
 
 use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::inbox::{
@@ -14,7 +14,7 @@ pub trait Voice: Send + Sync {
     /// The state of the connection on which they arrive; may block.
     fn state(&self) -> SmartHoleState;
 
-    /// A person had this message retried or discarded it; may block.
+    /// A person retried or discarded this message; may block.
     fn moved(&self, number: i64);
 }
 
@@ -102,7 +102,7 @@ pub fn message(store: &Store, row: &InboxRow) -> Result<InboxMessage, StoreError
         text: row.text.clone(),
         state: match row.state {
             InboxState::New => InboxMessageState::New,
-            // The reason says how far it has come.
+            // The reason says how far it got.
             InboxState::Taken | InboxState::Answered => InboxMessageState::Taken,
             InboxState::Done => InboxMessageState::Done,
             InboxState::SetAside => InboxMessageState::SetAside,

@@ -1,4 +1,4 @@
-//! Conversations and their items as clients see them.
+//! Conversations and their items in the protocol's types.
 
 use crate::agent::conversations::Excerpt;
 use crate::agent::view;

@@ -9,7 +9,7 @@ use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::organize::{OrganizeStopParams, OrganizeStopResult};
 use crate::tools::{self, ToolError};
 
-/// How long the end of the piece is waited for that the job is at.
+/// How long to wait for the job's current piece.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// Stops a running job of any caller before its next piece.

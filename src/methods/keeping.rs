@@ -11,7 +11,7 @@ use crate::protocol::keeping::{
 };
 use crate::tools::Context;
 
-/// The least age in days of a deletion that is removed without being named.
+/// The minimum age in days of items that are removed without being named.
 const OLD: u32 = 30;
 
 /// Removes items from the trash permanently, or reports what it would remove.

@@ -1,4 +1,4 @@
-//! A page of the list of conversations: as many as requested, and as fit into an answer.
+//! A page of the list of conversations: as many as requested and as fit into an answer.
 
 use super::info::{info, numbered};
 use crate::agent::Conversations;
@@ -28,8 +28,7 @@ pub(super) fn page(
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let requested = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
     let limit = requested.unwrap_or(PAGE).clamp(1, MOST);
-    // All belong to the vault; a client's other folder shows those that were begun with that
-    // folder.
+    // All belong to the vault; another folder selects those that were begun with it.
     let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
     let order = Order { before, limit: limit + 1, open: None, source, cwd };
     let listed = conversations.list(&order)?;
@@ -124,7 +123,7 @@ mod tests {
                 if pages == 0 && first > 0 {
                     assert_eq!(page.sessions.len(), first);
                 }
-                // Each page but the last is as full as it may be.
+                // Each page but the last is full.
                 if most == 9_000 && page.next_cursor.is_some() {
                     assert!(bytes > most / 2, "{bytes} of {most} bytes");
                 }

@@ -6,11 +6,13 @@
 //! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
-//! [`policy`], [`keeping`], [`attached`] (of messages), [`diff`], [`as_of`], [`timeline`], [`complete`], [`resolve_link`], [`host`], [`inbox`]; [`conversations`] with
-//! `info`, `listing`, [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with
-//! `prompt`, [`prompts`], [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of ACP clients), [`workflows`],
-//! [`drafts`] (rules from a sentence), [`naming`] (names in a model's words), [`rules`] (rules that run by
-//! themselves), [`session_updates`] (agent events as session updates of the protocol); `errors` (of the rooms below).
+//! [`policy`], [`keeping`], [`attached`] (of messages), [`diff`], [`as_of`], [`timeline`],
+//! [`complete`], [`resolve_link`], [`host`], [`inbox`]; [`conversations`] with `info`, `listing`,
+//! [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with `prompt`, [`prompts`],
+//! [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of
+//! ACP clients), [`workflows`], [`drafts`] (rules from a sentence), [`naming`] (names in a model's
+//! words), [`rules`] (rules that run automatically), [`session_updates`] (agent events as session
+//! updates of the protocol); `errors` (of the rooms below).
 
 pub mod as_of;
 pub mod attached;
@@ -83,7 +85,7 @@ pub struct Services {
     pub voice: Arc<dyn Voice>,
     pub workflows: Workflows,
     pub confinement: Confinement,
-    /// How programs of others can be confined here.
+    /// How third-party programs can be confined here.
     pub confines: Confinement,
     /// The limits of the file system and the problems found at the start, for `status`.
     pub warnings: Vec<String>,
@@ -95,7 +97,7 @@ impl Services {
         self.talk.conversations().store()
     }
 
-    /// Makes the agent and the display take up a message that a person moved.
+    /// Tells the agent and the display about a message that a person moved.
     fn moved(&self, moved: InboxResult) -> InboxResult {
         if let Ok(number) = i64::try_from(moved.message.id) {
             self.voice.moved(number);

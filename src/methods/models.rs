@@ -60,11 +60,11 @@ fn agents(all: &Agents) -> Vec<AgentInfo> {
     all.offered().map(one).collect()
 }
 
-/// Checks a vendor's key by asking the vendor for its models, and stores it where `steward key set` does.
+/// Checks a key by listing the vendor's models, and stores it like `steward key set`.
 ///
 /// # Errors
-/// Kind `invalid_params` for an unknown vendor and for what is not a key or is refused; `failed` if the
-/// vendor cannot be asked or the key cannot be stored. Nothing is stored then.
+/// Kind `invalid_params` for an unknown vendor, and for an invalid or refused key; `failed` if the
+/// vendor cannot be reached or the key cannot be stored. Nothing is stored then.
 pub async fn set_key(
     live: Arc<Live>,
     chosen: ChosenModels,
@@ -107,9 +107,9 @@ pub async fn set_key(
 
 struct Provider {
     name: String,
-    /// The provider can be asked without further set-up.
+    /// The provider can be used without further set-up.
     ready: bool,
-    /// The settings name the provider, so that it is a problem if it cannot be asked.
+    /// The settings name the provider, so it is a problem if it cannot be used.
     is_configured: bool,
     known: Option<setup::ProviderConfig>,
     service: Option<crate::llm::endpoint::Service>,
@@ -117,7 +117,7 @@ struct Provider {
     problem: Option<String>,
 }
 
-/// The providers in the settings, and those others that have everything they need.
+/// The providers in the settings, and others that are fully configured.
 fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provider> {
     let configured = setup::configured(settings);
     let others = setup::built_in().filter(|name| !configured.iter().any(|known| known == name));
@@ -137,8 +137,7 @@ fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provi
             Ok(known) => {
                 let key = chosen.key_of(&known);
                 provider.ready = known.need != KeyNeed::Required || key.is_some();
-                // A local server that nobody configured counts only with a key; without one it can
-                // be asked whether it runs.
+                // An unconfigured local server needs no key: check whether it runs.
                 let is_meant = is_configured || key.is_some() || ask && known.address.is_local();
                 provider.ready &= is_meant;
                 if is_configured || key.is_some() {
@@ -190,7 +189,7 @@ async fn offered(settings: &Settings, providers: &mut [Provider]) {
             Err(error) if provider.is_configured => {
                 provider.problem = Some(format!("`{}`: {error}", provider.name));
             }
-            // Nobody configured it, so that its absence is no problem.
+            // It is not configured, so its absence is not a problem.
             Err(_) => provider.offers.clear(),
         }
     }

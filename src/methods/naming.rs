@@ -21,14 +21,14 @@ use crate::tools::{Proposed, ReadFile, SuggestNames, Tool as _, suggest_proposed
 /// The most files of a request.
 const MAX_FILES: usize = 100;
 
-/// Files that the model is asked about at once.
+/// The most files in one request to the model.
 const AT_ONCE: usize = 20;
 
-/// The most lines of a file that are read; the model gets less than they may hold.
+/// The most lines of a file that are read; the model may get less.
 const LINES: u64 = 60;
 
-/// Lets the configured model say what is in files, and makes names of its words as `suggest_names` makes them of titles.
-/// Nothing is renamed.
+/// Asks the configured model for words about files, and makes names of them as `suggest_names` does
+/// of titles. Renames nothing.
 pub fn suggest(
     calls: &Calls,
     models: &ChosenModels,
@@ -54,7 +54,7 @@ pub fn suggest(
             let mut files = Vec::with_capacity(selected.len());
             for path in selected {
                 let read = ask(ReadFile::NAME, json!({ "path": path, "end_line": LINES }));
-                // What is no text has nothing to be named by.
+                // A file without text gives no words.
                 let text = read.map(|answer| answer.data["content"].clone()).unwrap_or_default();
                 let text: String =
                     text.as_str().unwrap_or_default().chars().take(naming::TEXT).collect();
@@ -96,8 +96,8 @@ pub fn suggest(
     })
 }
 
-/// The files that the model is asked about: those that were named one by one, and of folders those whose names do not
-/// fit or say nothing.
+/// The files for the model: those named individually, and in folders those with names that are
+/// meaningless or deviate.
 fn to_name(found: &Value, requested: usize) -> Result<Vec<String>> {
     let files: Vec<&Value> = found["files"].as_array().into_iter().flatten().collect();
     let is_each_named = files.len() == requested;

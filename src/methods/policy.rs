@@ -123,7 +123,7 @@ pub fn answer(approvals: &Approvals, params: &AnswerParams, program: &str) -> Re
 
 pub(super) fn no_question(id: i64) -> ErrorObject {
     ErrorObject::new(Kind::NotFound, format!("no question {id} waits"))
-        .hint("it was answered or withdrawn, or nobody came; `steward approvals pending` lists what waits")
+        .hint("it was answered or withdrawn, or has expired; `steward approvals pending` lists what waits")
 }
 
 /// The calls and the decisions on them.

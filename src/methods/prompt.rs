@@ -203,7 +203,7 @@ fn in_vault(uri: &str, root: &Path) -> Result<String> {
     Ok(path)
 }
 
-/// Decodes `%20` and the like; invalid codes stay as they are.
+/// Decodes percent-encoding; invalid codes stay as they are.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

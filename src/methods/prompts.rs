@@ -1,4 +1,4 @@
-//! The person's own prompts: a list of them with those that could be added, and one of them filled.
+//! The person's own prompts: lists them with the examples that can be added, and fills one in.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::protocol::session::{EmbeddedResource, PromptContent};
 use crate::tools::ToolError;
 use crate::vault::Cancel;
 
-/// Prompts to begin with, as notes. They are written only by a person who has seen them.
+/// Example prompts, as notes. Written only after a person has seen them.
 const EXAMPLES: [(&str, &str); 6] = [
     ("Connect", include_str!("../../data/prompts/Connect.md")),
     ("Improve", include_str!("../../data/prompts/Improve.md")),
@@ -85,8 +85,8 @@ fn fill(
     })
 }
 
-/// Replaces the name of one of the person's prompts, typed as `/name`, with its text; unchanged where
-/// it is none.
+/// Replaces the name of one of the person's prompts, typed as `/name`, with its text; other
+/// messages are unchanged.
 pub(super) fn expand(
     calls: &Calls,
     message: Vec<PromptContent>,

@@ -1,4 +1,5 @@
-//! Proposals of the mode `plan`: which of them wait, and a person applies or rejects all of a turn, or parts of it.
+//! Proposals of the mode `plan`: lists those that wait, and applies or rejects all or parts of a
+//! turn's proposals for a person.
 
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ use crate::server::table::Client;
 use crate::tools::{EditFile, Tool as _, ToolError};
 use crate::vault::Cancel;
 
-/// Conversations that are looked through for what waits: those active last.
+/// The number of recent conversations that are searched for waiting proposals.
 const LOOKED_THROUGH: u32 = 50;
 
 /// The proposals and plans that wait for the person.
@@ -109,7 +110,7 @@ impl Step<'_> {
 /// Asks a person about a change; blocks.
 pub(super) type Ask<'a> = dyn Fn(&Question) -> (Decision, Answerer) + 'a;
 
-/// Makes a call of a tool, after a person has agreed where that is needed.
+/// Calls a tool, after a person's approval if required.
 pub(super) fn call(
     calls: &Calls,
     request: Request,
@@ -133,11 +134,11 @@ pub(super) fn call(
     }
 }
 
-/// How the calls of one turn's proposals are made.
+/// The context for applying one turn's proposals.
 struct Applying<'a> {
     calls: &'a Calls,
     by: &'a Client,
-    /// For a client that speaks for no person.
+    /// For a client that does not represent a person.
     ask: Option<&'a Ask<'a>>,
     cancel: &'a Cancel,
     conversation: ConversationId,
@@ -160,7 +161,7 @@ impl Applying<'_> {
         call(self.calls, request, self.ask, self.cancel)
     }
 
-    /// Whether a proposal would do now what was shown.
+    /// Whether a proposal would still do what was shown.
     fn fits(&self, proposal: &Proposal) -> Result<()> {
         match self.call(&proposal.tool, &proposal.arguments, true) {
             Ok(shown) if shown["identity"] == proposal.identity.as_str() => Ok(()),
@@ -169,7 +170,7 @@ impl Applying<'_> {
         }
     }
 
-    /// The edit that makes one hunk's change: of its lines with those around them, or alone where those are others by now.
+    /// The edit for one hunk: its lines with their context, or alone if the context has changed.
     fn edit(&self, proposal: &Proposal, path: &str, hunk: &Hunk) -> Result<Value> {
         let edits = [true, false].map(|whole| {
             let (before, after) = hunk.texts(whole);
@@ -198,26 +199,26 @@ impl Applying<'_> {
         Ok(steps)
     }
 
-    /// The steps that apply what waits of a proposal.
+    /// The steps that apply the undecided parts of a proposal.
     fn steps<'p>(&self, proposal: &'p Proposal, was_touched: bool) -> Result<Vec<Step<'p>>> {
         if proposal.is_partly_decided() {
             return self.hunks(proposal, None);
         }
         match self.fits(proposal) {
             Ok(()) => Ok(vec![Step::Whole(proposal)]),
-            // Another proposal for the same note was applied before.
+            // Another proposal for the same note was applied first.
             Err(_) if was_touched && proposal.is_by_hunks() => self.hunks(proposal, None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Applies what was proposed in a turn, or parts of it, one after another, as one change set. Nothing is applied where one
-/// of them would do something else by now than was shown; the first that fails ends it.
+/// Applies a turn's proposals, or parts of them, in order, as one change set. Nothing is applied if
+/// any of them would no longer do what was shown; the first failure ends it.
 ///
 /// # Errors
-/// Kinds `unknown_session`, `turn_running`, `invalid_params`; `not_found` where nothing was proposed; `failed` where it was
-/// decided before, or the notes have changed since.
+/// Kinds `unknown_session`, `turn_running`, `invalid_params`; `not_found` if nothing was proposed;
+/// `failed` if it was already decided, or the notes have changed since.
 pub fn apply(
     calls: &Calls,
     conversations: &Conversations,
@@ -276,7 +277,7 @@ pub fn apply(
     Ok(result)
 }
 
-/// Rejects what was proposed in a turn, or parts of it.
+/// Rejects a turn's proposals, or parts of them.
 pub fn reject(
     conversations: &Conversations,
     params: &ProposalsRejectParams,
@@ -293,7 +294,7 @@ pub fn reject(
     Ok(ProposalsRejectResult { rejected: rejected.len() as u64 })
 }
 
-/// Rejects a plan that waits, so that it no longer does.
+/// Rejects a waiting plan.
 ///
 /// # Errors
 /// Kinds `unknown_session` and `failed`.
@@ -317,7 +318,8 @@ fn decided(
     Ok(())
 }
 
-/// The named parts of a turn, or all that waits of it: each proposal with the hunk that is meant.
+/// The named parts of a turn, or all its undecided ones: each proposal with its hunk, if one is
+/// meant.
 fn selected<'a>(
     turn: &'a ProposedTurn,
     only: &[ProposalPart],
@@ -368,7 +370,7 @@ fn history(conversations: &Conversations, id: ConversationId) -> Result<Vec<Item
     Ok(items.into_iter().flatten().collect())
 }
 
-/// The turn of that number, or the last that proposed something, of which some waits.
+/// The turn with that number, or the last with undecided proposals.
 fn turn_of(
     conversations: &Conversations,
     session: &str,

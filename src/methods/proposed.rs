@@ -1,5 +1,5 @@
-//! What was proposed in the mode `plan`, and what a person decided on it, as read from a conversation's items. A decision
-//! is a notice to the model; its words are read again here.
+//! Proposals of the mode `plan` and the decisions on them, parsed from a conversation's items. A
+//! decision is stored as a notice to the model, which is parsed here.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use crate::llm::{Message, ToolArgs, ToolCall};
 use crate::protocol::proposals::{ProposalPart, WaitingPlan};
 use crate::tools::{PlanChanges, Tool as _};
 
-/// The texts by which results of proposing calls, and of calls that made a plan, are found.
+/// The texts that identify results of proposing calls, and of calls that made a plan.
 pub(super) fn marks() -> [String; 2] {
     [r#""proposed":true"#.to_owned(), format!("\"{}\"", PlanChanges::NAME)]
 }
@@ -39,7 +39,7 @@ pub(super) struct Change {
     pub path: String,
     pub from: Option<String>,
     pub diff: String,
-    /// Of an edit whose diff is whole.
+    /// The hunks of an edit with a complete diff.
     pub hunks: Vec<Hunk>,
 }
 
@@ -54,12 +54,12 @@ pub(super) struct Hunk {
 #[derive(Debug)]
 pub(super) struct ProposedTurn {
     pub turn: TurnId,
-    /// Of the last proposal, in milliseconds since the Unix epoch.
+    /// The time of the last proposal, in milliseconds since the Unix epoch.
     pub time: i64,
     pub proposals: Vec<Proposal>,
-    /// Whether anything of it was applied or rejected.
+    /// Whether any part of it was applied or rejected.
     pub was_touched: bool,
-    /// Whether the person has said something since.
+    /// Whether the person has sent a message since.
     pub is_over: bool,
 }
 
@@ -92,7 +92,8 @@ impl Proposal {
 }
 
 impl Change {
-    /// Reads a change as a dry run tells it. One of several, such as a link that follows a move, is only applied with the others.
+    /// Parses a change in a dry run's result. One of several, such as a link that follows a move,
+    /// is only applied with the others.
     fn read(told: &Value, is_alone: bool) -> Self {
         let text = |name: &str| told[name].as_str().unwrap_or_default().to_owned();
         let (action, diff) = (text("action"), text("diff"));
@@ -106,8 +107,8 @@ impl Change {
     }
 }
 
-/// The hunks of a unified diff. One that replaces nothing, such as a new file's, can only be applied with the whole: then
-/// there are none.
+/// The hunks of a unified diff. Empty if one replaces nothing, as in a new file: the diff can then
+/// only be applied as a whole.
 fn hunks(diff: &str) -> Vec<Hunk> {
     let mut found: Vec<Hunk> = Vec::new();
     for line in diff.lines() {
@@ -130,7 +131,7 @@ fn hunks(diff: &str) -> Vec<Hunk> {
 }
 
 impl Hunk {
-    /// Its lines before and after, with those around them (`whole`) or without.
+    /// Its lines before and after, with context (`whole`) or without.
     pub fn texts(&self, whole: bool) -> (String, String) {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for line in self.text.lines().skip(1) {
@@ -148,7 +149,7 @@ impl Hunk {
     }
 }
 
-/// The turns that proposed something, the earliest first.
+/// The turns with proposals, earliest first.
 pub(super) fn turns(items: &[Item]) -> Vec<ProposedTurn> {
     let mut calls: HashMap<String, ToolCall> = HashMap::new();
     let mut found: Vec<ProposedTurn> = Vec::new();
@@ -207,7 +208,7 @@ pub(super) fn turns(items: &[Item]) -> Vec<ProposedTurn> {
 }
 
 impl ProposedTurn {
-    /// Takes a decision over: on all of it where no parts are named.
+    /// Records a decision; without named parts it is on the whole turn.
     fn take(&mut self, parts: &[ProposalPart]) {
         self.was_touched = true;
         for proposal in &mut self.proposals {
@@ -223,7 +224,8 @@ impl ProposedTurn {
     }
 }
 
-/// The plan of `plan_changes` that was made last, if the person has said nothing since, with its turn and its time.
+/// The last plan of `plan_changes` with its turn and time, unless the person has sent a message
+/// since.
 pub(super) fn plan(items: &[Item]) -> Option<(TurnId, i64, WaitingPlan)> {
     let mut found: Option<(TurnId, i64, WaitingPlan)> = None;
     for item in items {
@@ -256,7 +258,7 @@ pub(super) fn plan_rejected(plan: u64) -> String {
     format!("The user has rejected plan {plan}.")
 }
 
-/// The notice to the model of a decision; on all of the turn where no parts are named.
+/// The notice to the model of a decision; without named parts it is on the whole turn.
 pub(super) fn decision(verdict: Verdict, turn: TurnId, parts: &[ProposalPart]) -> String {
     let verb = match verdict {
         Verdict::Applied => "applied",
@@ -276,7 +278,7 @@ pub(super) fn decision(verdict: Verdict, turn: TurnId, parts: &[ProposalPart]) -
     words + "."
 }
 
-/// The turn and the parts of a notice that [`decision`] begins.
+/// The turn and the parts in a notice of [`decision`].
 fn read_decision(text: &str) -> Option<(TurnId, Vec<ProposalPart>)> {
     let rest = text.strip_prefix("The user has ")?;
     let rest = rest.strip_prefix("applied ").or_else(|| rest.strip_prefix("rejected "))?;

@@ -19,7 +19,7 @@ use crate::protocol::session::{
 };
 use crate::protocol::tools::Content;
 
-/// The most bytes of history that are replayed; of a longer history, its end.
+/// The most bytes of history that are replayed; only the end of a longer one.
 const MOST: usize = 8 << 20;
 /// Bytes that surround each text.
 const AROUND: usize = 300;
@@ -38,8 +38,8 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// A replay of a history with these items, all of a branch, and these turns, of which `replayed`
-    /// are replayed.
+    /// A replay of the turns `replayed` of a history with these items, all of one branch, and these
+    /// turns.
     pub fn new<'i>(
         items: &'i [Item],
         turns: &[Turn],

@@ -1,4 +1,4 @@
-//! Says where a link leads, in the protocol's types.
+//! Resolves a link, in the protocol's types.
 
 use super::info::local;
 use crate::index::links::{LinkPlace, place};

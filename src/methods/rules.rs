@@ -1,4 +1,4 @@
-//! Rules that run by themselves: enabled, disabled and listed by a person.
+//! Enables, disables and lists rules that run automatically.
 
 use super::info::local;
 use crate::calls::Calls;
@@ -27,7 +27,7 @@ pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult> 
     Ok(RulesListResult { rules: rules.iter().map(shown).collect(), held: held_back_because(calls) })
 }
 
-/// Why no rule runs by itself now; none if they do.
+/// Why rules do not run automatically now, if so.
 fn held_back_because(calls: &Calls) -> Option<String> {
     let settings = calls.seen_by(Scope::Person).settings.organize;
     match calls.mode() {
@@ -38,7 +38,7 @@ fn held_back_because(calls: &Calls) -> Option<String> {
     }
 }
 
-/// Enables rules in the name of the person who uses `program`, or says what would be enabled.
+/// Enables rules on behalf of the person who uses `program`, or previews that.
 pub fn enable(
     calls: &Calls,
     params: RulesEnableParams,

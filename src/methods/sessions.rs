@@ -196,7 +196,7 @@ impl Sessions {
         Ok(SetConfigOptionResult { config_options: self.choices(&now)?.config_options })
     }
 
-    /// A person's own program may choose any model that is set up, others one of the options.
+    /// A person's own program may choose any available model, others one of the options.
     fn choose_model(
         &self,
         conversation: Conversation,
@@ -215,7 +215,7 @@ impl Sessions {
         self.conversations.choose(conversation.id, &chosen).map_err(ErrorObject::from)
     }
 
-    /// Has an agent answer from the next turn on, with its own model if it has one.
+    /// Sets the agent from the next turn on, with its own model if it has one.
     fn choose_agent(&self, conversation: Conversation, name: &str) -> Result<()> {
         let chosen = match name {
             STEWARD => Chosen { agent: None, ..conversation.chosen },
@@ -295,7 +295,7 @@ impl Sessions {
             description: Some(agent.description.clone()).filter(|text| !text.is_empty()),
             ..value(name, name)
         }));
-        // One that is not there any more is shown, so that another can be chosen in its place.
+        // A value that no longer exists is shown, so that another can be chosen.
         if values.iter().all(|one| one.value != now) {
             values.push(value(now, &format!("{now} (not in the settings)")));
         }
@@ -314,7 +314,7 @@ impl Sessions {
         })
     }
 
-    /// After a choice by one method, tells the client the state in the form of the other.
+    /// After a choice by one method, sends the client the state in the form of the other.
     fn tell_choices(&self, session: &str, context: &Context) -> Result<()> {
         let now = self.own(session, context)?;
         let options = self.choices(&now)?.config_options;
@@ -323,7 +323,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Tells the client the mode in its older form, after a choice that may have changed it.
+    /// Sends the client the mode in its older form, after a choice that may have changed it.
     fn tell_mode(&self, session: &str, context: &Context) -> Result<()> {
         let now = self.own(session, context)?;
         let mode = self.choices(&now)?.modes.current_mode_id;
@@ -390,7 +390,7 @@ impl Sessions {
                     let hint = json!("what the note is about");
                     (format!("make a note from the template {title}").into(), hint)
                 }
-                // A built-in command has the name.
+                // A built-in command has this name.
                 _ if COMMANDS.iter().any(|(known, ..)| *known == name)
                     || deciding::COMMANDS.iter().any(|(known, ..)| *known == name) =>
                 {

@@ -19,8 +19,8 @@ use crate::server::events::Event;
 use crate::vault::View;
 
 /// Every setting, after a check of the file, for a program with this scope and view. A program that
-/// does not see the whole vault gets only numbers and switches: texts and lists may name what it
-/// must not see.
+/// does not see the whole vault gets only numbers and switches: texts and lists may contain hidden
+/// names.
 pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
     live.look(Look::Early);
     let current = live.current();

@@ -20,7 +20,7 @@ pub fn status(services: &Services, context: &Context) -> StatusResult {
     let view = calls.view(context.scope());
     let mut host = context.hosts().state();
     if let Some(host) = &mut host {
-        // The other program reports this path, and it may lead anywhere.
+        // The host reports this path, which may lead anywhere.
         let is_seen =
             |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
         host.active_note = host.active_note.take().filter(|path| view.is_all() || is_seen(path));
@@ -118,7 +118,7 @@ fn vault(services: &Services, view: View) -> VaultState {
     }
 }
 
-/// The servers and guests of the settings that nothing confines, or not in all.
+/// The servers and guests in the settings that are not fully confined.
 fn unconfined(confines: &Confinement, config: &Config) -> Vec<String> {
     let how = match confines.state {
         ConfinementState::NotPossible => "is not confined and can do what you can",
@@ -130,7 +130,7 @@ fn unconfined(confines: &Confinement, config: &Config) -> Vec<String> {
     held.map(|program| format!("{} {how}: {lacks}", program.part)).collect()
 }
 
-/// The functions that the steward lacks on a file system with these abilities.
+/// The features missing on a file system with these abilities.
 pub fn reduced(can: Abilities) -> Vec<String> {
     let said = if !can.writable {
         "no file can be made in the vault: reading works, changes do not"

@@ -96,8 +96,8 @@ impl Talk {
         Ok(SessionNewResult { session_id: begun.id.to_string(), choices: None })
     }
 
-    /// Stops the turn of a conversation in which such a caller may speak; does nothing if no turn
-    /// is running.
+    /// Stops the turn of a conversation that such a caller may use; does nothing if no turn is
+    /// running.
     pub fn cancel(&self, params: &SessionCancelParams, by: Scope) {
         let Ok(id) = params.session_id.parse() else { return };
         let agent = self.agent.clone();
@@ -131,12 +131,12 @@ impl Talk {
     ) -> Result<SessionCloseResult> {
         let conversation = self.sessions.own(&params.session_id, context)?;
         context.detach(&params.session_id);
-        // The queue stops it, and nobody waits for that.
+        // The queue stops it; no need to wait.
         drop(self.agent.stop(conversation.id));
         Ok(SessionCloseResult {})
     }
 
-    /// Carries out a command of an ACP client's user, without the agent.
+    /// Runs a command of an ACP client's user, without the agent.
     fn decide(
         &self,
         session: String,

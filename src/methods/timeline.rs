@@ -17,7 +17,7 @@ use crate::vault::Want;
 const LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 500;
 
-/// Paths that are named of each.
+/// The number of paths named per change set.
 const NAMED: usize = 3;
 
 /// The change sets that match, newest first.
@@ -116,7 +116,7 @@ fn timeline_set(set: &ListedSet, made: Option<&MadeBy>) -> TimelineSet {
     }
 }
 
-/// Change sets with the times at which they began, as days.
+/// Groups change sets by the day on which they began.
 fn days(begun: &[(i64, i64)]) -> Vec<TimelineDay> {
     let mut days: BTreeMap<String, TimelineDay> = BTreeMap::new();
     for (set, time) in begun {

@@ -1,4 +1,4 @@
-//! Counts what models are used for outside of conversations.
+//! Counts the use of models outside conversations.
 
 use crate::agent::ports::Models as _;
 use crate::config::models::ChosenModels;

@@ -123,7 +123,7 @@ fn is_longer(text: &str, characters: usize) -> bool {
     beyond(text, characters).is_some()
 }
 
-/// The byte after so many characters of a longer text.
+/// The offset after this many characters of a longer text.
 fn beyond(text: &str, characters: usize) -> Option<usize> {
     match text.as_bytes().get(..=characters)?.is_ascii() {
         true => Some(characters),

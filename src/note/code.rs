@@ -5,17 +5,17 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a call failed, as one stable word. Programs branch on it; the message beside it is for
-/// reading and may change.
+/// Why a call failed, as one stable word. Programs branch on it; the message is for people and may
+/// change.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// Nothing is at the path, nor near enough to be meant.
+    /// Nothing is at the path, and no name is similar enough.
     NotFound,
     AmbiguousPath,
-    /// The path lies in a folder that tools never touch.
+    /// The path is in a folder that tools never touch.
     ProtectedPath,
     OutsideVault,
     /// No file can be called so.
@@ -63,11 +63,11 @@ pub enum ErrorCode {
     HostUnavailable,
     /// The plan is another by now, or does not fit the vault any more.
     StalePlan,
-    /// A job in this state cannot be asked for that.
+    /// The operation is not possible in the job's state.
     WrongState,
     /// A plan would change more files than the settings allow.
     TooMany,
-    /// A rule file is malformed, or a rule says what none can.
+    /// A rule file is malformed, or a rule is invalid.
     InvalidRule,
 }
 

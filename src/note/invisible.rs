@@ -1,4 +1,4 @@
-//! Characters that nobody sees, in which text for a model can be hidden.
+//! Invisible characters, in which text for a model can be hidden.
 
 /// Removes invisible characters; also returns which kinds there were. Some stay because scripts and
 /// emoji need them: U+200C and U+200D between non-ASCII characters, and a variation selector after

@@ -1,7 +1,7 @@
 //! Dates in the format language of Moment.js, which Obsidian's settings and templates use; names in
 //! English.
 //!
-//! Letters that are no token are copied, as Moment does; [`Formatted::unknown`] lists them, since
+//! Letters that are not tokens are copied, as in Moment; [`Formatted::unknown`] lists them, since
 //! the user most often meant something by them.
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, Offset, Timelike};

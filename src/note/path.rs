@@ -217,7 +217,7 @@ impl VaultPath {
         }
     }
 
-    /// Whether this path is `folder` or lies in it, compared by whole components.
+    /// Whether this path is `folder` or in it, compared by whole components.
     pub fn is_within<'f>(&self, folder: impl Into<PathRef<'f>>) -> bool {
         self.relative_to(folder).is_some()
     }
@@ -327,7 +327,7 @@ impl<'a> PathRef<'a> {
         self.0.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Whether this path is `folder` or lies in it, compared by whole components.
+    /// Whether this path is `folder` or in it, compared by whole components.
     pub fn is_within<'f>(self, folder: impl Into<PathRef<'f>>) -> bool {
         self.relative_to(folder).is_some()
     }

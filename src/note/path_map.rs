@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use super::path::VaultPath;
 
-/// A path without a value of its own has the value of its nearest ancestor that has one.
+/// A path without a value inherits that of its nearest ancestor with one.
 #[derive(Debug, Clone)]
 pub struct PathMap<T>(BTreeMap<VaultPath, T>);
 

@@ -1,5 +1,5 @@
-//! A note as a prompt: what a person sends to the agent by its name, with the note, the selection and the
-//! words of the moment in it.
+//! A note as a prompt, which a person sends to the agent by its name, with the note, the selection
+//! and the arguments filled in.
 
 use super::frontmatter;
 use super::template::{self, Variables};
@@ -7,8 +7,8 @@ use super::template::{self, Variables};
 /// Characters of a prompt's name.
 const MAX_NAME: usize = 60;
 
-/// What stands for the selection. The selected text itself goes beside the message, marked as material: it may
-/// be a stranger's, and the message is the person's own.
+/// The placeholder for the selection. The selected text is sent next to the message, marked as
+/// data: a stranger may have written it, while the message is the person's own.
 const SELECTION: &str = "the selected text";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,23 +16,23 @@ pub struct Prompt {
     pub description: Option<String>,
     /// Its property `arguments`: what can follow its name, for people.
     pub hint: Option<String>,
-    /// What is sent, before its words in braces are replaced.
+    /// The text before placeholders are replaced.
     pub text: String,
 }
 
-/// What a prompt is filled with.
+/// The values for a prompt's placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptInput<'a> {
-    /// The path of the note that is meant.
+    /// The path of the note for `{{note}}`.
     pub note: Option<&'a str>,
     /// Whether a text is selected in it.
     pub has_selection: bool,
-    /// What followed the prompt's name.
+    /// The words after the prompt's name.
     pub arguments: &'a str,
     pub variables: Variables<'a>,
 }
 
-/// What a prompt cannot be filled without.
+/// A value that a prompt requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     Note,
@@ -42,8 +42,8 @@ pub enum Missing {
     Arguments,
 }
 
-/// The name that a person types for the note of this name: lower case, with hyphens. Empty where nothing of
-/// it can be typed.
+/// What a person types for the note of this name: lower case, with hyphens. Empty if none of it can
+/// be typed.
 pub fn name_of(note: &str) -> String {
     let mut name = String::new();
     for c in note.chars().flat_map(char::to_lowercase) {

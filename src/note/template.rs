@@ -1,5 +1,5 @@
-//! Fills the template of a new note: `{{title}}`, `{{date}}` and `{{time}}`, as Obsidian does; and a prompt,
-//! which has words of its own.
+//! Fills the template of a new note: `{{title}}`, `{{date}}` and `{{time}}`, as Obsidian does; and
+//! a prompt, which has its own placeholders.
 
 use std::sync::LazyLock;
 

@@ -3,7 +3,6 @@
 //! A line ends with `\n`; a `\r` right before it belongs to the ending. A lone `\r` is ordinary
 //! text, as it is for Git and Obsidian. A final newline ends the last line and starts no new one,
 //! so an empty file has no lines.
-//! starts none, so an empty file has no lines.
 
 use std::borrow::Cow;
 

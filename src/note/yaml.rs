@@ -290,7 +290,7 @@ fn size(node: &Node) -> usize {
 mod tests {
     use super::*;
 
-    /// Each scalar with the place of every character of it that is no blank.
+    /// Each scalar with the position of each non-blank character.
     fn scalars<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
         match &node.content {
             Content::Scalar { .. } => found.push(node),

@@ -26,8 +26,9 @@ pub struct Checked {
 
 /// Checks rules against the vault of `scope`. `refuses` gives the reason why a folder is not an allowed target.
 ///
-/// It finds unknown properties, tags, folders and templates; conditions that match no file or over half of the files, or
-/// that fail; rules all of whose files an earlier rule takes; rules without effect.
+/// It finds unknown properties, tags, folders and templates; conditions that match no file or over
+/// half of the files, or that fail; rules that lose all their files to an earlier rule; rules
+/// without effect.
 pub fn check(
     file: &RuleFile,
     scope: Scope<'_>,
@@ -151,7 +152,7 @@ fn fits(
     (files, Some(warning.hint(hint)))
 }
 
-/// Finds rules all of whose files an earlier rule takes.
+/// Finds rules that lose all their files to an earlier rule.
 fn forestalled(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> {
     let mut order: Vec<usize> = (0..file.rules.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(file.rules[*number].priority));

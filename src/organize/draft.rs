@@ -31,16 +31,16 @@ pub struct Draft {
     pub wish: Option<VaultPath>,
     pub on_conflict: OnConflict,
     pub by: By,
-    /// Which file of the moment it is, where rules speak of it.
+    /// Its id in the snapshot, if rules refer to it.
     pub file: Option<FileId>,
-    /// By number, the rules that took it.
+    /// The numbers of the rules that took it.
     pub took: Vec<usize>,
     /// Why its name got a number.
     pub numbered: Option<Obstacle>,
 }
 
 impl Draft {
-    /// A draft of a file to which nothing happens yet.
+    /// A draft without changes.
     pub fn new(path: VaultPath, on_conflict: OnConflict) -> Self {
         let item = Item { path: path.as_str().to_owned(), ..Item::default() };
         let (wish, file, took, numbered) = (None, None, Vec::new(), None);
@@ -52,7 +52,7 @@ impl Draft {
         self.wish.is_some() || self.item.does_anything() || !self.item.problems.is_empty()
     }
 
-    /// The path that it has afterwards.
+    /// Its path afterwards.
     pub fn target(&self) -> VaultPath {
         let to = self.item.to.as_deref().filter(|_| !self.item.is_blocked() && !self.item.trash);
         to.and_then(VaultPath::from_disk).unwrap_or_else(|| self.path.clone())
@@ -119,8 +119,8 @@ impl Draft {
         }
     }
 
-    /// Reads the file as far as the item rests on it: its revision, whether the changes can be made. What it has
-    /// already is left out of the item.
+    /// Reads what the item depends on: the file's revision, and whether the changes are possible.
+    /// Drops changes that the file already has.
     pub fn look(&mut self, vault: &Vault) {
         if self.item.is_blocked() || self.item.create {
             return;
@@ -235,7 +235,7 @@ impl Draft {
             let message = format!(
                 "it is a sync program's copy of `{original}`: which of the two counts only you can say"
             );
-            // A person may name one; rules leave them.
+            // A person may name one; rules skip them.
             match self.item.rules.is_empty() {
                 true => self.add(Problem::told(ProblemKind::ConflictCopy, message)),
                 false => self.block(ProblemKind::ConflictCopy, message),
@@ -260,7 +260,7 @@ impl Draft {
         }
     }
 
-    /// How much is at stake.
+    /// The risk of the change.
     pub fn risk(&self) -> Risk {
         match (self.item.trash, self.item.create) {
             (true, _) => Risk::High,

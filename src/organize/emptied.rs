@@ -8,9 +8,10 @@ use super::world::World;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-/// Assigns each folder that the items leave empty to the last of its items in their order, innermost folders first. The
-/// folder cannot be empty before that item is applied, whichever items a person chooses. Folders that a rule watches
-/// stay, and so do folders of which the caller may see only a part: whether they are empty would reveal hidden files.
+/// Assigns each folder that the items leave empty to the last of its items in their order,
+/// innermost folders first. The folder cannot be empty before that item is applied, whichever items
+/// a person chooses. Folders that a rule watches stay, and so do folders that the caller may only
+/// see in part: their emptiness would reveal hidden files.
 pub(super) fn tell(world: &World<'_>, rules: &[Rule], items: &mut [Item]) {
     items.iter_mut().for_each(|item| item.empties.clear());
     if !world.settings.remove_empty_folders {

@@ -79,8 +79,8 @@ pub fn with_dependents(items: &[&Item], chosen: &[u32]) -> Vec<u32> {
     found.into_iter().collect()
 }
 
-/// Divides items into pieces of at most `most`, so that none depends on a later piece. A longer chain or cycle is a
-/// piece of its own.
+/// Divides items into pieces of at most `most` items, so that none depends on a later piece. A
+/// longer chain or cycle is a separate piece.
 pub fn pieces(items: &[&Item], most: usize) -> Vec<Vec<u32>> {
     let waits = waits_for(items);
     let mut group: Vec<usize> = (0..items.len()).collect();

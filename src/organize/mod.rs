@@ -1,4 +1,4 @@
-//! Rules and plans: what should be where, and exactly what would happen.
+//! Rules, and the plans made from them: where each note belongs, and exactly what would change.
 //!
 //! Floor 4: imports `note`, `bases`, `vault`, `journal` and `index`. It decides and changes nothing: a plan is a
 //! value, and a tool applies it through `edits`. It reads notes and never writes.
@@ -6,7 +6,7 @@
 //! Invariants:
 //! - The same vault, rules and clock give the same plan, with the same identity.
 //! - No two notes get one path, and nothing is planned over a file that stays.
-//! - What a plan shows is what applying it does: what cannot be known beforehand is a precondition.
+//! - Applying a plan does exactly what it shows: anything not known beforehand is a precondition.
 //!
 //! In reading order: [`rule`] (conditions and actions), [`rules_file`] (from YAML to rules), [`check`] (probable
 //! mistakes), [`sentence`] (a rule in English), [`reach`] (the folders that a rule may change), [`near`] (near misses),

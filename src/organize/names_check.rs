@@ -228,8 +228,8 @@ fn of_name(file: &FileMetadata, found: &mut Vec<Finding>) {
     } else if is_untitled(file.path.stem()) {
         let title = file.title.as_ref().or(file.heading.as_ref());
         let message = match title {
-            Some(title) => format!("nobody has named it; it begins with \"{title}\""),
-            None => "nobody has named it".to_owned(),
+            Some(title) => format!("it has a default name; it begins with \"{title}\""),
+            None => "it has a default name".to_owned(),
         };
         found.push(finding(file, FindingKind::Untitled, message));
     }

@@ -1,5 +1,5 @@
-//! Near misses of a rule: notes for which all parts of its condition but one hold. They show the reader of a draft
-//! what the condition excludes.
+//! Near misses of a rule: notes for which all parts of its condition but one hold. They show the
+//! reader of a draft what the condition misses.
 
 use std::sync::Arc;
 

@@ -72,7 +72,7 @@ pub fn circling(moves: &[(VaultPath, VaultPath)]) -> Vec<usize> {
             met_from[at] = Some(first);
             here = next(at);
         }
-        // The path returned to one of its own nodes: a cycle begins there.
+        // The path returned to one of its nodes: a cycle begins there.
         let Some(begin) = here.filter(|at| met_from[*at] == Some(first)) else { continue };
         circling.push(begin);
         let mut at = next(begin);
@@ -138,7 +138,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_step_meets_a_file(targets in Just((0..12).collect::<Vec<usize>>()).prop_shuffle()) {
-            // A permutation of names with cases turned: chains are circles that one name was taken out of.
+            // A permutation of names with changed case: a chain is a cycle without one of its
+            // names.
             let moves: Vec<_> = (0..10)
                 .map(|at| (path(&format!("n{at}")), path(&format!("N{}", targets[at]))))
                 .collect();

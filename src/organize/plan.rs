@@ -10,17 +10,17 @@ use crate::vault::catalogue::tree_order;
 pub struct Plan {
     /// By path, each note once.
     pub items: Vec<Item>,
-    /// The rules it was made from, in the order in which they were asked.
+    /// The rules it was made from, in the order of evaluation.
     pub rules: Vec<PlannedRule>,
     /// Errors of rules; the other rules were evaluated.
     pub faults: Vec<RuleFault>,
-    /// Files that were looked at.
+    /// The number of files examined.
     pub looked_at: usize,
     #[serde(default)]
     pub links: Following,
 }
 
-/// Links that are rewritten so that they lead where they led.
+/// Links that are rewritten to keep their targets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Following {
     pub links: usize,
@@ -33,41 +33,41 @@ pub struct Following {
 pub struct Item {
     /// From 1, by path.
     pub id: u32,
-    /// Its path now; of a note that is created, its path then.
+    /// Its current path; for a created note, its future path.
     pub path: String,
     /// The file's required revision when the plan is applied; `None` for a note that is created, and for an attachment
     /// that is only moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// Its path afterwards, if that is another.
+    /// Its new path, if that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// Properties that get these values.
+    /// Properties to set.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub set: Map<String, Value>,
-    /// Properties that go.
+    /// Properties to remove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<String>,
     /// Tags to add to the frontmatter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tag: Vec<String>,
-    /// Tags that go from the frontmatter.
+    /// Tags to remove from the frontmatter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untag: Vec<String>,
-    /// Text that comes behind the frontmatter.
+    /// Text to insert after the frontmatter.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prepend: String,
-    /// Text that comes at the end; of a note that is created, all of it.
+    /// Text to append; for a created note, its whole text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub append: String,
-    /// Whether the note does not exist yet.
+    /// Whether the note is to be created.
     #[serde(default, skip_serializing_if = "is_false")]
     pub create: bool,
-    /// Whether it goes to the trash.
+    /// Whether it is moved to the trash.
     #[serde(default, skip_serializing_if = "is_false")]
     pub trash: bool,
-    /// Folders that nothing is in any more once it and the items before it have left: they are removed at the end, if
-    /// they are empty then.
+    /// Folders that it and the items before it leave empty: removed at the end, if they are still
+    /// empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub empties: Vec<String>,
     /// The rules that took it, by name.
@@ -89,16 +89,16 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// How much is at stake.
+/// The risk of the change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// A new note.
     #[default]
     Low,
-    /// Another path, other properties or text.
+    /// Changes the path, properties or text.
     Medium,
-    /// The trash.
+    /// Moves to the trash.
     High,
 }
 
@@ -107,17 +107,17 @@ pub enum Risk {
 pub struct Problem {
     pub kind: ProblemKind,
     pub message: String,
-    /// Whether the item is left out of the job until a person has changed it.
+    /// Whether the item is excluded from the job until a person has changed it.
     pub blocks: bool,
 }
 
 impl Problem {
-    /// A problem that is reported but does not prevent the item.
+    /// A problem that is reported but does not block the item.
     pub fn told(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), blocks: false }
     }
 
-    /// A problem that leaves its item out of the job.
+    /// A problem that excludes its item from the job.
     pub fn blocking(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), blocks: true }
     }
@@ -131,21 +131,21 @@ pub enum ProblemKind {
     Missing,
     /// Something else has or gets the path. Not blocking: the item gets another name, or stays.
     Taken,
-    /// Its new path is none that a file can have, or none where the caller may look.
+    /// Its new path is invalid, or outside the caller's view.
     InvalidPath,
-    /// Links that led nowhere would lead to the new name.
+    /// Unresolved links would resolve to the new name.
     CapturesLinks,
-    /// A link cannot be made to lead where it led.
+    /// A link cannot be rewritten to keep its target.
     LinkStuck,
-    /// The system lets nobody write or move it.
+    /// The system does not allow writing or moving it.
     ReadOnly,
-    /// It is a copy that a sync program made of a conflict.
+    /// It is a sync program's conflict copy.
     ConflictCopy,
     /// A template gives null, a list or an error where a text belongs.
     NothingToInsert,
     /// A rule would move its own result again.
     Unsettled,
-    /// Characters that no name may hold were replaced.
+    /// Characters that are not allowed in names were replaced.
     NameChanged,
     /// The action does not apply to this file: a template for a note with text, a property of an attachment.
     NotApplicable,
@@ -156,7 +156,7 @@ pub enum ProblemKind {
 pub struct PlannedRule {
     pub name: String,
     pub hash: String,
-    /// How many files it took.
+    /// The number of files that it took.
     pub took: usize,
 }
 
@@ -164,7 +164,7 @@ pub struct PlannedRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuleFault {
     pub rule: String,
-    /// How many files it went wrong for.
+    /// The number of files that it failed for.
     pub files: usize,
     /// The first of them.
     pub path: String,
@@ -176,17 +176,17 @@ pub struct RuleFault {
 pub struct RuleResult {
     pub rule: String,
     pub took: bool,
-    /// The rule before it that stopped, where it was not asked.
+    /// The earlier rule that stopped the evaluation before this one, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_by: Option<String>,
-    /// The parts of its condition that decided, with the values they read: `file.hasTag("meeting")  false: tags are
-    /// call, work`.
+    /// The decisive parts of its condition, with the values they read: `file.hasTag("meeting")
+    /// false: tags are call, work`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
 }
 
 impl Item {
-    /// Whether it changes what the file holds.
+    /// Whether it changes the file's content.
     pub fn changes_text(&self) -> bool {
         !(self.set.is_empty()
             && self.remove.is_empty()
@@ -196,12 +196,12 @@ impl Item {
             && self.append.is_empty())
     }
 
-    /// Whether the file gets another path.
+    /// Whether it changes the file's path.
     pub fn moves(&self) -> bool {
         !self.create && !self.trash && self.to.as_ref().is_some_and(|to| *to != self.path)
     }
 
-    /// Adds what another item says of the same file, which counts where the two differ.
+    /// Merges another item for the same file, which takes precedence.
     pub(super) fn add(&mut self, other: Self) {
         self.to = other.to.or(self.to.take());
         self.set.extend(other.set);
@@ -214,12 +214,12 @@ impl Item {
         self.trash |= other.trash;
     }
 
-    /// Whether anything happens to the file.
+    /// Whether it changes the file at all.
     pub fn does_anything(&self) -> bool {
         self.create || self.trash || self.moves() || self.changes_text()
     }
 
-    /// Whether a problem leaves it out of the job.
+    /// Whether a problem excludes it from the job.
     pub fn is_blocked(&self) -> bool {
         self.problems.iter().any(|problem| problem.blocks)
     }
@@ -231,7 +231,7 @@ impl Plan {
         let mut hash = blake3::Hasher::new();
         for item in &self.items {
             let bare = Item { why: Vec::new(), ..item.clone() };
-            // A struct of texts, numbers and sorted maps cannot fail to be written.
+            // Serialising a struct of texts, numbers and sorted maps cannot fail.
             let json = serde_json::to_vec(&bare).unwrap_or_default();
             hash.update(&(json.len() as u64).to_le_bytes());
             hash.update(&json);

@@ -27,7 +27,7 @@ pub struct PlanRequest<'a> {
     pub rules: &'a [Rule],
     /// The items in the request, each with its path and changes; ids, revisions, risks and problems are computed.
     pub items: Vec<Item>,
-    /// Only files here and below.
+    /// Only files in this folder and below.
     pub within: Option<VaultPath>,
     /// Only these files.
     pub only: Option<&'a HashSet<VaultPath>>,

@@ -5,7 +5,8 @@ use super::settings::Settings;
 use crate::bases::template::{Template, TemplatePart};
 use crate::note::path::VaultPath;
 
-/// The folders in which a rule can change anything: its own, and its targets. The root stands for the whole vault.
+/// The folders in which a rule can change anything: its own, and its targets. The root means the
+/// whole vault.
 pub fn folders(rule: &Rule, settings: &Settings) -> Vec<VaultPath> {
     let mut folders = rule.within.clone();
     if folders.is_empty() {

@@ -33,7 +33,7 @@ pub struct Rule {
     pub continues: bool,
     /// Whether it takes each note only once.
     pub once: bool,
-    /// `None`: as the settings say.
+    /// `None`: the default of the settings.
     pub on_conflict: Option<OnConflict>,
     pub trigger: Trigger,
 }
@@ -139,7 +139,7 @@ pub enum OnConflict {
 /// When an enabled rule runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// Never by itself.
+    /// Never automatically.
     #[default]
     Manual,
     /// Some seconds after a note has changed.

@@ -10,8 +10,8 @@ use super::rule::OnConflict;
 pub struct Settings {
     /// The most items of a plan; one with more is refused as a whole.
     pub max_items: usize,
-    /// Items up to which a job is applied all or not at all; a longer one is applied in pieces that one undo takes
-    /// back together.
+    /// The most items of a job that is applied all or nothing; a longer one is applied in pieces
+    /// that one undo reverts together.
     pub atomic_items: usize,
     /// The default action if a new path is taken; rules can override it.
     pub on_conflict: OnConflict,
@@ -19,20 +19,21 @@ pub struct Settings {
     pub suffix: String,
     /// Where `archive` puts notes.
     pub archive_folder: String,
-    /// Whether a plan removes the folders that its moves leave empty. Those in which its rules look stay.
+    /// Whether a plan removes the folders that its moves leave empty, except folders that its rules
+    /// search.
     pub remove_empty_folders: bool,
     /// Days after which a plan that was not applied is forgotten.
     pub keep_plans_days: u64,
     pub keep_jobs: usize,
-    /// Whether rules that a person enabled run by themselves.
+    /// Whether rules that a person enabled run automatically.
     pub automatic: bool,
-    /// Seconds that nothing happens to a file before a rule takes it by itself.
+    /// Seconds without a change of a file before a rule takes it automatically.
     pub quiet_seconds: u64,
-    /// The most files that rules change by themselves at once; more wait for a person.
+    /// The most files that rules change automatically at once; more wait for a person.
     pub auto_items: usize,
     /// The same within an hour.
     pub auto_per_hour: usize,
-    /// Rule files in which a rule is looked for by its name: paths in the vault, or absolute ones.
+    /// Rule files in which a rule is found by its name: paths in the vault, or absolute ones.
     pub rules: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The vault as it will be: what expressions read once items are applied, before they are.
+//! The vault as it will be after the planned items, for expressions to read.
 //!
 //! Files, links and backlinks are those of the vault, since links follow moves. Path, properties, tags and text of each
 //! file with an item are replaced by their new values.
@@ -42,7 +42,7 @@ pub struct Shadow<'a> {
     types: Arc<PropertyTypes>,
     times: Times<'a>,
     overlays: RefCell<HashMap<FileId, Arc<Overlay>>>,
-    /// Which file alone is seen as it will be; none: all are.
+    /// The only file shown in its future state; `None`: all are.
     only: Cell<Option<FileId>>,
     asked: RefCell<Vec<ShadowColumn>>,
     numbers: RefCell<HashMap<Text, Column>>,
@@ -62,17 +62,17 @@ impl<'a> Shadow<'a> {
         }
     }
 
-    /// Shows this file alone as it will be, every other as it is; `None`: all as they will be.
+    /// Shows only this file in its future state; `None`: all files.
     pub fn show_only(&self, file: Option<FileId>) {
         self.only.set(file);
     }
 
-    /// Shows a file as it is.
+    /// Shows a file in its current state.
     pub fn forget(&self, file: FileId) {
         self.overlays.borrow_mut().remove(&file);
     }
 
-    /// Shows a file as it will be once this item is applied, at this path.
+    /// Shows a file as it will be after this item, at this path.
     pub fn lay(&self, file: FileId, item: &Item, path: &VaultPath) {
         self.forget(file);
         let mut overlay = Overlay::default();
@@ -120,7 +120,7 @@ impl<'a> Shadow<'a> {
         properties
     }
 
-    /// The tags of the frontmatter, as they will be.
+    /// The future tags of the frontmatter.
     pub fn frontmatter_tags(&self, file: FileId, item: &Item) -> Vec<String> {
         let set = item.set.iter().find(|(name, _)| fold_key(name) == "tags").map(|(_, json)| json);
         let mut own: Vec<String> = match set {
@@ -192,7 +192,7 @@ impl<'a> Shadow<'a> {
         self.overlays.borrow().get(&file).cloned()
     }
 
-    /// The files that are seen as they will be, beside those that the vault below offers.
+    /// These files of the vault, plus those that the plan will create.
     fn with_laid(&self, mut files: Vec<FileId>) -> Vec<FileId> {
         let overlays = self.overlays.borrow();
         if overlays.is_empty() {
@@ -235,7 +235,7 @@ impl Source for Shadow<'_> {
         self.below.modified(file)
     }
 
-    /// Any name has a column: an item may give it to a note later.
+    /// Every name has a column, since an item may add the property later.
     fn column(&self, name: &str) -> Option<Column> {
         if let Some(known) = self.numbers.borrow().get(name) {
             return Some(*known);

@@ -20,7 +20,8 @@ pub struct About<'a> {
     pub name: &'a str,
     pub title: Option<String>,
     pub heading: Option<String>,
-    /// Words that somebody proposes for its name, and who does. They replace its name, title and heading.
+    /// Proposed words for its name, and who proposed them. They replace its name, title and
+    /// heading.
     pub proposed: Option<(String, String)>,
     /// Dates of its properties, most specific first: property, day, and time if given.
     pub dates: Vec<(String, NaiveDate, Option<NaiveTime>)>,

@@ -585,7 +585,7 @@ impl<'w> Asking<'w> {
     }
 }
 
-/// Appends a text on a line of its own.
+/// Appends a text on its own line.
 fn append(text: &mut String, more: &str) {
     if !text.is_empty() && !text.ends_with('\n') && !more.is_empty() {
         text.push('\n');

@@ -10,7 +10,7 @@ use crate::vault::{Cancel, Vault};
 
 /// The environment of planning.
 pub struct World<'a> {
-    /// The vault within the caller's view: other files are in no plan.
+    /// The vault within the caller's view: plans contain no other files.
     pub vault: &'a Vault,
     pub index: &'a Index,
     /// The snapshot for which the plan is made; the source of `scope`.

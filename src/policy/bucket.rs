@@ -23,7 +23,7 @@ impl Bucket {
         self.tokens
     }
 
-    /// Time until there are so many tokens.
+    /// Time until there are this many tokens.
     pub(super) fn until(&self, wanted: f64) -> Duration {
         self.period.mul_f64(((wanted - self.tokens) / self.capacity).max(0.0))
     }

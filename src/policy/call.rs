@@ -24,7 +24,7 @@ pub struct Call<'a> {
     pub turn: Option<&'a str>,
     /// The folders that the call may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
-    /// For an enabled rule, what a person agreed to.
+    /// For an enabled rule, the person's agreement.
     pub agreement: Option<&'a Agreement>,
     /// For a tool of a foreign server, whose effects are unknown.
     pub foreign: Option<ForeignCall<'a>>,
@@ -36,7 +36,7 @@ pub struct ForeignCall<'a> {
     pub server: &'a str,
     /// Whether the settings let it be called without a question.
     pub is_allowed: bool,
-    /// Whether what the call holds can leave this machine by it.
+    /// Whether it can send the content of a call off this machine.
     pub reaches_out: bool,
 }
 
@@ -107,7 +107,7 @@ impl Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub layer: &'static str,
-    /// As "it deletes the folder `Old`".
+    /// Such as "it deletes the folder `Old`".
     pub text: String,
     /// Whether a person may give a standing approval for such calls.
     pub lasting: bool,

@@ -8,7 +8,7 @@
 //! approval. Each can be switched off in the settings. A new layer is one file in `layers/` and one line in
 //! its list.
 //!
-//! In reading order: [`caller`], [`settings`], [`call`] (what a layer decides on, and its decision),
+//! In reading order: [`caller`], [`settings`], [`call`] (a layer's input and its decision),
 //! [`layers`], [`schema`] and [`active`] (used by two of them).
 
 pub mod active;
@@ -36,7 +36,7 @@ pub fn clock() -> Clock {
     Arc::new(move || started.elapsed())
 }
 
-/// Notes that speak in the person's name: others need approval to change them.
+/// Notes that act as instructions from the person: others need approval to change them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guarded {
     /// The note with instructions to the agent, if the settings name one.
@@ -74,7 +74,7 @@ impl Policy {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Sets the notes of which changes by others than a person need approval.
+    /// Sets the notes whose changes need approval unless a person makes them.
     pub fn guard(&self, guarded: Guarded) {
         *self.guarded.write().unwrap_or_else(PoisonError::into_inner) = guarded;
     }

@@ -1,7 +1,7 @@
-//! Validates a value against a JSON Schema, of the keywords that the tools' schemas use.
+//! Validates a value against a JSON Schema, with the keywords that the tools' schemas use.
 //!
 //! No crate is used: the schemas are our own, generated from types, with everything inline.
-//! [`unknown_keyword`] and a test over all tools see to it that no other keyword comes into use.
+//! [`unknown_keyword`] and a test over all tools ensure that no other keyword is used.
 
 use serde_json::Value;
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Scope;
 
-/// The approval mode: which changes need a person's approval. A person may set it at any time; it holds from the next
-/// call on.
+/// The approval mode: which changes need a person's approval. A person may set it at any time; it
+/// takes effect at the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {

@@ -27,7 +27,8 @@ impl Version {
         numbers.next().is_none().then_some(version)
     }
 
-    /// The oldest version that one of this has to work with: of the minor version before, or the first release.
+    /// The oldest version that this one has to work with: the previous minor version, or the first
+    /// release.
     pub fn oldest_partner(self) -> Self {
         let before = Self { minor: self.minor.saturating_sub(1), patch: 0, ..self };
         before.max(Self { major: 0, minor: 1, patch: 0 })

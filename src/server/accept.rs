@@ -52,7 +52,8 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<SharedServer>) {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let most = shared.settings.load().max_pending_handshakes as usize;
-                // All peers are on this machine and the owner cannot be told apart: the oldest is ended.
+                // All peers are on this machine and the owner cannot be recognised: the oldest is
+                // ended.
                 pending.retain(|one| one.strong_count() > 0);
                 if pending.len() >= most {
                     let oldest = pending.pop_front();

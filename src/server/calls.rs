@@ -84,7 +84,7 @@ impl Calls {
     ) -> Result<Duration> {
         let Some(work) = self.shared.backend.tools.work(&params.name) else {
             let name: String = params.name.chars().take(80).collect();
-            // Of a server: it may be withheld.
+            // A server's tool may be withheld.
             let hint = match name.split_once("__") {
                 Some((server, _)) => {
                     format!("`steward servers show {}` says why", server.escape_debug())
@@ -299,7 +299,7 @@ fn bounded(id: &RequestId, answered: Answered, limit: u64) -> String {
     )
 }
 
-/// The error answer to a call that did not run to its end.
+/// The error answer to a call that did not complete.
 fn refusal(id: &RequestId, stopped: &Stopped) -> String {
     let kind = match stopped {
         Stopped::Cancelled => Kind::Cancelled,

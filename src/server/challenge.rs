@@ -7,7 +7,7 @@
 //! another port and relays everything gains nothing.
 //!
 //! A challenge is not stored: its nonce contains its time and a MAC of this run of the daemon. So
-//! there is no list that somebody without a token could fill.
+//! there is no list that a client without a token could fill.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

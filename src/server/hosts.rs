@@ -111,7 +111,7 @@ impl Hosts {
         }
     }
 
-    /// Removes a client. What was requested of it may have been done.
+    /// Removes a client. Its pending requests may have been carried out.
     pub fn leave(&self, connection: u64) {
         let mut state = lock(&self.0);
         if state.clients.remove(&connection).is_some() {

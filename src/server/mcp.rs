@@ -177,7 +177,7 @@ async fn called(
     }
 }
 
-/// The answer to a call that did not run to its end.
+/// The answer to a call that did not complete.
 fn nothing_came(call: &Call, stopped: &Stopped) -> Answered {
     if let Stopped::BrokeOff(error) = stopped {
         tracing::error!(%error, "a tool call broke off");

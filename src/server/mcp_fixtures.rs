@@ -27,7 +27,7 @@ impl States for SharedServer {
     }
 }
 
-/// Answers a request for one of them.
+/// Answers a request for a fixture.
 pub(super) fn answer(entered: &Entered, fixture: Fixture) -> Response {
     let events = &entered.shared.events;
     match &*fixture.name {

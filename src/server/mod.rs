@@ -85,7 +85,7 @@ pub enum ServerError {
 /// The services that a server gives access to.
 pub struct Backend {
     pub vault: String,
-    /// What to do for a newer version of the daemon's program, for people.
+    /// How to update the daemon's program, for people.
     pub update: String,
     pub methods: Methods,
     pub tools: Arc<dyn Tools>,
@@ -123,8 +123,8 @@ pub struct SharedServer {
     last_came: Mutex<Instant>,
     /// Connections whose handshake is not finished.
     handshakes: Tracker,
-    /// The rate limit of HTTP requests, for all callers together, since each request has a
-    /// connection of its own.
+    /// The rate limit of HTTP requests, for all callers together, since each request has its own
+    /// connection.
     requests: Mutex<Bucket>,
     approvals: Approvals,
     /// The guests of the agent, whose sessions have tokens of their own.
@@ -221,7 +221,7 @@ impl Server {
         Arc::clone(&self.shared.acp)
     }
 
-    /// Waits until nobody has been connected for `limit`.
+    /// Waits until no client has been connected for `limit`.
     pub fn idle(&self, limit: Duration) -> impl Future<Output = ()> + Send + use<> {
         let shared = Arc::clone(&self.shared);
         async move {

@@ -125,8 +125,8 @@ impl Outbox {
         self.room.notify_waiters();
     }
 
-    /// The client is gone: drops the queue and everything pushed later, so that nobody waits for
-    /// room that never comes.
+    /// The client is gone: drops the queue and everything pushed later, so that no caller waits for
+    /// room forever.
     pub fn abandon(&self) {
         let mut state = lock(&self.state);
         state.queue.clear();
@@ -170,7 +170,7 @@ impl Outbox {
     pub async fn room(&self) {
         loop {
             let mut notified = pin!(self.room.notified());
-            // Subscribe before checking, so that no change is missed in between.
+            // Subscribe before checking, so that no change is missed.
             notified.as_mut().enable();
             {
                 let state = lock(&self.state);

@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(found(name, &main, now + 30 * day), None, "its time is over");
         let other = Token::generate().unwrap();
         assert_ne!(found(name, &other, now).as_deref(), Some(key), "the token was rotated");
-        // Nobody can give it more time: another name has another key.
+        // The expiry cannot be extended: another name has another key.
         let until = seconds(now) + 30 * 24 * 60 * 60;
         let longer = name.replace(&until.to_string(), &(until + 1).to_string());
         assert_ne!(longer, name);

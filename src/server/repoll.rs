@@ -1,8 +1,8 @@
 //! Polls a connection again at once when it woke itself.
 //!
-//! An HTTP connection wakes its own task several times a request: the handler asks for the body, the reader
-//! passes it on. Each such wake-up would be a further turn in the runtime's queue, and wakes a second
-//! thread that takes the connection over.
+//! An HTTP connection wakes its own task several times a request: the handler requests the body,
+//! and the reader passes it on. Each wake-up would take another round in the runtime's queue and
+//! wake a second thread, which takes over the connection.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// The most polls in a row, so that one connection does not keep others from their turn.
+/// The most polls in a row, so that one connection does not starve others.
 const MOST: usize = 8;
 
 /// Not being polled: a wake-up is for the task.
@@ -115,7 +115,7 @@ mod tests {
         let mut future = Repoll::new(wakes_itself(MOST - 1));
         assert!(Pin::new(&mut future).poll(&mut context).is_ready());
         assert_eq!(task.0.load(Ordering::Relaxed), 0);
-        // One that does so for ever gives way.
+        // An endless sequence of wake-ups yields.
         let mut future = Repoll::new(wakes_itself(MOST));
         assert!(Pin::new(&mut future).poll(&mut context).is_pending());
         assert_eq!(task.0.load(Ordering::Relaxed), 1);

@@ -199,7 +199,7 @@ impl Session {
         Ok(())
     }
 
-    /// The client as one that asks for something.
+    /// The client of a request.
     fn client(&self) -> Client {
         Client { name: self.client.clone(), scope: self.scope, connection: self.number }
     }

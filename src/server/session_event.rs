@@ -9,7 +9,7 @@ use crate::protocol::session::{
 /// An event in a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionEvent {
-    /// A message, a tool call or the like.
+    /// A message, a tool call or another update.
     Update(SessionUpdate),
     Message {
         id: String,

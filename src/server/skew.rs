@@ -1,7 +1,8 @@
-//! Whether plugin and daemon are of versions that work together. Obsidian updates the one, a package manager the
-//! other, so either may be the newer.
+//! Checks whether the versions of plugin and daemon are compatible. Obsidian updates one, a package
+//! manager the other, so either may be newer.
 //!
-//! The daemon decides for both and answers in words, so that a plugin of any version shows the command that helps.
+//! The daemon decides for both and answers with a text, so that any version of the plugin can show
+//! the command to run.
 
 use serde_json::json;
 

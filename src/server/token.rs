@@ -21,7 +21,7 @@ use crate::policy::Scope;
 /// The interval at which an active connection checks whether its token is still valid.
 pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
-/// A token. Its `Debug` shows nothing of it.
+/// A token. Its `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
@@ -139,7 +139,7 @@ impl Token {
     ///
     /// # Errors
     /// [`TokenError::Unsafe`] where the file or its folder is a symlink or belongs to another user,
-    /// or the file is open to others; otherwise what the file system or the file's content is to blame for.
+    /// or the file is open to others; otherwise errors of the file system or of the file's content.
     pub fn load_or_create(path: &Path) -> Result<Self, TokenError> {
         secure_folder(path)?;
         match Self::load(path) {

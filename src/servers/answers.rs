@@ -8,13 +8,13 @@ use serde_json::Value;
 /// Bytes of an answer that a caller gets at once.
 const PART: usize = 20_000;
 
-/// Answers that are held to be read on.
+/// The most long answers that are stored.
 const HELD: usize = 16;
 
-/// Bytes that the reader needs for the line that says how to go on.
+/// Bytes for the last line, which says how to continue.
 const LAST_LINE: usize = 200;
 
-/// The text of an answer, and whether it is an error. What is no text is named and not fetched.
+/// The text of an answer, and whether it is an error. Other content is named, not fetched.
 pub(super) fn text(answer: &Value) -> (String, bool) {
     let is_error = answer["isError"] == true;
     let items = answer["content"].as_array().map_or(&[][..], Vec::as_slice);
@@ -46,7 +46,7 @@ fn part(item: &Value) -> String {
     }
 }
 
-/// Long answers, until they are pushed out by newer ones.
+/// Long answers, until newer ones replace them.
 #[derive(Debug, Default)]
 pub(super) struct Answers(Mutex<StoredAnswers>);
 
@@ -59,13 +59,14 @@ struct StoredAnswers {
 #[derive(Debug)]
 struct Answer {
     number: u64,
-    /// The caller; only it can read on.
+    /// The caller; only it can read the rest.
     reader: String,
     text: String,
 }
 
 impl Answers {
-    /// The first part of `text`, and how to read on. `max_chars` are the characters that the caller accepts.
+    /// The first part of `text`, and how to read the rest. The caller accepts `max_chars`
+    /// characters.
     pub fn begin(&self, reader: &str, text: String, max_chars: usize) -> String {
         if text.len() <= part_in(max_chars) {
             return text;

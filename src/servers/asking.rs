@@ -1,7 +1,8 @@
-//! Questions of a server to the user while it works on a call: elicitation, by a form or by an address to open.
+//! Elicitation: questions of a server to the user during a call, by a form or by an address to
+//! open.
 //!
-//! What a server asks is untrusted text. A person sees it after the server's name, and an answer goes to the server only
-//! once they have agreed; an address is shown and never opened.
+//! A server's question is untrusted text. It is shown after the server's name, and the server gets
+//! an answer only once the person has agreed; an address is shown and never opened.
 
 use std::cell::{Cell, RefCell};
 
@@ -18,7 +19,7 @@ use crate::note::path::visible;
 /// The name of such questions where a tool's name is expected.
 pub const TOOL: &str = "server_question";
 
-/// Questions that a call may put.
+/// The most questions during one call.
 const MAX_QUESTIONS: usize = 5;
 
 /// The most times that a person is asked again after an invalid answer.
@@ -51,13 +52,13 @@ pub struct PersonQuestion {
     /// The conversation that made the call.
     pub conversation: Option<String>,
     pub title: String,
-    /// What the person has to know, a sentence each.
+    /// What the person should know, one sentence each.
     pub reasons: Vec<String>,
-    /// Whether a yes in advance answers it: no value has to be typed, and no address to be read.
+    /// Whether a yes in advance answers it: the person need not type a value or check an address.
     pub is_yes_enough: bool,
 }
 
-/// What a person says to it.
+/// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonAnswer {
     /// Yes, with this text.
@@ -69,7 +70,7 @@ pub enum PersonAnswer {
 
 /// Asks a person.
 pub trait Ask: Send + Sync {
-    /// Puts a question and waits for the answer, until it is `withdrawn`. Blocks.
+    /// Asks a question and waits for the answer, until it is `withdrawn`. Blocks.
     fn ask(&self, person_question: &PersonQuestion, withdrawn: &dyn Fn() -> bool) -> PersonAnswer;
 }
 
@@ -96,8 +97,9 @@ impl<'a> Asking<'a> {
         Self { call, conversation, ask, withdrawn, put, unanswered }
     }
 
-    /// Puts the question with these parameters to the user, and returns the answer for the server. Blocks until the
-    /// user answers or the question `is_over`: the server waits no longer.
+    /// Asks the user the question with these parameters, and returns the answer for the server.
+    /// Blocks until the user answers or the question `is_over`, because the server has stopped
+    /// waiting.
     pub fn answer(&self, params: &Value, is_over: &dyn Fn() -> bool) -> Value {
         self.put.set(self.put.get() + 1);
         let answer = match self.put.get() <= MAX_QUESTIONS {
@@ -147,7 +149,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// What a server asks.
+/// A server's question.
 #[derive(Debug)]
 enum Question {
     Form { message: String, fields: Vec<Field> },
@@ -176,7 +178,7 @@ enum FieldKind {
         most: f64,
     },
     Flag,
-    /// One value, or several where `most` says how many; each with its title.
+    /// One value, or up to `most`; each with its title.
     Choice {
         values: Vec<(String, String)>,
         several: Option<(u64, u64)>,
@@ -266,7 +268,7 @@ impl Question {
     }
 }
 
-/// A stranger's text on one line, without invisible characters.
+/// An untrusted text on one line, without invisible characters.
 fn label(text: &Value, most: usize) -> String {
     let text = cleared(text.as_str().unwrap_or_default()).0;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -298,7 +300,7 @@ fn fields(schema: &Value) -> Result<Vec<Field>, String> {
 }
 
 impl Field {
-    /// What a person has to know of it.
+    /// Its description for the person.
     fn words(&self) -> String {
         let mut words = format!("`{}`", self.name);
         if !self.label.is_empty() {
@@ -320,7 +322,7 @@ impl Field {
         words
     }
 
-    /// The value that the words say.
+    /// Parses the person's words as a value.
     fn value(&self, words: &str) -> Result<Value, String> {
         let wrong = || format!("`{}` has to be {}", self.name, self.kind.words());
         self.kind.value(words).filter(|value| self.kind.fits(value)).ok_or_else(wrong)
@@ -454,7 +456,7 @@ fn choices(schema: &Value) -> Option<Vec<(String, String)>> {
     all.filter(|all| (1..=MAX_CHOICES).contains(&all.len()) && all.iter().all(is_plain))
 }
 
-/// The values of a form: what the words say, and the defaults for the rest.
+/// The values of a form: parsed from the words, with defaults for the rest.
 fn content(fields: &[Field], words: &str) -> Result<Map<String, Value>, String> {
     let mut content = Map::new();
     match (fields, words) {
@@ -515,7 +517,7 @@ mod tests {
         }
     }
 
-    /// The answer for the server, the notes, and what a person was asked.
+    /// The answer for the server, the notes, and the questions that a person was asked.
     fn put(params: &Value, answers: &[&str]) -> (Value, Vec<String>, Vec<PersonQuestion>) {
         let answers = answers.iter().map(|words| match *words {
             "no" => PersonAnswer::No,
@@ -574,7 +576,8 @@ mod tests {
         assert_eq!(accepted(&sure, ""), json!({}));
         assert_eq!(accepted(&sure, "yes"), json!({ "confirmed": true }));
 
-        // An answer that does not fit is asked for again, with the reason, and not for ever.
+        // After an invalid answer the person is asked again, with the reason, a limited number of
+        // times.
         let (answer, _, person_question) = put(&several, &["", "name: Ada; age: 17", "name: Ada"]);
         assert_eq!(answer["content"]["name"], "Ada");
         assert!(person_question[1].reasons.last().expect("one").contains("`name` is missing"));
@@ -610,7 +613,7 @@ mod tests {
             "one answer, one call"
         );
 
-        // What is shown of a choice is what is sent, so it may hold nothing for a screen.
+        // A choice is sent exactly as shown, so it must not contain control characters.
         for value in ["a\u{1b}]52;c;aGk=\u{7}", "a\nb", "a\u{202e}b"] {
             let choice = form(json!({ "one": { "type": "string", "enum": [value] } }), &[]);
             let (answer, _, person_question) = put(&choice, &["yes"]);

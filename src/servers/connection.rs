@@ -1,4 +1,4 @@
-//! MCP with one server, as its client, over pipes or HTTP. Of capabilities it declares questions to the user alone.
+//! An MCP client for one server, over pipes or HTTP. Its only declared capability is elicitation.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use super::process::{LineRead, MAX_LINE, Process};
 use super::remote::{Remote, Target};
 use super::replies::{Failure, Incoming, Reply, Shared};
 
-/// How often a withdrawal is noticed while an answer is awaited.
+/// How often a cancellation is checked for while waiting for an answer.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Calls in a row without an answer in time, after which a server is ended.
+/// A server is ended after this many consecutive timeouts.
 const MAX_LATE: usize = 3;
 
 /// The most pages of a list of tools.
 const MAX_PAGES: usize = 16;
 
-/// The most tools that are read, as many as a person can look at; fewer of them are offered.
+/// The most tools that are read, as many as a person can review; fewer are offered.
 const MAX_LISTED: usize = 256;
 
 /// Versions that begin with `initialize`, newest first.
@@ -34,13 +34,13 @@ const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05
 /// The version in which each request has its version.
 const MODERN: &str = "2026-07-28";
 
-/// Times that a call is repeated with answers to the server's questions.
+/// How often a call is repeated with answers to the server's questions.
 const MAX_ROUNDS: usize = 8;
 
-/// What a modern server answers that asks something first.
+/// The result type of a modern server that asks a question first.
 const INPUT_REQUIRED: &str = "input_required";
 
-/// The error of a server that does not know the version of a request.
+/// The error for an unsupported protocol version.
 const UNKNOWN_VERSION: i64 = -32_022;
 
 /// The time limit of a request, and whether its caller still waits.
@@ -59,7 +59,7 @@ pub(super) struct Connection {
     is_modern: AtomicBool,
 }
 
-/// How messages get to a server.
+/// The transport to a server.
 #[derive(Debug)]
 enum Transport {
     /// Over the pipes of a child process.
@@ -69,7 +69,7 @@ enum Transport {
 }
 
 impl Transport {
-    /// Sends one message; `false` if it cannot take it.
+    /// Sends one message; `false` if the transport cannot accept it.
     fn send(&self, message: &Value, headers: Vec<(String, String)>) -> bool {
         match self {
             Self::Process(process) => process.send(message),
@@ -86,10 +86,10 @@ impl Transport {
 }
 
 impl Connection {
-    /// Starts the command, which may use so much memory, and greets the server.
+    /// Starts the command with this memory limit, and initialises the connection.
     ///
     /// # Errors
-    /// It cannot be started, or does not answer as a server does.
+    /// It cannot be started, or does not answer like an MCP server.
     pub fn open(
         server: &str,
         (command, memory_mb): (Command, u32),
@@ -139,10 +139,10 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Greets the server at an address.
+    /// Initialises the connection to the server at an address.
     ///
     /// # Errors
-    /// It cannot be reached, or does not answer as a server does.
+    /// It cannot be reached, or does not answer like an MCP server.
     pub fn reach(server: &str, target: Target, limits: &WaitLimits<'_>) -> Result<Self, Fault> {
         let shared = Arc::<Shared>::default();
         let remote = Remote::new(target, Arc::clone(&shared));
@@ -160,7 +160,7 @@ impl Connection {
         Self { server: server.to_owned(), transport, shared, next, is_modern }
     }
 
-    /// Servers of both eras and older ones know `initialize`; the others say that they do not.
+    /// Legacy servers and servers of both eras support `initialize`; modern ones reject it.
     fn greet(&self, limits: &WaitLimits<'_>) -> Result<(), Fault> {
         match self.initialize(limits) {
             Err(Fault::Refused { .. }) => {
@@ -173,8 +173,8 @@ impl Connection {
         }
     }
 
-    /// Over HTTP the newer version is tried first: older servers answer it with an error, and newer ones may answer an
-    /// older request as if it came within a session.
+    /// Over HTTP the modern version is tried first: legacy servers answer it with an error, while
+    /// modern ones may answer a legacy request as if it belonged to a session.
     fn greet_remote(&self, limits: &WaitLimits<'_>) -> Result<(), Fault> {
         self.set_modern(true);
         match self.discover(limits) {
@@ -189,7 +189,7 @@ impl Connection {
                 }
                 return Ok(());
             }
-            // It supports only older versions, or does not know the method.
+            // It supports only legacy versions, or does not know the method.
             Ok(None) | Err(Fault::Refused { .. } | Fault::Protocol { .. }) => {}
             Err(Fault::Http { status, .. }) if is_no_answer_to_newer(status) => {}
             Err(fault) => return Err(fault),
@@ -197,7 +197,7 @@ impl Connection {
         self.set_modern(false);
         let answer = self.initialize(limits)?;
         if let Transport::Remote(remote) = &self.transport {
-            // Questions to the user may come by it, too.
+            // It may also carry questions to the user.
             remote.listen(None, has_news_of_tools(&answer));
         }
         Ok(())
@@ -230,11 +230,11 @@ impl Connection {
         Ok(answer)
     }
 
-    /// What a modern server says of itself; `None` if it knows other versions only.
+    /// A modern server's description; `None` if it supports only other versions.
     fn discover(&self, limits: &WaitLimits<'_>) -> Result<Option<Value>, Fault> {
         let ask = || self.request_with("server/discover", json!({}), Vec::new(), limits, None);
         let answer = match ask() {
-            // Some refuse the first version that they see, and name this one.
+            // Some reject the first request and name this version.
             Ok(Err(Failure::Refused { code: UNKNOWN_VERSION, supported, .. }))
                 if supported.iter().any(|one| one == MODERN) =>
             {
@@ -272,7 +272,7 @@ impl Connection {
         Err(self.protocol(format!("its list of tools has more than {MAX_PAGES} pages")))
     }
 
-    /// Calls a tool. The server may put questions to the user before it answers.
+    /// Calls a tool. The server may ask the user questions before it answers.
     ///
     /// # Errors
     /// As [`Self::request`].
@@ -306,7 +306,7 @@ impl Connection {
         Err(self.protocol("it asks again and again".to_owned()))
     }
 
-    /// The answers to what a modern server asks before it answers.
+    /// The answers to a modern server's questions.
     fn responses(&self, requests: &Value, asking: &Asking<'_>) -> Result<Value, Fault> {
         let requests = requests.as_object().into_iter().flatten();
         let responses = requests.map(|(name, request)| match request["method"].as_str() {
@@ -337,7 +337,7 @@ impl Connection {
         }
     }
 
-    /// Gives it some time to end, then kills it.
+    /// Waits for it to exit, then kills it.
     pub fn end(&self, timeout: Duration) {
         self.close();
         match &self.transport {
@@ -352,7 +352,7 @@ impl Connection {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
-    /// It refuses, is late or ends; the caller withdraws.
+    /// The server refuses, times out or exits; or the caller cancels.
     fn request(
         &self,
         method: &str,
@@ -363,7 +363,8 @@ impl Connection {
         self.whole(method, answer)
     }
 
-    /// The same, with these headers over HTTP, and questions before its answer; its answer as it is.
+    /// The same, with these headers over HTTP and with questions before the answer. Returns the raw
+    /// answer.
     fn request_with(
         &self,
         method: &str,
@@ -398,7 +399,7 @@ impl Connection {
                         asking.map_or_else(cancelled, |asking| asking.answer(&params, &is_over));
                     let answer = json!({ "jsonrpc": "2.0", "id": question, "result": result });
                     self.transport.send(&answer, Vec::new());
-                    // The person's time is not the server's.
+                    // The time that the person took does not count.
                     until += begun.elapsed();
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -414,7 +415,7 @@ impl Connection {
                 if is_withdrawn {
                     return Err(Fault::Withdrawn);
                 }
-                // A server that has stopped answering will not start again.
+                // A server that has stopped answering does not recover.
                 if self.shared.count_late() >= MAX_LATE {
                     self.shared.end("it did not answer several calls in time");
                     self.transport.end();
@@ -427,7 +428,7 @@ impl Connection {
     /// Tells the server that the request was cancelled.
     fn cancel(&self, id: u64) {
         if let Transport::Remote(remote) = &self.transport {
-            // In the newer version this is all that tells the server.
+            // In the modern version this alone tells the server.
             remote.forget(id);
             if self.is_modern.load(Ordering::Relaxed) {
                 return;
@@ -441,7 +442,7 @@ impl Connection {
         self.transport.send(&cancelled, Vec::new());
     }
 
-    /// The result of a reply, where nothing can be asked before it.
+    /// The result of a reply to a request that allows no questions.
     fn whole(&self, method: &str, reply: Reply) -> Result<Value, Fault> {
         self.result(method, reply).and_then(|result| self.complete(result))
     }
@@ -487,18 +488,18 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// Whether it will say when its tools change.
+/// Whether it sends notifications when its tools change.
 fn has_news_of_tools(answer: &Value) -> bool {
     answer["capabilities"]["tools"]["listChanged"] == true
 }
 
-/// Whether an older server may answer a request of the newer version with this status.
+/// Whether a legacy server may answer a modern request with this status.
 fn is_no_answer_to_newer(status: u16) -> bool {
-    // A redirect, a missing key and too many requests are about every request.
+    // These statuses do not depend on the version.
     !matches!(status, 300..=399 | 401 | 403 | 407 | 429)
 }
 
-/// What a server may ask for.
+/// Our client capabilities.
 fn capabilities() -> Value {
     json!({ "elicitation": { "form": {}, "url": {} } })
 }

@@ -16,64 +16,64 @@ pub enum Fault {
     /// The settings have no such server.
     #[error("there is no server `{0}` in the settings")]
     Unknown(String),
-    /// It is switched off in the settings.
+    /// It is disabled in the settings.
     #[error("the server `{0}` is switched off")]
     Disabled(String),
     /// The program or its script is in the vault.
-    #[error("`{}` lies in the vault, where others write", .0.display())]
+    #[error("`{}` is in the vault, where others write", .0.display())]
     InVault(PathBuf),
-    /// A value of `env` or `headers` is kept elsewhere and is not there.
-    #[error("the settings of the server `{server}` name `{name}`, which is not there")]
+    /// A value that `env` or `headers` refers to is missing.
+    #[error("the settings of the server `{server}` name `{name}`, which does not exist")]
     NoValue { server: String, name: String },
-    /// A value of `headers` cannot be one.
+    /// A value of `headers` is not a valid header.
     #[error("the header `{name}` of the server `{server}` cannot have this value")]
     NoHeader { server: String, name: String },
-    /// No connection, or it broke.
+    /// The connection failed.
     #[error("the server `{server}` could not be reached: {why}")]
     Unreachable { server: String, why: String },
-    /// It answered with a status of HTTP that is no answer.
+    /// It answered with an HTTP error status.
     #[error("the server `{server}` answered with HTTP status {status}: {why}")]
     Http { server: String, status: u16, why: String },
-    /// It wants a sign-in, or one with more scopes.
+    /// It requires a sign-in, or one with more scopes.
     #[error("the server `{server}` answered with HTTP status {status}: {why}")]
     SignIn { server: String, status: u16, why: String, challenge: Box<Challenge> },
-    /// A sign-in did not come about.
+    /// A sign-in failed.
     #[error("no sign-in at the server `{server}`: {error}")]
     Login { server: String, error: LoginError },
-    /// It knows the session no more, and did nothing.
+    /// The session has expired; the request had no effect.
     #[error("the server `{0}` has ended the session")]
     Forgotten(String),
-    /// Its folder cannot be made.
+    /// Its folder cannot be created.
     #[error("the folder of the server `{server}` could not be made: {source}")]
     Place { server: String, source: io::Error },
     /// It cannot be started.
     #[error("the server `{server}` could not be started: {source}")]
     Start { server: String, source: io::Error },
-    /// By itself, or since it went over a limit.
+    /// It exited, or was ended for exceeding a limit.
     #[error("the server `{server}` was ended: {why}")]
     Ended { server: String, why: String },
-    /// It does not read or does not answer in time.
+    /// It does not read its input or answer in time.
     #[error("the server `{server}` did not answer within {seconds} s")]
     Late { server: String, seconds: u64 },
     /// It failed a short time ago.
-    #[error("the server `{server}` failed before ({why}) and is started again in {seconds} s")]
+    #[error("the server `{server}` failed ({why}) and will be restarted in {seconds} s")]
     Resting { server: String, why: String, seconds: u64 },
     /// Too many calls are in flight.
     #[error("too many calls of the server `{0}` are in flight")]
     Busy(String),
-    /// It answered with an error of the protocol.
+    /// It answered with a protocol error.
     #[error("the server `{server}` refused `{method}`: {message}")]
     Refused { server: String, method: String, code: i64, message: String },
-    /// It answered against the protocol.
+    /// It violated the protocol.
     #[error("the server `{server}` does not speak MCP as expected: {why}")]
     Protocol { server: String, why: String },
-    /// No person has seen its tools in this form.
+    /// No person has reviewed its tools in this form.
     #[error("`{tool}` of the server `{server}` is withheld: {why}")]
     Withheld { server: String, tool: String, why: String },
-    /// The caller withdrew the call.
+    /// The caller cancelled the call.
     #[error("the call was withdrawn")]
     Withdrawn,
-    /// What a person allowed cannot be stored.
+    /// A person's permission cannot be stored.
     #[error("could not write `{}`: {source}", path.display())]
     Store { path: PathBuf, source: io::Error },
 }
@@ -86,7 +86,7 @@ impl Fault {
             Self::Disabled(name) => format!("set `enabled = true` under `[servers.{name}]`"),
             Self::InVault(_) => "put it outside of the vault".to_owned(),
             Self::NoValue { .. } => {
-                "`${env:X}` is a variable of the steward's, `${key:X}` a file beside its settings"
+                "`${env:X}` is a variable of the steward's environment, `${key:X}` a file next to its settings"
                     .to_owned()
             }
             Self::NoHeader { .. } => "a header is one line of plain characters".to_owned(),
@@ -119,7 +119,7 @@ impl Fault {
                 "a person sees the difference by `steward servers show {server}` and accepts it by \
                  `steward servers allow {server}`"
             ),
-            Self::Withdrawn => "nothing more was asked of the server".to_owned(),
+            Self::Withdrawn => "no further request was sent to the server".to_owned(),
         }
     }
 

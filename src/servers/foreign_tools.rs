@@ -1,4 +1,4 @@
-//! The tools of servers as definitions, to be called like all others.
+//! Definitions of the servers' tools, called like all others.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::tools::{
     Answer, Context, Definition, External, Facts, Foreign, ForeignTools, ToolError,
 };
 
-/// Reads on in a long answer.
+/// Reads the rest of a long answer.
 const READ_ON: &str = "read_answer";
 
 impl ForeignTools for Servers {
@@ -105,7 +105,7 @@ impl Servers {
     }
 }
 
-/// Whoever may read on: the conversation, or outside of conversations the program.
+/// Who may read the rest: the conversation, or outside conversations the program.
 fn reader(context: &Context) -> String {
     let origin = &context.origin;
     format!("{:?} {}", origin.conversation, origin.caller)

@@ -13,7 +13,7 @@ use super::oauth::error::LoginError;
 use super::oauth::stored::Logins;
 use super::*;
 
-/// A request as the site has it.
+/// A request as the site received it.
 #[derive(Debug, Clone)]
 struct ReceivedRequest {
     method: String,
@@ -231,7 +231,7 @@ impl Site {
     }
 }
 
-/// What the query of an address says.
+/// The parameters of an address.
 fn pairs(address: &str) -> HashMap<String, String> {
     let address = reqwest::Url::parse(address).expect("an address");
     address.query_pairs().into_owned().collect()
@@ -354,7 +354,7 @@ fn a_session_that_is_forgotten_is_begun_anew_at_once() {
     let calls = site.request().iter().filter(|request| request.is("tools/call")).count();
     let begun = site.request().iter().filter(|request| request.is("initialize")).count();
     assert_eq!((calls, begun), (2, 2));
-    // One that forgets each time is not asked for ever.
+    // One that forgets each time is not retried forever.
     site.does(|request, stream| legacy(request, stream, |_, stream| reply(stream, 404, "", "")));
     assert!(matches!(site.call(&tools[0], &json!({})), Err(Fault::Forgotten(_))));
 }
@@ -396,7 +396,7 @@ fn a_status_that_is_no_answer_is_told_with_what_to_do() {
         assert!(fault.hint().contains(hint), "{status}: {}", fault.hint());
         assert!(!fault.to_string().contains("obey"), "{fault}");
     }
-    // An error of the protocol is one with any status.
+    // A protocol error counts with any status.
     site.does(|request, stream| {
         modern(request, stream, |request, stream| {
             let error = json!({ "jsonrpc": "2.0", "id": request.message["id"],
@@ -422,7 +422,7 @@ fn a_redirect_within_the_same_address_is_followed_as_it_is() {
     site.call(&tools[0], &json!({})).expect("an answer");
     let last = site.request().pop().expect("a call");
     assert_eq!((last.path.as_str(), last.header("authorization")), ("/mcp/", "Bearer sk-secret"));
-    // One that never arrives is left.
+    // An endless redirect is given up.
     site.does(|_, stream| reply(stream, 307, "Location: /mcp\r\n", ""));
     let fault = site.call(&tools[0], &json!({})).expect_err("no answer");
     assert!(matches!(fault, Fault::Http { status: 307, .. }), "{fault}");
@@ -452,7 +452,7 @@ fn what_a_server_at_an_address_sends_has_limits() {
         let fault = site.call(&tools[0], &json!({})).expect_err("no answer");
         assert!(fault.to_string().contains(what), "{part:?}: {fault}");
         assert!(site.servers.running().is_empty(), "{part:?}");
-        // It rests, and is asked again.
+        // It pauses, then is contacted again.
         assert!(matches!(site.call(&tools[0], &json!({})), Err(Fault::Resting { .. })));
         site.does(|request, stream| modern(request, stream, done));
         site.now.fetch_add(1, Ordering::Relaxed);
@@ -476,7 +476,7 @@ fn a_server_at_an_address_that_is_late_or_broken_holds_nobody_up() {
     let withdrawn = site.servers.call("s", "one", &tools[0].sha256, &json!({}), None, &|| true);
     assert!(matches!(withdrawn, Err(Fault::Withdrawn)));
     assert_eq!(site.servers.running(), ["s"]);
-    // An answer that breaks off may have done something, and is not asked for again.
+    // An interrupted answer may have had an effect, so the call is not repeated.
     for head in
         ["Content-Type: text/event-stream", "Content-Type: application/json\r\nContent-Length: 9"]
     {
@@ -579,7 +579,7 @@ fn a_value_that_is_no_header_is_refused_without_showing_it() {
     assert!(site.request().is_empty(), "nothing was sent");
 }
 
-/// What the authorisation server of a site has given out.
+/// Everything that a site's authorisation server has issued.
 #[derive(Default)]
 struct IssuedTokens {
     /// The challenge of the code.
@@ -591,11 +591,11 @@ struct IssuedTokens {
     held: Option<(Arc<AtomicBool>, Receiver<()>)>,
 }
 
-/// A site that wants a sign-in, and the authorisation server that does it, on one port.
+/// A site that requires a sign-in, and its authorisation server, on one port.
 struct Guarded {
     site: Site,
     issued: Arc<Mutex<IssuedTokens>>,
-    /// Says otherwise than usual: by a member of a document, or of what is stored.
+    /// Overrides members of documents, or of what is stored.
     odd: Arc<Mutex<Value>>,
 }
 
@@ -612,7 +612,7 @@ impl Guarded {
         self.odd.lock().expect("no panic")[key] = value;
     }
 
-    /// Signs in as a browser does; `change` changes the address to which it comes back.
+    /// Signs in like a browser; `change` modifies the redirect address.
     fn login(&self, change: impl Fn(String) -> String) -> Result<Option<oauth::SignedIn>, Fault> {
         let servers = &self.site.servers;
         let waiting = servers.begin_login(servers.prepare_login("s")?, 4_321)?;
@@ -692,7 +692,7 @@ fn guarded(
                         has_begun.store(true, Ordering::Relaxed);
                         go_on.recv().expect("it goes on");
                     }
-                    // Each can be used once.
+                    // Each is valid once.
                     if request.form["refresh_token"] != format!("refresh-canary-{}", issued.refresh)
                         || odd["refuses"] == true
                     {
@@ -779,10 +779,10 @@ fn a_token_is_renewed_once_for_all_that_need_it() {
     guarded.say("expires_in", json!(1));
     guarded.login(|back| back).expect("no fault").expect("signed in");
     guarded.say("expires_in", json!(3600));
-    // It ends within the minute, so each request would renew it.
+    // It expires within a minute, so each request would renew it.
     let tools = site.allow();
     assert_eq!(guarded.issued.lock().expect("no panic").refreshes, 1);
-    // One that the server takes no more is renewed, too.
+    // One that the server rejects is renewed, too.
     guarded.issued.lock().expect("no panic").access += 1;
     std::thread::scope(|scope| {
         let calls: Vec<_> =
@@ -894,7 +894,7 @@ fn documents_that_speak_for_others_are_not_used() {
         assert!(fault.to_string().contains(why), "{key}: {fault}");
         assert_eq!(guarded.site.logins.load("s").expect("read"), None);
     }
-    // A client that was registered by hand is for the server at which it was.
+    // A manually registered client is valid only at the server where it was registered.
     let guarded = Guarded::new();
     let site = &guarded.site;
     site.set(&site.url("/mcp"), |entry| {
@@ -930,7 +930,7 @@ fn nothing_that_is_shown_has_a_token() {
     }
 }
 
-/// A person who says these things, one after the other, and what they were asked.
+/// A person who gives these answers in order, and the questions.
 struct Says(Mutex<Vec<asking::PersonAnswer>>, Mutex<Vec<asking::PersonQuestion>>);
 
 impl asking::Ask for Says {

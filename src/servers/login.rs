@@ -1,4 +1,4 @@
-//! Signing in at a server at an address, and out again.
+//! Signing in at a server, and out again.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::settings::ServerEntry;
 use super::{START_SECONDS, Servers, slot};
 
 impl Servers {
-    /// Asks a server how to sign in. Blocks.
+    /// Finds out how to sign in at a server. Blocks.
     ///
     /// # Errors
-    /// It cannot be reached, or wants no sign-in that can be made.
+    /// It cannot be reached, or offers no supported sign-in.
     pub fn prepare_login(&self, server: &str) -> Result<Prepared, Fault> {
         let (entry, url) = self.at_address(server)?;
         let target = slot::target(&self.0, server, url.as_str(), &entry)?;
@@ -32,7 +32,7 @@ impl Servers {
         let challenge = match asked {
             Err(Fault::SignIn { challenge, .. }) => *challenge,
             Err(fault @ Fault::Unreachable { .. }) => return Err(fault),
-            // It may want one for its calls only.
+            // It may require one only for calls.
             _ => Challenge::default(),
         };
         let secret = entry.oauth.client_secret.as_deref();
@@ -49,19 +49,20 @@ impl Servers {
         done(server, wait(work))
     }
 
-    /// Begins a sign-in; the browser will come back to this port. Blocks.
+    /// Begins a sign-in; the browser will be redirected to this port. Blocks.
     ///
     /// # Errors
-    /// The authorisation server does not take the steward.
+    /// The authorisation server does not accept the steward.
     pub fn begin_login(&self, prepared: Prepared, port: u16) -> Result<Arc<Waiting>, Fault> {
         let server = prepared.server().to_owned();
         done(&server, wait(async move { prepared.begin(port).await })).map(Arc::new)
     }
 
-    /// Ends a sign-in with the address to which the browser has come back; `None` if that is no answer to it. Blocks.
+    /// Completes a sign-in with the redirect address; `None` if it does not belong to this sign-in.
+    /// Blocks.
     ///
     /// # Errors
-    /// It comes from somebody else, the user has refused, or there are no tokens.
+    /// It comes from another server, the user refused, or no tokens were issued.
     pub fn finish_login(
         &self,
         waiting: &Arc<Waiting>,
@@ -89,7 +90,7 @@ impl Servers {
         signed_in.map_err(|error| failed(server, error))
     }
 
-    /// Forgets the sign-in at a server, and tells its authorisation server; whether there was one. Blocks.
+    /// Deletes the sign-in at a server and revokes it; returns whether there was one. Blocks.
     ///
     /// # Errors
     /// It cannot be removed.

@@ -1,13 +1,14 @@
-//! Other people's MCP servers as tools: starting, asking and ending them.
+//! Third-party MCP servers as tools: starting, calling and ending them.
 //!
-//! Floor 6. It makes [`Definition`](crate::tools::Definition)s of tools, and knows nothing of callers: `calls` judges each call like any other,
-//! and asks a person. Like hooks, servers come from the settings file alone. A server is a program that we start, or one at an
-//! address that we reach over HTTP.
+//! Floor 6. It creates a [`Definition`](crate::tools::Definition) for each tool and does not know
+//! callers: `calls` judges each call like any other, and asks a person. Like hooks, servers come
+//! from the settings file alone. A server is a program that we start, or one at an address that we
+//! reach over HTTP.
 //!
-//! Invariants: a server runs without a shell, confined where the system can, in a folder of this program, with few environment
-//! variables; it is started at its first use and ended when idle; everything that it sends has a limit, and beyond it
-//! the server is ended with all that it started. A tool is offered in the words in which a person has allowed it
-//! ([`pin`]); other words are withheld.
+//! Invariants: a server runs without a shell, confined where the system can, in a folder of this
+//! program, with few environment variables; it is started at its first use and ended when idle;
+//! everything that it sends is limited, and a server that exceeds a limit is ended with everything
+//! it started. A tool is offered only with the description that a person has allowed ([`pin`]).
 //!
 //! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `replies`, [`oauth`] (tokens),
 //! `runtime`, `param_headers` and `remote` (HTTP), [`asking`] (questions to the user), `connection`, `slot` (one server
@@ -56,10 +57,10 @@ use slot::{InFlight, Slot};
 /// The time limit of a start, the list of tools included, in seconds.
 const START_SECONDS: u64 = 10;
 
-/// Calls of all servers in flight.
+/// The most calls of all servers in flight.
 const MAX_CALLS: usize = 16;
 
-/// The time that servers have to end by themselves when the steward does.
+/// How long servers may take to exit when the steward does.
 const LAST: Duration = Duration::from_millis(300);
 
 /// A monotonic clock.
@@ -70,12 +71,12 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 pub enum Reference<'a> {
     /// `${env:X}`: a variable of the steward's environment.
     Environment(&'a str),
-    /// `${key:X}`: a key file beside the settings.
+    /// `${key:X}`: a key file next to the settings.
     Key(&'a str),
 }
 
 impl<'a> Reference<'a> {
-    /// Reads what stands between `${` and `}`.
+    /// Parses the text between `${` and `}`.
     pub fn read(name: &'a str) -> Option<Self> {
         match name.split_once(':')? {
             ("env", name) => Some(Self::Environment(name)),
@@ -97,20 +98,21 @@ impl std::fmt::Display for Reference<'_> {
 /// Finds values of `env` and `headers` that are kept elsewhere.
 pub type Values = Box<dyn Fn(Reference<'_>) -> Option<String> + Send + Sync>;
 
-/// Where servers run, and what they must not see.
+/// Where servers run, and what they cannot access.
 #[derive(Debug, Clone)]
 pub struct Places {
     /// Canonical.
     pub vault: PathBuf,
-    /// The folder of servers in the vault's state folder: a folder for each, with its log and pin beside it.
+    /// The folder of servers in the vault's state folder: a folder for each, with its log and pin
+    /// next to it.
     pub place: PathBuf,
-    /// Folders that no server may read, beside the vault.
+    /// Folders that no server may read, in addition to the vault.
     pub hidden: Vec<PathBuf>,
     /// The program with the subcommand `confined`; `None` where the system cannot confine programs.
     pub confines: Option<PathBuf>,
 }
 
-/// The servers of one vault. Clones share them; the last one ends them.
+/// The servers of one vault. Clones share them; dropping the last one ends them.
 #[derive(Clone)]
 pub struct Servers(Arc<Inner>);
 
@@ -119,15 +121,15 @@ struct Inner {
     places: Places,
     values: Values,
     logins: Arc<dyn Logins>,
-    /// Puts questions of servers to the user.
+    /// Asks the user the servers' questions.
     ask: OnceLock<Arc<dyn Ask>>,
     clock: Clock,
     slots: Mutex<HashMap<String, Arc<Slot>>>,
     calls: Arc<AtomicUsize>,
     answers: Answers,
-    /// Counts what changes the offered tools without a change of a file.
+    /// Counts changes of the offered tools that change no file.
     tool_changes: AtomicU64,
-    /// What `renewed` has seen last.
+    /// What `has_news` last saw.
     last_revision: Mutex<Option<Revision>>,
 }
 
@@ -148,7 +150,7 @@ impl std::fmt::Debug for Servers {
 pub struct Listing {
     /// In the server's own words.
     pub tools: Vec<Described>,
-    /// What is left out, with the reasons.
+    /// Tools left out, with the reasons.
     pub left_out: Vec<String>,
 }
 
@@ -176,7 +178,7 @@ impl Servers {
         }))
     }
 
-    /// Sets who puts questions of servers to the user; until then they are refused.
+    /// Sets who asks the user the servers' questions; until then they are refused.
     pub fn set_ask(&self, ask: Arc<dyn Ask>) {
         let _ = self.0.ask.set(ask);
     }
@@ -220,7 +222,7 @@ impl Servers {
         self.place().join(format!("{server}.log"))
     }
 
-    /// Starts a server, if need be, and asks it for its tools. Blocks.
+    /// Starts a server if needed, and lists its tools. Blocks.
     ///
     /// # Errors
     /// It cannot be used.
@@ -234,7 +236,7 @@ impl Servers {
     /// Calls a tool whose definition has this `sha256`, as a person has allowed it, for a conversation. Blocks.
     ///
     /// # Errors
-    /// The server cannot be used, or describes the tool in other words by now.
+    /// The server cannot be used, or its description of the tool has changed.
     pub fn call(
         &self,
         server: &str,
@@ -266,7 +268,7 @@ impl Servers {
         }
     }
 
-    /// A tool as the server describes it now, if these are the words that a person has allowed.
+    /// The server's current description of a tool, if a person has allowed it.
     fn allowed_now<'a>(
         &self,
         slot: &Slot,
@@ -286,7 +288,7 @@ impl Servers {
         Err(Fault::Withheld { server, tool, why: why.to_owned() })
     }
 
-    /// Ends servers that were not used for ten minutes. To be called now and then; may block.
+    /// Ends servers that were not used for ten minutes. Call it periodically; may block.
     pub fn tend(&self) {
         let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
         let now = (self.0.clock)();
@@ -302,7 +304,7 @@ impl Servers {
         running
     }
 
-    /// Ends all servers. Blocks, shortly.
+    /// Ends all servers. Blocks briefly.
     pub fn end(&self) {
         self.0.end();
     }
@@ -312,7 +314,7 @@ impl Servers {
         if entry.enabled { Ok(entry) } else { Err(Fault::Disabled(server.to_owned())) }
     }
 
-    /// The entry of a server, even of one that is switched off.
+    /// The entry of a server, even of a disabled one.
     fn entry_of(&self, server: &str) -> Result<ServerEntry, Fault> {
         let entry = self.settings().entries.get(server).cloned();
         entry.ok_or_else(|| Fault::Unknown(server.to_owned()))
@@ -326,7 +328,7 @@ impl Servers {
         self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The allowed tools of each server that is switched on, without those that were found to be others.
+    /// The allowed tools of each enabled server, without those found changed.
     fn allowed(&self) -> BTreeMap<String, Vec<Described>> {
         let settings = self.settings();
         let enabled = settings.entries.iter().filter(|(_, entry)| entry.enabled);
@@ -340,9 +342,9 @@ impl Servers {
         tools.collect()
     }
 
-    /// Whether the offered tools may have changed since the last question; at the first one they have.
+    /// Whether the offered tools may have changed since the last call; true at the first.
     fn has_news(&self) -> bool {
-        // A pin that is written or removed changes its folder. One look costs microseconds.
+        // Writing or removing a pin changes its folder. One stat costs microseconds.
         #[expect(clippy::disallowed_methods, reason = "our own folder in the state folder")]
         let pins = std::fs::metadata(self.place()).and_then(|meta| meta.modified()).ok();
         let now = Revision { tool_changes: self.0.tool_changes.load(Ordering::Relaxed), pins };
@@ -365,7 +367,7 @@ impl Inner {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             slots.drain().map(|(_, slot)| slot).collect()
         };
-        // Together, so that the last one does not wait for all others.
+        // In parallel, so that none waits for the others.
         std::thread::scope(|scope| {
             for slot in &slots {
                 scope.spawn(|| slot.end(LAST));

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::param_headers;
 use crate::note::invisible::cleared;
 
-/// The longest name of a tool with its server's, in characters; what vendors of models accept.
+/// The longest name of a tool, including its server's, in characters, that model vendors accept.
 const MAX_NAME: usize = 64;
 
 /// The longest description, in characters.
@@ -21,7 +21,7 @@ pub const MAX_TOOLS: usize = 64;
 /// The longest title, in characters.
 const MAX_TITLE: usize = 100;
 
-/// What a tool is pinned by; further members, such as icons, are not shown to anybody.
+/// The members that are pinned; others, such as icons, are never shown.
 const PINNED: [&str; 6] =
     ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
@@ -30,9 +30,9 @@ const PINNED: [&str; 6] =
 pub struct Described {
     /// Its own name.
     pub name: String,
-    /// What it is pinned by, in the server's words.
+    /// The pinned members, in the server's words.
     pub tool: Value,
-    /// Identifies these words.
+    /// The hash of these words.
     pub sha256: String,
 }
 
@@ -93,7 +93,7 @@ impl Described {
     }
 }
 
-/// The offers of a list and what is left out of it, each with the reason.
+/// The offered tools of a list, and those left out with the reasons.
 pub fn offers(server: &str, tools: &[Described]) -> (Vec<(Described, Offer)>, Vec<String>) {
     let (mut offers, mut left_out) = (Vec::<(Described, Offer)>::new(), Vec::new());
     for tool in tools {
@@ -111,7 +111,7 @@ pub fn offers(server: &str, tools: &[Described]) -> (Vec<(Described, Offer)>, Ve
     (offers, left_out)
 }
 
-/// A stranger's text on one line, cut, for a person.
+/// An untrusted text on one line, cut, for a person.
 pub fn shown(text: &str) -> String {
     crate::note::path::visible(text).chars().take(MAX_TITLE).collect()
 }
@@ -131,7 +131,8 @@ fn cut(text: &str) -> String {
 /// Removes invisible characters from descriptions.
 ///
 /// # Errors
-/// They are elsewhere, where they change what the server gets; or the schema leads out of itself.
+/// There are invisible characters where removing them would change what the server gets, or the
+/// schema refers outside itself.
 fn clear(schema: &mut Value) -> Result<(), String> {
     let is_clear = |text: &str| cleared(text).1.is_empty();
     match schema {

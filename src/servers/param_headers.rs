@@ -1,4 +1,5 @@
-//! Arguments of a call that the server wants as headers, too: a property of the schema says so by `x-mcp-header`.
+//! Arguments of a call that the server also requires as headers: schema properties with
+//! `x-mcp-header`.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -19,7 +20,7 @@ struct Mirrored {
     path: Vec<String>,
 }
 
-/// What is wrong with the headers that a schema asks for.
+/// What is wrong with the headers that a schema requires.
 pub(super) fn fault(schema: &Value) -> Option<String> {
     let mut found = Vec::new();
     collect(schema, &mut Vec::new(), &mut found).err()
@@ -43,7 +44,7 @@ pub(super) fn headers(schema: &Value, arguments: &Value) -> Vec<(String, String)
     headers.collect()
 }
 
-/// A value as a header can hold it.
+/// A value encoded for a header.
 pub(super) fn encoded(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
     let is_marked = text.starts_with("=?base64?") && text.ends_with("?=");
@@ -53,7 +54,7 @@ pub(super) fn encoded(text: &str) -> String {
     }
 }
 
-/// Collects the properties; they are reached through `properties` alone.
+/// Collects the properties, following only `properties`.
 fn collect(
     schema: &Value,
     path: &mut Vec<String>,

@@ -1,4 +1,4 @@
-//! The tools of a server as a person has allowed them, with the descriptions that were shown.
+//! The tools of a server that a person has allowed, with the descriptions that were shown.
 
 #![expect(clippy::disallowed_methods, reason = "our own files in the state folder")]
 
@@ -26,7 +26,7 @@ pub struct Pin {
     pub tools: BTreeMap<String, PinnedTool>,
 }
 
-/// A tool as a person has seen it.
+/// A tool as it was shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedTool {
     /// The SHA-256 of `tool`.
@@ -38,7 +38,7 @@ pub struct PinnedTool {
 /// How a list differs from what was allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Whether the command line or the program is another one, so that nothing counts as allowed.
+    /// Whether the command line or the program changed, so that no tool is allowed.
     pub is_another: bool,
     pub added: Vec<String>,
     pub changed: Vec<String>,
@@ -62,7 +62,7 @@ impl Pin {
         Self { command: entry.line(), program: program(entry), tools: pinned.collect() }
     }
 
-    /// Reads the pin of a server; `None` if there is none that can be used.
+    /// Reads the pin of a server; `None` if there is no usable one.
     pub fn load(place: &Path, server: &str) -> Option<Self> {
         let pin: Self = serde_json::from_slice(&std::fs::read(file(place, server)).ok()?).ok()?;
         let is_whole = |(name, pinned): (&String, &PinnedTool)| {
@@ -87,7 +87,7 @@ impl Pin {
         write().map_err(|source| Fault::Store { path: path.clone(), source })
     }
 
-    /// Removes the pin of a server; whether there was one.
+    /// Removes the pin of a server; returns whether there was one.
     pub fn remove(place: &Path, server: &str) -> bool {
         std::fs::remove_file(file(place, server)).is_ok()
     }
@@ -103,7 +103,7 @@ impl Pin {
         self.command == entry.line()
     }
 
-    /// Whether the program is the one that a person has allowed. Reads all of it.
+    /// Whether the program is the one that a person has allowed. Reads the whole file.
     pub fn has_program_of(&self, entry: &ServerEntry) -> bool {
         self.program == program(entry)
     }

@@ -1,4 +1,4 @@
-//! One running server: its process, its pipes, and the end of both.
+//! One running server: its process and its pipes.
 
 #![expect(clippy::disallowed_methods, reason = "a folder and a log of ours, outside every vault")]
 
@@ -15,28 +15,29 @@ use crate::hooks::children;
 /// The longest line, in bytes.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
-/// Messages that wait for the server to read them.
+/// The most messages queued for the server.
 const QUEUED: usize = 32;
 
-/// Bytes of standard error that a run may add to the log.
+/// The most bytes of standard error that a run may add to the log.
 const MAX_LOGGED: usize = 256 << 10;
 
-/// Bytes of the log that stay when a run begins.
+/// The bytes of the log that are kept when a run begins.
 const KEPT: usize = 64 << 10;
 
-/// The pause between reads of a server that has filled its log: it is slowed down, and never blocked.
+/// The pause between reads once a server has filled its log, which slows it down without blocking
+/// it.
 const SLOW: Duration = Duration::from_millis(10);
 
-/// How long to read on after the server has exited.
+/// How long to keep reading after the server has exited.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// The environment variable that marks the processes of one run.
 const MARK: &str = "STEWARD_SERVER_RUN";
 
-/// What the server did on its standard output.
+/// An event on the server's standard output.
 pub(super) enum LineRead<'a> {
     Line(&'a [u8]),
-    /// A line that is longer than it may be.
+    /// A line exceeded the limit.
     TooLong,
     /// It closed its output or exited.
     Closed,
@@ -54,7 +55,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a prepared command. What it writes to standard error goes into `log`.
+    /// Starts a prepared command. Its standard error goes into `log`.
     ///
     /// # Errors
     /// It cannot be started.
@@ -97,14 +98,15 @@ impl Process {
         locked(&self.input).take();
     }
 
-    /// Waits until it has exited; whether it has.
+    /// Waits for it to exit; returns whether it did.
     pub fn wait(&self, timeout: Duration) -> bool {
         let exited = locked(&self.has_exited);
         let waited = self.exited.wait_timeout_while(exited, timeout, |exited| !*exited);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Calls `over` once it uses more than `most` bytes of memory, with all that it started.
+    /// Calls `over` once it uses more than `most` bytes of memory, including everything that it
+    /// started.
     pub fn watch(self: &Arc<Self>, most: u64, over: impl FnOnce() + Send + 'static) {
         let id = locked(&self.child).as_ref().map(Child::id);
         let (Some(id), Some(look)) = (id, children::LOOK) else { return };
@@ -122,7 +124,7 @@ impl Process {
         });
     }
 
-    /// Kills it with all that it started.
+    /// Kills it with everything that it started.
     pub fn end(&self) {
         self.close();
         let Some(mut child) = locked(&self.child).take() else { return };
@@ -149,8 +151,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Reads lines on a thread of its own until the end, or until `hear` returns `false`; calls `left` some time after
-    /// the server has exited.
+    /// Reads lines on a separate thread until the end, or until `hear` returns `false`; calls
+    /// `left` some time after the server has exited.
     pub fn follow(
         self,
         process: &Arc<Process>,
@@ -165,7 +167,7 @@ impl Output {
             {
                 process.exited();
                 drop(process);
-                // Its last lines are read first; others may hold its output open.
+                // Reads its last lines first; other processes may hold its output open.
                 std::thread::sleep(DRAIN);
                 left();
             }
@@ -199,7 +201,7 @@ fn write(mut pipe: ChildStdin, messages: &Receiver<Vec<u8>>) {
     }
 }
 
-/// Reads standard error to its end, so that the server never blocks on it.
+/// Drains standard error, so that the server never blocks on it.
 fn drain(mut pipe: ChildStderr, mut log: Option<File>) {
     let mut buffer = vec![0; 16 << 10];
     let mut left = MAX_LOGGED;
@@ -219,7 +221,7 @@ fn drain(mut pipe: ChildStderr, mut log: Option<File>) {
     }
 }
 
-/// The log, with the end of what earlier runs wrote.
+/// The log, with the end of earlier runs' output.
 fn opened(path: &Path) -> Option<File> {
     let before = std::fs::read(path).unwrap_or_default();
     if before.len() > KEPT {

@@ -1,7 +1,8 @@
-//! A server at an address: its requests by POST, their answers as JSON or as a stream of events.
+//! A server at an address: POST requests, answered by JSON or an event stream.
 //!
-//! The limits are those of pipes: the longest answer, unsolicited messages, the time of a call. A redirect is followed
-//! within the same origin alone, so that a key goes nowhere else; a server that says more than it may is left.
+//! The limits are those of pipes: the longest answer, unsolicited messages, the time of a call.
+//! Redirects are followed only within the same origin, so that a key goes nowhere else; a server
+//! that exceeds a limit is disconnected.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -34,20 +35,20 @@ const STREAM: &str = "text/event-stream";
 /// Redirects within the origin that are followed.
 const MAX_REDIRECTS: usize = 3;
 
-/// Messages on their way.
+/// The most messages in flight.
 const MAX_TASKS: usize = 32;
 
 /// The longest name of a session, in bytes.
 const MAX_SESSION: usize = 1_024;
 
-/// Times that the stream of one answer is resumed.
+/// How often the stream of one answer is resumed.
 const MAX_RESUMED: usize = 20;
 
-/// The pause before a stream is resumed, if the server names none, and the bounds of what it may name.
+/// The default pause before a stream is resumed, and the bounds of a pause that the server names.
 const PAUSE: Duration = Duration::from_secs(1);
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(30)];
 
-/// The longest pause before news are listened to again.
+/// The longest pause before the event stream is reopened.
 const LONG_PAUSE: Duration = Duration::from_secs(60);
 
 /// The time limit of messages that nobody waits for.
@@ -56,7 +57,7 @@ const ASIDE: Duration = Duration::from_secs(10);
 /// The time limit of the message that ends a session.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Where a server is, and what each request to it holds.
+/// The address of a server, and the headers of each request.
 pub(super) struct Target {
     url: Url,
     is_encrypted: bool,
@@ -68,7 +69,7 @@ impl Target {
     /// An address of the settings with these headers.
     ///
     /// # Errors
-    /// The name of a header that cannot have its value, or what is wrong with the address.
+    /// The name of a header with an invalid value, or what is wrong with the address.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self, String> {
         let address = Address::new(url).map_err(|why| why.to_string())?;
         let url = Url::parse(url.trim()).map_err(|why| why.to_string())?;
@@ -86,7 +87,7 @@ impl Target {
         &self.url
     }
 
-    /// Whether the settings give it a key.
+    /// Whether the settings contain a key for it.
     pub fn has_key(&self) -> bool {
         self.headers.contains_key(AUTHORIZATION)
     }
@@ -111,7 +112,7 @@ pub(super) struct Remote {
 struct RemoteState {
     version: Option<HeaderValue>,
     session: Option<HeaderValue>,
-    /// Messages on their way, by number, with the ids of requests.
+    /// Messages in flight, by number, with the ids of requests.
     tasks: HashMap<u64, (Option<u64>, AbortHandle)>,
     number: u64,
     is_closed: bool,
@@ -119,17 +120,17 @@ struct RemoteState {
     session_ended: Option<Receiver<()>>,
 }
 
-/// A message and what belongs to it.
+/// A message with its details.
 struct Outgoing {
     request: RequestBuilder,
     id: Option<u64>,
     /// Its answer begins the session.
     begins: bool,
-    /// It names a session.
+    /// It has a session id.
     has_session: bool,
 }
 
-/// How far a stream was read.
+/// How far a stream has been read.
 #[derive(Default)]
 struct StreamPosition {
     last_id: String,
@@ -143,7 +144,7 @@ impl std::fmt::Debug for Remote {
 }
 
 impl Remote {
-    /// Prepares the connection; sends nothing. What the server says goes to `shared`.
+    /// Prepares the connection; sends nothing. Received messages go to `shared`.
     ///
     /// # Errors
     /// Why there can be no connection.
@@ -171,7 +172,8 @@ impl Remote {
         self.state().version = version.and_then(|version| HeaderValue::from_str(version).ok());
     }
 
-    /// Sends one message with these headers; `false` if too many are on their way, or it has ended.
+    /// Sends one message with these headers; `false` if too many are in flight, or the connection
+    /// has ended.
     pub fn send(self: &Arc<Self>, message: &Value, headers: Vec<(String, String)>) -> bool {
         let method = message["method"].as_str();
         let outgoing = {
@@ -199,7 +201,8 @@ impl Remote {
         })
     }
 
-    /// Follows the unsolicited messages of the server, if it sends any: by this request, or as older versions do.
+    /// Receives unsolicited messages, if the server sends any: by this request, or as in legacy
+    /// versions.
     pub fn listen(self: &Arc<Self>, request: Option<Value>, has_news_of_tools: bool) {
         let remote = Arc::clone(self);
         self.spawn(None, async move {
@@ -254,7 +257,7 @@ impl Remote {
         if let Ok(runtime) = runtime() {
             let tokens = self.tokens.clone();
             runtime.spawn(async move {
-                // Without a renewal: nobody would be there to store the new token.
+                // Without a renewal: nothing would store the new token.
                 let token = tokens.as_ref().and_then(Tokens::present);
                 let _ = with(request, token.as_ref()).send().await;
                 let _ = tells.send(());
@@ -262,7 +265,7 @@ impl Remote {
         }
     }
 
-    /// Waits until the server knows of the end.
+    /// Waits until the server has been told.
     pub fn wait(&self, timeout: Duration) {
         let session_ended = self.state().session_ended.take();
         if let Some(session_ended) = session_ended {
@@ -295,7 +298,7 @@ impl Remote {
         true
     }
 
-    /// A request with the headers that each has.
+    /// A request with the common headers.
     fn request(&self, state: &RemoteState, method: Method) -> RequestBuilder {
         let mut headers = self.headers.clone();
         for (name, value) in [(VERSION, &state.version), (SESSION, &state.session)] {
@@ -366,7 +369,7 @@ impl Remote {
         }
     }
 
-    /// Reads the stream of an answer, and resumes it where it breaks off.
+    /// Reads the stream of an answer, and resumes it if it breaks off.
     async fn answer_of_stream(
         self: &Arc<Self>,
         response: Response,
@@ -412,7 +415,7 @@ impl Remote {
                         self.leave(&format!("it sent an event of more than {MAX_LINE} bytes"));
                     }
                     if decoder.passed_over() > MAX_UNASKED_BYTES {
-                        self.leave("it sent too much that nobody asked for");
+                        self.leave("it sent too many unsolicited messages");
                     }
                 }
                 // The last event counts without its blank line, too.
@@ -449,7 +452,8 @@ impl Remote {
         Ok(body)
     }
 
-    /// The failure for a response that is no answer. Its text is shown to nobody: it may be a page, and holds anything.
+    /// The failure for an error response. Its text is never shown: it may be a web page with
+    /// anything in it.
     async fn refusal(&self, response: Response) -> Failure {
         let status = response.status().as_u16();
         if let Some((why, challenge)) = self.wants_sign_in(&response) {
@@ -487,7 +491,8 @@ impl Remote {
         Failure::Http { status, why }
     }
 
-    /// Whether a response asks for a sign-in, or for one with more scopes. A key of the settings is in its place.
+    /// Whether a response requires a sign-in, or one with more scopes. A key in the settings rules
+    /// out a sign-in.
     fn wants_sign_in(&self, response: &Response) -> Option<(String, Box<Challenge>)> {
         let status = response.status();
         let headers = response.headers().get_all(WWW_AUTHENTICATE).iter();
@@ -501,10 +506,10 @@ impl Remote {
         }
         let why = match self.tokens.as_ref().map(Tokens::signed_in) {
             _ if wants_more => {
-                format!("it wants a sign-in with more scopes: {}", challenge.scopes.join(" "))
+                format!("it requires a sign-in with more scopes: {}", challenge.scopes.join(" "))
             }
             Some(Ok(Some(_))) => "it takes the sign-in no more".to_owned(),
-            _ => "it wants a sign-in in the browser, or a key".to_owned(),
+            _ => "it requires a sign-in in the browser, or a key".to_owned(),
         };
         Some((why, challenge))
     }
@@ -515,7 +520,7 @@ impl Remote {
         }
     }
 
-    /// Takes the failure of a request. One that ends the connection ends it for all.
+    /// Handles the failure of a request. One that ends the connection fails all requests.
     fn fail(&self, id: Option<u64>, failure: Failure) {
         let ends = match &failure {
             Failure::Unreachable(why) => Some(format!("it could not be reached: {why}")),
@@ -535,7 +540,8 @@ impl Remote {
     }
 }
 
-/// Sends a request with the token of a sign-in, if there is one; once more with its successor if that is refused.
+/// Sends a request with the token of a sign-in, if any; repeats it once with a renewed token if
+/// that is refused.
 async fn sent(tokens: Option<&Tokens>, request: RequestBuilder) -> Result<Response, Failure> {
     let Some(tokens) = tokens else { return request.send().await.map_err(unreachable) };
     let unusable =

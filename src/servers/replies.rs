@@ -1,4 +1,4 @@
-//! What a server has sent, and who waits for it: answers, failures, and unsolicited messages.
+//! Dispatches what a server sends to those who wait: answers, failures, and unsolicited messages.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ pub(super) type Reply = Result<Value, Failure>;
 /// What a server sends for a request.
 pub(super) enum Incoming {
     Reply(Reply),
-    /// A question to the user before the answer, by the id of its own.
+    /// A question to the user before the answer, by its own id.
     Asked {
         id: Value,
         params: Value,
@@ -37,23 +37,23 @@ pub(super) enum Failure {
         message: String,
         supported: Vec<String>,
     },
-    /// A status of HTTP that is no answer.
+    /// An HTTP error status.
     Http {
         status: u16,
         why: String,
     },
-    /// It wants a sign-in, or one with more scopes.
+    /// It requires a sign-in, or one with more scopes.
     SignIn {
         status: u16,
         why: String,
         challenge: Box<Challenge>,
     },
     Unreachable(String),
-    /// The session is gone, and nothing was done.
+    /// The session is gone; the request had no effect.
     Forgotten,
 }
 
-/// What a server has sent, and who waits for it.
+/// Received messages, and who waits for them.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pending: Mutex<PendingRequests>,
@@ -72,11 +72,11 @@ struct PendingRequests {
     late: usize,
 }
 
-/// Whoever waits for an answer.
+/// A pending request.
 #[derive(Debug)]
 struct Waiter {
     sender: Sender<Incoming>,
-    /// Questions can be put to its user.
+    /// Its user can be asked questions.
     may_be_asked: bool,
 }
 
@@ -96,7 +96,7 @@ impl Shared {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Expects the answer to a request, and questions before it.
+    /// Registers a request, which may get questions before its answer.
     ///
     /// # Errors
     /// Why the server has ended.
@@ -112,7 +112,7 @@ impl Shared {
         }
     }
 
-    /// Expects the answer no more.
+    /// Stops waiting for the answer.
     pub fn forget(&self, id: u64) {
         self.pending().requests.remove(&id);
     }
@@ -127,12 +127,12 @@ impl Shared {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// Takes the list that is asked for now for the current one.
+    /// Marks the list that is being requested as current.
     pub fn is_listed(&self) {
         self.is_stale.store(false, Ordering::Relaxed);
     }
 
-    /// Lets the tools be listed again before the next call.
+    /// Makes the next call list the tools again.
     pub fn suspect(&self) {
         self.is_stale.store(true, Ordering::Relaxed);
     }
@@ -142,7 +142,7 @@ impl Shared {
         self.pending().requests.contains_key(&id)
     }
 
-    /// Gives a request its failure, and ends the server for all if `ends` says why.
+    /// Fails a request, and ends the server for all if `ends` gives a reason.
     pub fn fail(&self, id: Option<u64>, failure: Failure, ends: Option<&str>) {
         let mut pending = self.pending();
         let waiter = id.and_then(|id| pending.requests.remove(&id));
@@ -156,11 +156,11 @@ impl Shared {
         }
     }
 
-    /// Takes the end of the server; the first reason counts.
+    /// Records the end of the server; the first reason counts.
     pub fn end(&self, why: &str) {
         let mut pending = self.pending();
         pending.ended.get_or_insert_with(|| why.to_owned());
-        // Waiting callers notice that their channel is closed.
+        // Closing the channels wakes the waiting callers.
         pending.requests.clear();
     }
 
@@ -171,10 +171,11 @@ impl Shared {
         pending.late
     }
 
-    /// Takes one message, and answers it by `answer`; `of` is the request that it belongs to, if that is known.
+    /// Handles one message, answering with `answer`; `of` is the request that it belongs to, if
+    /// known.
     ///
     /// # Errors
-    /// Why the server has to be ended.
+    /// Why the server must be ended.
     pub fn hear(
         &self,
         line: &[u8],
@@ -194,7 +195,7 @@ impl Shared {
         pending.unasked += 1;
         pending.unasked_bytes += line.len();
         if pending.unasked > MAX_UNASKED || pending.unasked_bytes > MAX_UNASKED_BYTES {
-            return Err("it sent too much that nobody asked for".to_owned());
+            return Err("it sent too many unsolicited messages".to_owned());
         }
         let method = message.get("method").and_then(Value::as_str);
         if let (Some("elicitation/create"), Some(id)) = (method, id)
@@ -209,7 +210,7 @@ impl Shared {
             (Some("ping"), Some(id)) => {
                 answer(json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
             }
-            // Sampling and roots were not offered, nor questions without a call.
+            // We offer no sampling, no roots and no questions outside a call.
             (Some(_), Some(id)) => {
                 let error = json!({ "code": -32601, "message": "not offered" });
                 answer(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
@@ -217,7 +218,7 @@ impl Shared {
             (Some("notifications/tools/list_changed"), None) => {
                 self.is_stale.store(true, Ordering::Relaxed);
             }
-            // Other notifications, and what is no message.
+            // Other notifications, and invalid messages.
             _ => {}
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! One thread for all servers at addresses, from the first use of one on.
+//! One thread for all remote servers, started at the first use.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ pub(super) fn runtime() -> Result<&'static Runtime, String> {
     runtime.as_ref().map_err(Clone::clone)
 }
 
-/// Does work there and waits for it. Blocks.
+/// Runs work there and waits for it. Blocks.
 ///
 /// # Errors
 /// As [`runtime`]; the work panicked.

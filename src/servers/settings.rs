@@ -51,7 +51,8 @@ pub struct ServerEntry {
     /// The address of a server that runs elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Headers of each request to it; `${env:X}` and `${key:X}` stand for values kept elsewhere.
+    /// Headers of each request to it; `${env:X}` and `${key:X}` are replaced by values kept
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Details of the sign-in; most servers publish all of them.
@@ -60,7 +61,8 @@ pub struct ServerEntry {
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Further environment variables; `${env:X}` and `${key:X}` stand for values kept elsewhere.
+    /// Further environment variables; `${env:X}` and `${key:X}` are replaced by values kept
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Whether it may open network connections.
@@ -72,7 +74,7 @@ pub struct ServerEntry {
     /// The time limit of a call.
     #[serde(default = "usual_seconds")]
     pub timeout_seconds: u32,
-    /// The memory that it may use with all that it starts, in MB.
+    /// The memory limit for it and everything that it starts, in MB.
     #[serde(default = "usual_memory")]
     pub memory_mb: u32,
     /// Whether its tools are offered.
@@ -80,14 +82,14 @@ pub struct ServerEntry {
     pub enabled: bool,
 }
 
-/// What a person says of a sign-in at a server.
+/// A person's settings for a sign-in at a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OAuth {
-    /// As what the steward was registered there, or the address of a document that describes it.
+    /// The registered client id, or the address of a client metadata document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Its secret there, kept elsewhere: `${key:X}` or `${env:X}`.
+    /// The client secret, kept elsewhere: `${key:X}` or `${env:X}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
     /// The only authorisation server that may sign in for it; it may be within the user's network.
@@ -170,7 +172,7 @@ impl ServerEntry {
         }
     }
 
-    /// Whether what a call holds can leave this machine by it.
+    /// Whether it can send the content of a call off this machine.
     pub fn reaches_out(&self) -> bool {
         self.network || self.url.is_some()
     }
@@ -265,20 +267,20 @@ pub fn is_secret(name: &str) -> bool {
         || name.split(['_', '-']).any(|part| part == "PAT")
 }
 
-/// Whether it is a token of HTTP, such as the name of a header.
+/// Whether it is an HTTP token, such as the name of a header.
 pub(super) fn is_token(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(plain)
 }
 
-/// Whether a server can have this name. It stands before `__` in the names of tools.
+/// Whether a server can have this name. It precedes `__` in the names of tools.
 pub fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     let is_whole = !name.contains("__") && !name.starts_with('_') && !name.ends_with('_');
     (1..=MAX_NAME).contains(&name.len()) && name.chars().all(plain) && is_whole
 }
 
-/// A valid name as near to `name` as possible; `None` if nothing of it can be used.
+/// A valid name as near to `name` as possible; `None` if none of it can be used.
 pub fn nearest_name(name: &str) -> Option<String> {
     let mut near = String::new();
     for c in name.to_ascii_lowercase().chars() {

@@ -1,4 +1,5 @@
-//! One server over time: started at its first use, ended when idle, started again after a while when it failed.
+//! The lifecycle of one server: started at its first use, ended when idle, restarted with a delay
+//! after a failure.
 
 #![expect(clippy::disallowed_methods, reason = "the folder of a server, in the state folder")]
 
@@ -25,13 +26,13 @@ use crate::hooks::places::{at_home, in_vault};
 /// The time without a call after which a server is ended.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Calls of one server in flight.
+/// The most calls of one server in flight.
 const MAX_CALLS: usize = 4;
 
-/// The longest pause before a server that fails again and again is started, in seconds.
+/// The longest delay before a repeatedly failing server is restarted, in seconds.
 const MAX_REST: u64 = 60;
 
-/// Files that a server may have open, and processes and threads that it may start.
+/// The limits on a server's open files, and on its processes and threads.
 const MAX_FILES: &str = "256";
 const MAX_PROCESSES: &str = "256";
 
@@ -51,7 +52,7 @@ struct SlotState {
     running: Option<RunningServer>,
     used: Duration,
     failures: u32,
-    /// When it may be started again, and why not before.
+    /// When it may be restarted, and why not earlier.
     rests: Option<(Duration, String)>,
 }
 
@@ -104,7 +105,7 @@ impl Slot {
         self.start(all, server, entry, &mut state, withdrawn)
     }
 
-    /// The running server or a new one, with a new list of its tools, whatever was allowed.
+    /// The running server or a new one, with a new list of all its tools.
     ///
     /// # Errors
     /// It cannot be used.
@@ -165,11 +166,11 @@ impl Slot {
                 Ok(running_server)
             }
             Err(fault) => {
-                // Nothing is wrong with one that waits for a person.
+                // Waiting for a person is not a failure.
                 if !matches!(fault, Fault::Withdrawn | Fault::SignIn { .. }) {
                     rest(state, (all.clock)(), &fault.to_string());
                 }
-                // The caller hears of it.
+                // The caller gets the error.
                 tracing::info!(server, %fault, "a server could not be used");
                 Err(fault)
             }
@@ -183,7 +184,7 @@ impl Slot {
         state.used = now;
         match fault {
             None | Some(Fault::Refused { .. }) => state.failures = 0,
-            // It did nothing, and is asked again at once.
+            // It had no effect, so it is repeated at once.
             Some(Fault::Forgotten(_)) => {
                 state.running.take_if(|running_server| running_server.connection.ended().is_some());
             }
@@ -202,7 +203,7 @@ impl Slot {
         }
     }
 
-    /// Ends the server if it was not used for a while.
+    /// Ends the server if it is idle.
     pub fn end_if_idle(&self, now: Duration) {
         // One that is being started is not idle.
         let Ok(mut state) = self.state.try_lock() else { return };
@@ -216,7 +217,7 @@ impl Slot {
         }
     }
 
-    /// Ends the server, after giving it some time to exit.
+    /// Ends the server after giving it time to exit.
     pub fn end(&self, timeout: Duration) {
         if let Some(running_server) = self.state().running.take() {
             running_server.connection.end(timeout);
@@ -229,12 +230,12 @@ impl Slot {
         self.state().running.as_ref().is_some_and(is_there)
     }
 
-    /// Leaves a tool out of what is offered.
+    /// Stops offering a tool.
     pub fn withhold(&self, tool: &str) {
         self.withheld_tools().insert(tool.to_owned());
     }
 
-    /// The tools that are left out.
+    /// The withheld tools.
     pub fn withheld(&self) -> BTreeSet<String> {
         self.withheld_tools().clone()
     }
@@ -260,7 +261,7 @@ pub(super) struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Takes a place of this server's and one of `most` of all servers'; `None` if there is none.
+    /// Reserves a slot of this server, and one of `most` of all servers; `None` if none is free.
     pub fn begin(slot: &'a Slot, all: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let one = Self { slot, all: Arc::clone(all) };
         let of_server = slot.calls.fetch_add(1, Ordering::Relaxed);
@@ -307,7 +308,7 @@ pub(super) fn tokens(all: &Inner, server: &str, url: &Url, entry: &ServerEntry) 
     Tokens::new(server, url, entry.oauth.issuer(), Arc::clone(&all.logins))
 }
 
-/// The command, prepared: confined where the system can do it, in a folder of its own.
+/// The command, prepared: confined where the system can do it, in its own folder.
 fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fault> {
     let places = &all.places;
     if let Some(path) = in_vault(&entry.line(), &places.vault) {
@@ -349,10 +350,10 @@ fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fa
     Ok(command)
 }
 
-/// The variables that every server has. Caches lie below its home.
+/// The variables that every server has. Caches are below its home.
 fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsString, OsString)> {
     let mut path = OsString::new();
-    // Programs find their companions beside them: npx its node.
+    // Programs find their companions next to them, such as npx its node.
     if let Some(folder) = program.parent() {
         path.push(folder);
         path.push(if cfg!(windows) { ";" } else { ":" });
@@ -383,7 +384,7 @@ fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsStr
 /// A value of `env` or `headers` with the values that it refers to.
 ///
 /// # Errors
-/// The reference that leads nowhere.
+/// The reference that has no value.
 pub(super) fn resolved(value: &str, all: &Inner) -> Result<String, String> {
     let (mut text, mut rest) = (String::new(), value);
     while let Some((before, after)) = rest.split_once("${") {

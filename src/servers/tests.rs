@@ -1,4 +1,4 @@
-//! Servers as scripts of the shell, with a clock that the tests set.
+//! Servers as shell scripts, with a clock that the tests set.
 
 #![expect(clippy::disallowed_methods, reason = "the tests' own files")]
 
@@ -33,7 +33,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// A server `s` whose script has these lines more.
+    /// A server `s` with these additional lines in its script.
     fn new(extra: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let vault = folder.path().join("vault");
@@ -225,7 +225,7 @@ fn a_server_that_eats_memory_is_ended_with_all_that_it_started() {
     for eats in ["exec tail /dev/zero", "tail /dev/zero", "setsid tail /dev/zero & wait"] {
         let ground = Ground::new("");
         let tools = ground.allow();
-        // Not the whole machine's, should nobody end it.
+        // Bounds its memory in case it is not ended.
         ground.script(&format!("ulimit -v 2000000; call() {{ {eats}; }}"));
         let mut settings = ground.settings("s");
         let entry = settings.entries.get_mut("s").expect("the server");
@@ -260,7 +260,7 @@ fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
     let withdrawn = ground.servers.call("s", "one", &tools[0].sha256, &json!({}), None, &|| true);
     assert!(matches!(withdrawn, Err(Fault::Withdrawn)));
     assert_eq!(ground.servers.running(), ["s"], "it may answer the next one");
-    // One call more than may be in flight.
+    // One call more than the limit.
     let results: Vec<_> = std::thread::scope(|scope| {
         let calls: Vec<_> = (0..5).map(|_| scope.spawn(|| ground.call(&tools[0]))).collect();
         calls.into_iter().map(|call| call.join().expect("no panic")).collect()

@@ -191,7 +191,7 @@ impl SmartHole {
         }
     }
 
-    /// One connection, from dialling to its end.
+    /// One connection, from dialling to closing.
     async fn connection(
         &self,
         current: &Settings,
@@ -201,7 +201,7 @@ impl SmartHole {
         let lost = |reason: String| End::Lost { reason, was_registered: false };
         let Ok(stream) = self.0.dial.dial(current.port).await else {
             return lost(format!(
-                "SmartHole does not run: nobody listens on port {}",
+                "SmartHole is not running: nothing listens on port {}",
                 current.port
             ));
         };

@@ -120,7 +120,7 @@ impl Audit {
         })
     }
 
-    /// Marks approval requests that nobody answered before the steward ended as refused.
+    /// Marks approval requests left unanswered when the steward ended as refused.
     pub fn refuse_unanswered(&self, reason: &str) -> Result<usize, StoreError> {
         // Usually there is none; then no write lock is needed.
         let pending = "SELECT 1 FROM audit WHERE decision = 'asked' LIMIT 1";

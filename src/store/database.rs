@@ -206,7 +206,7 @@ impl Database {
     /// Starts the integrity check that [`Self::prepare`] postponed, in the background, unless a write has
     /// started it.
     pub fn start_check(&self) {
-        // Whoever holds the lock has started it, and may be waiting for its end.
+        // The holder of the lock has started it, and may be waiting for its end.
         let Ok(mut check) = self.0.health.check.try_lock() else { return };
         if matches!(*check, Check::Due) {
             *check = self.spawn_check();
@@ -231,7 +231,7 @@ impl Database {
         self.run_check();
         Check::Done
     }
-    /// Checks the database on a connection of its own, and repairs it.
+    /// Checks the database on a separate connection, and repairs it.
     fn run_check(&self) {
         *lock(&self.0.health.marker) = None;
         let fault = match repair::checked(&self.0.folder) {
@@ -253,8 +253,8 @@ impl Database {
         }
     }
 
-    /// Waits for the integrity check, starting it if need be. Writes do so by themselves; call it before a
-    /// decision that depends on what the database says is allowed.
+    /// Waits for the integrity check, starting it if need be. Writes do this automatically; call it
+    /// before a decision that depends on permissions in the database.
     pub fn wait_for_check(&self) {
         let mut check = lock(&self.0.health.check);
         if matches!(*check, Check::Due) {
@@ -316,7 +316,7 @@ impl Database {
         self.with_own(|database| database.change(name, work))
     }
 
-    /// Executes one statement in a transaction of its own. Returns the number of changed rows.
+    /// Executes one statement in its own transaction. Returns the number of changed rows.
     pub(super) fn execute(
         &self,
         name: &'static str,
@@ -419,7 +419,7 @@ mod tests {
         let store = Store::at(folder.path());
         store.database.prepare().unwrap();
         store.settings.set("kept", Some("early")).unwrap();
-        // Make the daily backup anew, so that it has the setting.
+        // Make the daily backup again, so that it has the setting.
         std::fs::remove_dir_all(folder.path().join("backups")).unwrap();
         store.database.back_up().unwrap();
         store.settings.set("kept", Some("late")).unwrap();

@@ -25,7 +25,7 @@ fn message(error: &rusqlite::Error) -> String {
     if is_disk_full(error) { "database or disk is full".to_owned() } else { error.to_string() }
 }
 
-/// A failure of the store. Nothing of the request was recorded.
+/// A failure of the store. The request was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A later version of the steward wrote the database.

@@ -207,8 +207,8 @@ impl DatabaseFile {
     }
 }
 
-/// Whether a row of SQLite's integrity check reports that a page could not be read for want of memory or
-/// from an I/O error, which is no damage. The codes are SQLite's
+/// Whether a row of SQLite's integrity check reports that a page could not be read for want of
+/// memory or from an I/O error, which is not damage. The codes are SQLite's
 /// (<https://www.sqlite.org/rescode.html>): `NOMEM`, `IOERR`, `CANTOPEN`.
 fn is_io_error(row: &str) -> bool {
     const CODES: [u32; 3] = [7, 10, 14];

@@ -1,8 +1,8 @@
 //! The steward's own database, and the file contents that it names.
 //!
-//! Imports `chaos` and the values of `conversation`, nothing else of ours: it knows rows and bytes, no
-//! vault and no note. All of it lies in the state folder, never in the vault: sync programs corrupt
-//! databases.
+//! Imports `chaos` and the values of `conversation`, nothing else of ours: it knows rows and bytes,
+//! no vault and no note. Everything is in the state folder, never in the vault: sync programs
+//! corrupt databases.
 //!
 //! [`Store`] hands out one handle for each part:
 //!
@@ -12,12 +12,12 @@
 //! - [`journal`]: the rows of the journal.
 //! - [`audit`]: decisions on calls, standing approvals, settings that a person changed.
 //! - [`Owner`]: the vault that the database belongs to.
-//! - [`DelayedLimit`]: limits of which a smaller one takes effect with a delay.
+//! - [`DelayedLimit`]: limits that take effect with a delay when lowered.
 //! - [`conversations`]: conversations, their turns and items, and search over them.
 //! - [`inbox`]: messages as they arrived, stored before they are acknowledged.
 //! - [`usage`]: tokens and cost of models.
 //! - [`workflows`]: workflow runs and their steps.
-//! - [`plans`] and [`jobs`]: plans, and what was applied of them.
+//! - [`plans`] and [`jobs`]: plans, and which items were applied.
 //! - [`rule_marks`]: files that a rule has processed, for rules that process each file once.
 //! - [`enabled_rules`]: rules that a person enabled, and what they changed.
 //!

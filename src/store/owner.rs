@@ -1,6 +1,7 @@
 //! Which vault a database belongs to.
 //!
-//! The database itself records it: a file beside it would be lost when the database is moved or restored.
+//! The database itself records it: a separate file would be lost when the database is moved or
+//! restored.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Makes sure of a sound database at startup: checks it, moves a damaged one aside, restores the last
+//! Ensures an intact database at startup: checks it, moves a damaged one aside, restores the last
 //! good backup, and makes a backup once a day.
 
 use std::fs::File;

@@ -45,8 +45,7 @@ pub struct Output {
     hunks_applied: usize,
     /// The change set, for `undo`.
     change_set: u64,
-    /// Links that had led to another file of a new file's name and were rewritten so that they
-    /// still do.
+    /// Links to another file with a new file's name, rewritten to keep their targets.
     links: Relinked,
 }
 
@@ -71,9 +70,9 @@ pub struct FileResult {
 /// Where a hunk went.
 #[derive(Serialize, JsonSchema)]
 pub struct HunkPlace {
-    /// The line at which it begins in the file as it was, from 1.
+    /// Its first line in the old file, from 1.
     line: usize,
-    /// How many lines further down that is than its header says; negative: further up.
+    /// How many lines below the position in its header; negative: above.
     drift: i64,
 }
 
@@ -120,7 +119,7 @@ impl Tool for ApplyPatch {
         let links = Relinked::of(context.vault.view(), &links);
         let change_set = applied.change_set.0;
         for (file, outcome) in files.iter_mut().zip(&applied.outcomes) {
-            // A link that was rewritten in it makes it another text than the patch alone.
+            // A link rewritten in it changes the text beyond the patch.
             if let Outcome::Written(saved) = outcome {
                 file.revision = Some(saved.revision.to_string());
             }
@@ -183,7 +182,7 @@ fn line(file: &FileResult) -> String {
     format!("{} `{}` ({hunks}{})", file.action, file.path, drifted.concat())
 }
 
-/// New paths of the patch. Nothing else keeps two spellings of one name apart.
+/// New paths of the patch, so that two spellings of one name do not become two files.
 #[derive(Default)]
 struct New {
     /// The fold keys of its files.
@@ -193,7 +192,7 @@ struct New {
 }
 
 impl New {
-    /// The same path in the folders that the patch makes already.
+    /// The path, in the spelling of folders that the patch already creates.
     fn spelt_as_before(&mut self, context: &Context, path: &VaultPath) -> VaultPath {
         let mut folder = VaultPath::root();
         for name in path.parent().iter().flat_map(VaultPath::components) {
@@ -259,7 +258,7 @@ fn plan(
     Ok((path, change, result))
 }
 
-/// A patch that makes a file which is there.
+/// The error for a patch that creates an existing file.
 fn there_already(path: VaultPath) -> ToolError {
     let hint = format!(
         "the patch makes it as a new file; to change what is there, name it in both lines (`--- a/{path}`, \

@@ -49,7 +49,7 @@ pub struct Output {
     plan: u64,
     /// `completed`; `planned` in a dry run.
     state: &'static str,
-    /// Items that are done, including earlier ones of a resumed job. In a dry run: that would be.
+    /// Completed items, including earlier ones of a resumed job; in a dry run those that would be.
     done: usize,
     /// All items of the job.
     total: usize,
@@ -63,7 +63,7 @@ pub struct Output {
     skipped: Vec<Skipped>,
     /// Files in which links follow.
     relinked: usize,
-    /// Folders that should have been removed and stay, since they are not empty.
+    /// Folders that were not removed because they are not empty.
     folders_left: Vec<String>,
     /// The change set, for `undo`.
     change_set: Option<u64>,

@@ -1,4 +1,4 @@
-//! Lines of bases that name what moves: bases are reported, never edited.
+//! Lines of bases that name moved files: bases are reported, never edited.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::vault::{FileContent, Kind, Vault};
 /// Lines named in an answer.
 const MAX_NAMED: usize = 20;
 
-/// Names looked for in bases.
+/// The most names that are searched for in bases.
 const MAX_NAMES: usize = 50;
 
 /// A line of a base that names a file.
@@ -28,7 +28,7 @@ pub struct BaseLine {
     pub text: String,
 }
 
-/// Lines of bases that name what moves, the first 20: bases are reported, never edited.
+/// The first 20 lines of bases that name moved files: bases are reported, never edited.
 pub(super) fn base_lines(context: &Context, from: &VaultPath, changes: &[Change]) -> Vec<BaseLine> {
     let change = edits::names(&context.vault, changes);
     let mut moved: Vec<&VaultPath> = change.moved().keys().collect();

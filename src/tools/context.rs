@@ -61,7 +61,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A snapshot of what this caller may see of the vault, with times in UTC.
+    /// A snapshot of the vault in the caller's view, with times in UTC.
     ///
     /// # Errors
     /// The call was cancelled.
@@ -116,7 +116,7 @@ impl Context {
         self.index.names.answering(self.asking(), path, want)
     }
 
-    /// The notes of which an alias may begin with the typed text.
+    /// The notes with an alias that may begin with the typed text.
     pub fn begun_aliases(&self, typed: &str) -> Vec<VaultPath> {
         self.index.names.begun_aliases(self.asking(), typed)
     }
@@ -125,7 +125,7 @@ impl Context {
         Asking { vault: &self.vault, now: self.clock.now(), cancel: &self.cancel }
     }
 
-    /// The editor that makes changes in the caller's name.
+    /// The editor that makes changes on behalf of the caller.
     pub(super) fn editor(&self) -> Editor<'_> {
         Editor {
             vault: &self.vault,

@@ -16,10 +16,10 @@ use crate::note::template::{self, Variables};
 use crate::note::text::Text;
 use crate::vault::{Before, DailyNotes, Kind, ResolvedEntry, VaultError, Want, WriteTarget};
 
-/// How often the note is looked at again because it changed meanwhile.
+/// How often to retry if the note changes meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// A day without a year means the nearest one if that is at most this many days away.
+/// A day without a year means the nearest such day, if that is at most this many days away.
 const SURELY_MEANT: i64 = 92;
 
 /// Bytes of the note's text in an answer.
@@ -100,7 +100,7 @@ impl Tool for DailyNote {
             let settings = context.vault.daily_notes()?;
             let mut day = Day { settings, time, remarks: Vec::new() };
             match once(context, &self, &mut day) {
-                // Somebody made or changed it in this very moment: look again.
+                // It was created or changed just now: retry.
                 Err(error)
                     if attempts < ATTEMPTS
                         && matches!(
@@ -119,8 +119,8 @@ impl Tool for DailyNote {
     }
 }
 
-/// The day that `requested` names, at the present time of day. A day without a year is the one
-/// that has a note, else the nearest, as long as nobody could mean the other.
+/// The day that `requested` names, at the present time of day. A day without a year is the one with
+/// a note, else the nearest unless that is ambiguous.
 pub(super) fn day_asked(
     context: &Context,
     requested: &str,
@@ -234,7 +234,7 @@ fn write(
     let verb = if before == Before::Absent { "make" } else { "add to" };
     let change = Change::Write { path: path.clone(), content: bytes.clone(), before };
     let title = format!("{verb} the daily note `{path}`");
-    // A new name can turn links that lead to another note of that name.
+    // A new name can redirect links to another note with that name.
     let (applied, _) = context.editor().apply_with_links(title, vec![change], ReadOnly::Refuse)?;
     let saved = applied.written();
     let mut data = day.output(&path);
@@ -293,7 +293,7 @@ impl Day {
         let found = match context.vault.resolve(&requested, Want::File) {
             Ok(found) => found.path,
             Err(error) => {
-                // Its name is that of a note which the caller may not be allowed to see.
+                // It may be the name of a note hidden from the caller.
                 self.remarks.push(match context.vault.view().is_all() {
                     true => format!("made without the template `{requested}`: {error}"),
                     false => "made without the template, which is not found".to_owned(),

@@ -65,7 +65,7 @@ impl Tool for Delete {
                 "name a file or folder in it",
             ));
         }
-        // The gate decides who agreed; without a gate, nobody could have.
+        // The gate checks the approval; without a gate there is none.
         if self.permanent && context.gate.is_none() {
             return Err(ToolError::new(
                 ErrorCode::Denied,

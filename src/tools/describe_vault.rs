@@ -28,9 +28,9 @@ const FOLDER_ENDINGS: usize = 4;
 const FOLDER_NUMBERED: usize = 3;
 const FOLDER_ALIKE: usize = 12;
 
-/// Describes the vault, or one of its folders, to a newcomer: its folders, how many notes they hold
-/// and how old these are, how files are named, and which tags, properties and values are in use.
-/// Read it before you file, rename or tag notes or write rules, so that your changes fit the vault.
+/// Describes the vault, or one of its folders, to a newcomer: its folders, the number and age of
+/// their notes, how files are named, and the tags, properties and values in use. Read it before you
+/// file, rename or tag notes or write rules, so that your changes fit the vault.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DescribeVault {
@@ -54,11 +54,11 @@ pub struct Output {
     notes: usize,
     /// All other files.
     other_files: usize,
-    /// When the file that was changed longest ago was changed, local date.
+    /// The local date of the oldest last change of a file.
     oldest: Option<String>,
     /// When the last change was, local date.
     newest: Option<String>,
-    /// How its notes are named: always three, the surest first.
+    /// Its naming conventions: always three, the most certain first.
     conventions: Vec<Convention>,
     /// The commonest tags.
     tags: Vec<Counted>,
@@ -70,18 +70,18 @@ pub struct Output {
     total_properties: usize,
     /// The folders shown, each followed by those in it; the described one first.
     folders: Vec<ToldFolder>,
-    /// Folders not shown, since they lie deeper or did not fit.
+    /// Folders not shown because they are deeper or did not fit.
     omitted_folders: usize,
     /// Notes whose properties could not be read.
     unknown_files: usize,
 }
 
-/// Something, and how many notes have it.
+/// A name with its number of notes.
 #[derive(Serialize, JsonSchema)]
 pub struct Counted {
-    /// What.
+    /// The tag, value, extension or pattern.
     name: String,
-    /// How many.
+    /// The number of them.
     count: usize,
 }
 
@@ -107,7 +107,7 @@ pub struct Property {
 pub struct ToldFolder {
     /// Its path from the vault's root.
     path: String,
-    /// Other folders beside it that look the same, by name.
+    /// Sibling folders of the same shape, by name.
     alike: Vec<String>,
     /// Notes in it and below, those of folders alike included.
     notes: usize,
@@ -117,11 +117,11 @@ pub struct ToldFolder {
     oldest: Option<String>,
     /// When the last change was, local date.
     newest: Option<String>,
-    /// How the files in it are named, the surest first.
+    /// The naming conventions of the files in it, the most certain first.
     conventions: Vec<Convention>,
-    /// Files that differ in their digits alone.
+    /// Groups of files that differ only in digits.
     numbered: Vec<Counted>,
-    /// Extensions of files that are no notes.
+    /// Extensions of files other than notes.
     endings: Vec<Counted>,
     /// Its commonest tags.
     tags: Vec<Counted>,
@@ -259,7 +259,7 @@ impl Property {
     }
 }
 
-/// The values that say something: none where hardly any comes twice.
+/// The informative values: none if few values repeat.
 fn telling(property: &profile::Property) -> &[(String, usize)] {
     let distinct = property.values.len();
     let is_repeated = property.values.first().is_some_and(|(_, count)| *count > 1);
@@ -286,7 +286,7 @@ impl ToldFolder {
     }
 }
 
-/// The lines about the whole.
+/// The lines about the described folder.
 fn head(
     profile: &Profile,
     place: &VaultPath,

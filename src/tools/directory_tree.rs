@@ -126,7 +126,7 @@ impl<'a> Tree<'a> {
         self.below.get(folder.as_str()).map_or(&[], Vec::as_slice)
     }
 
-    /// How many children of each folder are shown: level by level, until there are enough.
+    /// How many children of each folder to show: level by level, until there are enough.
     fn choose<'f>(
         &'f self,
         folder: PathRef<'f>,

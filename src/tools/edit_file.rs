@@ -34,7 +34,7 @@ pub struct EditFile {
     delete_lines: Option<Lines>,
     /// Replace these lines by `content`.
     replace_lines: Option<Lines>,
-    /// The lines to insert, or to put in place of others.
+    /// The lines to insert, or to replace others with.
     content: Option<String>,
     /// The revision that was read; the edit is refused if the file has changed since.
     expected_revision: Option<String>,
@@ -96,7 +96,7 @@ impl Tool for EditFile {
         let path = &file.path;
         fits(&context.vault, path, edited.bytes.len())?;
         let diff = diff::part(&file.content.bytes, &edited.bytes, path.as_str(), 0, false);
-        // Counted in the diff: a replaced range may have lines that stay as they are.
+        // Counted in the diff: a replaced range may contain unchanged lines.
         let (lines_added, lines_removed) = (diff.added, diff.removed);
         let previous = file.content.revision;
         let applied = context.editor().apply(
@@ -144,7 +144,7 @@ impl Tool for EditFile {
 
     fn rests_on(&self) -> Option<Basis> {
         let takes = self.delete_lines.is_some() || self.replace_lines.is_some();
-        // The start and the end of a file stay what they are.
+        // The start and the end of the file do not move.
         let goes_by_line = takes
             || self.insert_after_line.is_some_and(|line| ![0, -1].contains(&line))
             || self.insert_before_line.is_some_and(|line| line != 1);

@@ -1,7 +1,7 @@
 //! Enabled rules: their state, their next effect, and their past effect on a note.
 //!
-//! Nobody but a person's own program reaches [`enable`] and [`disable`]: they are not tools, and no text of the vault
-//! leads to them.
+//! Only a person's own program can call [`enable`] and [`disable`]: they are not tools, so no text
+//! of the vault can trigger them.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -443,7 +443,7 @@ pub struct Done {
     pub caller: String,
     /// Descriptions of the changes.
     pub item: Item,
-    /// Whether nothing of the changes is left.
+    /// Whether none of the changes is left.
     pub is_undone: bool,
     /// The enabled rules that acted automatically; empty if a caller applied a plan.
     pub enabled: Vec<EnabledRule>,

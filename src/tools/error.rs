@@ -22,7 +22,7 @@ pub struct ToolError {
     pub hint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What the error reveals about a file.
+    /// The file state that the error reveals.
     #[serde(skip)]
     pub learnt: Option<Box<Learnt>>,
 }
@@ -51,7 +51,7 @@ impl ToolError {
         Self::plain(ErrorCode::Cancelled, message)
     }
 
-    /// The error as one text: the message, and the hint on a line of its own.
+    /// The error as one text: the message, and the hint on its own line.
     pub fn text(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.message),

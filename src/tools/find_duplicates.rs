@@ -33,7 +33,7 @@ const COMPARED: usize = 32;
 /// Groups whose shingles are cached.
 const MAX_CACHED: usize = 256;
 
-/// The fewest characters of a section that is looked at.
+/// The minimum length of a compared section, in characters.
 const SECTION: usize = 120;
 
 /// Finds notes with the same or nearly the same text, or sections that several notes share.
@@ -63,7 +63,7 @@ pub(super) struct FindDuplicates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ComparedTexts {
-    /// Notes with the same text but for blanks.
+    /// Notes with the same text except for white space.
     Exact,
     /// Notes with nearly the same text.
     #[default]
@@ -89,12 +89,12 @@ pub struct Output {
     unread_notes: usize,
 }
 
-/// Texts that are alike.
+/// Similar texts.
 #[derive(Serialize, JsonSchema)]
 pub struct GroupData {
-    /// Whether all have the same text but for blanks.
+    /// Whether all have the same text except for white space.
     exact: bool,
-    /// How alike the least alike one is to the first, 0 to 1.
+    /// The lowest similarity to the first text, 0 to 1.
     likeness: f64,
     /// The texts by path, at most 50.
     texts: Vec<TextData>,
@@ -125,7 +125,7 @@ struct Unit {
     shingles: Vec<u64>,
 }
 
-/// A group as it grows. Its first text is what others are compared with.
+/// A group under construction. Others are compared with its first text.
 struct Group {
     path: VaultPath,
     /// The position of the first text in its note.
@@ -297,7 +297,7 @@ impl<'c> Search<'c> {
         }
     }
 
-    /// The group whose first text is the most alike, if it is alike enough.
+    /// The group with the most similar first text, if it is similar enough.
     fn nearest(&mut self, bands: &[(usize, u64)], shingles: &[u64]) -> Option<(usize, f64)> {
         let near = bands.iter().filter_map(|band| self.bands.get(band)).flatten();
         let mut near: Vec<usize> = near.copied().collect();
@@ -342,8 +342,8 @@ impl Group {
     }
 }
 
-/// The parts of the signature, each as its number and its hash: texts as alike as `least` have one in common almost
-/// always.
+/// The parts of the signature, each as its number and its hash: texts with a similarity of `least`
+/// almost always share one.
 fn bands(shingles: &[u64]) -> Vec<(usize, u64)> {
     let mix = |value: u64| {
         // The finalizer of SplitMix64.

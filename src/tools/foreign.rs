@@ -1,4 +1,4 @@
-//! Tools of other people's servers.
+//! Tools of third-party servers.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::error::ToolError;
 use super::facts::Facts;
 use super::tool::Answer;
 
-/// Where a tool comes from that nobody here wrote.
+/// The origin of a third-party tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
     pub server: String,
-    /// Whether the settings let it be called without a question.
+    /// Whether the settings allow it without a question.
     pub is_allowed: bool,
-    /// Whether what a call holds can leave this machine by it.
+    /// Whether it can send the content of a call off this machine.
     pub reaches_out: bool,
 }
 

@@ -26,21 +26,21 @@ pub(super) struct GetActiveNote {}
 pub struct Output {
     /// Its path.
     path: String,
-    /// Whether it is still there.
+    /// Whether it still exists.
     exists: bool,
-    /// Where this is known from: `obsidian` itself, or `workspace`, its workspace file.
+    /// The source: `obsidian` itself, or `workspace`, its workspace file.
     source: &'static str,
-    /// How it was found, in words.
+    /// The source in words.
     found_as: &'static str,
-    /// When Obsidian wrote that down, local time.
+    /// When Obsidian saved it, local time.
     as_of: Option<String>,
-    /// The line with the cursor, from 1, where Obsidian says it.
+    /// The line with the cursor, from 1, if Obsidian reports it.
     line: Option<u32>,
     /// The selected text, if Obsidian reports it.
     selection: Option<Selected>,
 }
 
-/// A selected text, as it is on the screen: it may not have been saved yet.
+/// The selected text on the screen, which may not have been saved yet.
 #[derive(Serialize, JsonSchema)]
 pub struct Selected {
     /// The text.
@@ -49,7 +49,7 @@ pub struct Selected {
     start_line: u32,
     /// The line it ends in.
     end_line: u32,
-    /// Whether the text is only the beginning of it.
+    /// Whether only the beginning is included.
     cut: bool,
 }
 
@@ -72,7 +72,7 @@ impl Tool for GetActiveNote {
     }
 }
 
-/// The note as Obsidian tells it.
+/// The open note as Obsidian reports it.
 fn on_screen(context: &Context, open: OpenNote) -> Option<Answer<Output>> {
     // Another program reports the path: if this caller may not see the note, the answer is as if
     // none were open.

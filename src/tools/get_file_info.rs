@@ -23,7 +23,7 @@ pub(super) struct GetFileInfo {
 pub struct Output {
     /// The real path; empty for the vault itself.
     path: String,
-    /// The vault's name, where it is described itself.
+    /// The vault's name; only for the vault itself.
     vault: Option<String>,
     /// `file`, `folder`, `link` or `special file`.
     #[serde(rename = "type")]
@@ -34,9 +34,9 @@ pub struct Output {
     created: Option<String>,
     /// Last change, local time.
     modified: String,
-    /// Last access as the system keeps it, local time.
+    /// Last access as recorded by the system, local time.
     accessed: String,
-    /// As `rw-r--r--`; none on systems without.
+    /// Such as `rw-r--r--`; none on systems without them.
     permissions: Option<String>,
     /// Whether it can be read.
     readable: bool,
@@ -55,7 +55,7 @@ pub struct Output {
     /// The file that this one is a copy of, by its name: a sync program made it when two machines
     /// had changed the file.
     conflict_of: Option<String>,
-    /// Conflict copies in the vault, where it is described itself.
+    /// Conflict copies in the vault; only for the vault itself.
     conflict_copies: Option<usize>,
     /// Where deleted files go, by Obsidian's settings: `system`, `local` (`.trash` in the vault) or `none`; only for
     /// the vault itself.
@@ -82,9 +82,9 @@ pub struct Children {
 /// The file that changed last.
 #[derive(Serialize, JsonSchema)]
 pub struct Newest {
-    /// Which one.
+    /// Its path.
     path: String,
-    /// When, local time.
+    /// Local time.
     modified: String,
     #[serde(skip)]
     time: i64,

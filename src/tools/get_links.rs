@@ -22,7 +22,7 @@ const MAX_SOURCES: usize = 100;
 /// Lines shown of each of them.
 const MAX_LINES: usize = 5;
 
-/// Other files of the name of a link that are named for it.
+/// Other candidates named per link.
 const MAX_OTHERS: usize = 3;
 
 /// Characters shown of a line.
@@ -42,7 +42,7 @@ pub struct GetLinks {
     first_result: usize,
 }
 
-/// How it is linked.
+/// The links of the file.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The real path.
@@ -55,7 +55,7 @@ pub struct Output {
     unresolved: Vec<String>,
     /// The files that link to it, by path; at most 100.
     backlinks: Vec<Source>,
-    /// The number of all files.
+    /// The number of linking files.
     total_backlinks: usize,
     /// Lines of bases that mention it by name.
     mentions: Vec<Mention>,
@@ -85,7 +85,7 @@ pub struct Outgoing {
 pub struct Source {
     /// Its path.
     path: String,
-    /// How many links.
+    /// The number of its links.
     links: usize,
     /// The first five lines with such links.
     lines: Vec<SourceLine>,
@@ -264,7 +264,7 @@ fn text(links: &Output, skipped: usize) -> String {
     lines.join("\n")
 }
 
-/// How to see those that are not shown.
+/// How to see the entries not shown.
 fn more(skipped: usize, shown: usize, total: usize) -> Option<String> {
     let to = skipped.saturating_add(shown);
     let rest = total.checked_sub(to).filter(|rest| *rest > 0)?;

@@ -47,7 +47,7 @@ pub(super) struct GivenRules {
 }
 
 impl GivenRules {
-    /// Rules as somebody gives them.
+    /// Rules from a tool's input.
     pub fn of(context: &Context, input: RulesInput<'_>) -> Result<Self, ToolError> {
         Ok(match input {
             RulesInput::Text { text, source, is_note } => {

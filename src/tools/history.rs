@@ -21,9 +21,9 @@ pub struct ChangeSetData {
     title: String,
     /// When it was begun, local time.
     time: String,
-    /// The program that asked for it.
+    /// The program that requested it.
     caller: String,
-    /// The conversation it was asked for in.
+    /// The conversation that requested it.
     conversation: Option<String>,
     /// The change set (`17`) or change (`17.2`) that it undid.
     undoes: Option<String>,
@@ -44,9 +44,9 @@ pub struct ChangeData {
     action: &'static str,
     /// The file's path after the change; before it, if the file was deleted.
     path: String,
-    /// The former path of something that was moved.
+    /// The path before a move.
     from: Option<String>,
-    /// Where something deleted is now.
+    /// Where a deleted file is now.
     place: Option<String>,
     /// The change set that undid it.
     undone_by: Option<u64>,
@@ -54,8 +54,8 @@ pub struct ChangeData {
     pub diff: Option<String>,
 }
 
-/// The reason why the caller may not see the texts of a file: its present path, and whether it was permanently deleted.
-/// Only callers that may read that path, or delete permanently, see them.
+/// Why the caller may not see the texts of a file, given its present path and whether it was
+/// permanently deleted. Only callers that may read that path, or delete permanently, see them.
 pub(super) fn unread(context: &Context, (at, is_gone): &(VaultPath, bool)) -> Option<&'static str> {
     match (*is_gone, context.vault.view().holds(at)) {
         (true, _) if context.most < Permission::Permanent => Some("it was deleted for good since"),

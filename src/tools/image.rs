@@ -1,4 +1,4 @@
-//! The image that goes with an answer.
+//! The image of an answer.
 
 use super::ToolError;
 use super::text_file::size;
@@ -7,7 +7,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::{FileContent, Vault, Want};
 
-/// An image that goes with an answer, for models that see.
+/// An image of an answer, for models with vision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     pub path: String,
@@ -17,7 +17,7 @@ pub struct Image {
     pub bytes: Vec<u8>,
 }
 
-/// An image with its width and height in pixels, as it is given and as its file has it.
+/// An image with its width and height in pixels, encoded and in its file.
 pub(super) struct EncodedImage {
     pub image: Image,
     pub size: (u32, u32),

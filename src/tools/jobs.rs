@@ -208,7 +208,7 @@ impl Job {
     }
 }
 
-/// Whether all of this was undone.
+/// Whether all of these were undone.
 pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
     !changes.is_empty() && changes.iter().all(|change| change.undone_by.is_some())
 }
@@ -229,7 +229,7 @@ pub(super) struct Applied {
     pub skipped: Vec<Stale>,
     /// The number of files with updated links.
     pub relinked: usize,
-    /// Folders that were to be removed and stay, since something is in them.
+    /// Folders that were not removed because they are not empty.
     pub folders_left: Vec<String>,
 }
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::vault::VaultError;
 
-/// What one call revealed of a file's text. Paths are real paths; revisions are those in answers of
-/// tools.
+/// The part of a file's text that a call revealed. Paths are real paths; revisions are those in
+/// tools' answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "learnt", rename_all = "snake_case")]
 pub enum Learnt {

@@ -11,7 +11,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Before;
 
-/// How often the notes are read again because one of them changed meanwhile.
+/// How often to retry if one of the notes changes meanwhile.
 const ATTEMPTS: usize = 5;
 
 /// Notes named in one answer.
@@ -55,7 +55,7 @@ pub struct Output {
     notes: usize,
     /// The notes with the new links, by path; at most 100.
     changed: Vec<Changed>,
-    /// Whether nothing was changed because that was asked for.
+    /// Whether this was a dry run.
     dry_run: bool,
     /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,
@@ -103,7 +103,7 @@ impl Tool for LinkMentions {
             attempts += 1;
             match context.editor().apply(title, changes) {
                 Ok(applied) => break (changed, Some(applied.change_set.0)),
-                // Somebody was quicker in one of the notes; nothing was changed, so look again.
+                // One of the notes changed meanwhile; nothing was written, so retry.
                 Err(error) if error.code() == ErrorCode::StaleRevision && attempts < ATTEMPTS => {}
                 Err(error) => return Err(error.into()),
             }

@@ -36,7 +36,7 @@ pub struct ListChanges {
     /// Maximum number of change sets, up to 200.
     #[serde(default = "paging::default::<20>")]
     limit: usize,
-    /// Whether to include the differences of the texts.
+    /// Whether to include text diffs.
     #[serde(default)]
     diff: bool,
 }
@@ -128,7 +128,7 @@ fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
     })
 }
 
-/// The path that is meant: one that exists as tools find it, else as it is written.
+/// The requested path: resolved if it exists, else as written.
 fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
     match context.vault.resolve(path, Want::Entry) {
         Ok(found) => Ok(found.path),
@@ -145,7 +145,7 @@ fn difference(
     if *room == 0 {
         return Ok(None);
     }
-    // A damaged entry hides none of the others.
+    // A damaged entry must not hide the others.
     let history = context.journal.history();
     let current = history.current_path(change.id);
     if let Some(why) = current.as_ref().ok().and_then(|current| history::unread(context, current)) {

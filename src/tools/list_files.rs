@@ -113,7 +113,7 @@ pub struct Listed {
     /// Bytes; none for folders.
     size: Option<u64>,
     /// The file that this one is a copy of, by its name: a sync program made it when two machines
-    /// had changed the file. Nothing touches either by itself.
+    /// had changed the file. Neither is changed automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     conflict_of: Option<String>,
 }
@@ -150,7 +150,7 @@ impl Tool for ListFiles {
     }
 }
 
-/// Times a listing is made again because something in it was gone.
+/// How often a listing is retried because an entry was gone.
 const ATTEMPTS: usize = 8;
 
 /// The first `limit` entries as they are on disk now, and the number of all. If the system reports
@@ -218,7 +218,7 @@ impl Listed {
         self.kind == Kind::File.word()
     }
 
-    /// The same as the disk has it; `None` if it is gone.
+    /// The entry with its state on disk; `None` if it is gone.
     fn looked_at(mut self, context: &Context) -> Option<Self> {
         let meta = context.vault.recheck(&VaultPath::from_disk(&self.path)?)?;
         self.kind = meta.kind.word();

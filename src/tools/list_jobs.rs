@@ -69,9 +69,9 @@ pub struct JobData {
     caller: String,
     /// Why it ended early.
     failure: Option<String>,
-    /// The change set that it is.
+    /// Its change set.
     change_set: Option<u64>,
-    /// Whether the journal still has all texts that it takes to undo it.
+    /// Whether the journal still has all texts needed to undo it.
     texts_kept: bool,
     /// The folders that it touches; `/` is the vault itself.
     folders: Vec<String>,

@@ -11,7 +11,7 @@ use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;
 
-/// Things in one answer.
+/// Entries in one answer.
 const MAX_ITEMS: usize = 1000;
 
 /// Lists deleted files and folders that `restore` can bring back, newest first: from the vault's
@@ -38,7 +38,7 @@ pub struct Output {
     total: usize,
 }
 
-/// A deleted thing.
+/// A deleted file or folder.
 #[derive(Serialize, JsonSchema)]
 pub struct Item {
     /// The argument of `restore`.
@@ -50,7 +50,7 @@ pub struct Item {
     kind: &'static str,
     /// Bytes of a file; 0 for folders.
     size: u64,
-    /// When it was deleted, local time, as far as that is known.
+    /// When it was deleted, local time, if known.
     deleted: Option<String>,
     /// `local` (`.trash`), `system`, `kept` (the steward's own store), `text` (only in the
     /// journal).

@@ -16,16 +16,16 @@ const MOST: usize = 30;
 /// Results taken from each source before the lists are merged.
 const OF_EACH: usize = 30;
 
-/// The newest change sets that are looked through.
+/// The number of newest change sets that are searched.
 const CHANGE_SETS: usize = 2_000;
 
-/// Words of the question that are looked for in conversations.
+/// The most words of the question that are searched for in conversations.
 const WORDS: usize = 12;
 
-/// Places of a conversation with all words weigh so much more than one word alone.
+/// The weight of an occurrence of all words in a conversation, relative to a single word.
 const ALL_WORDS: f64 = 100.0;
 
-/// The rank from which a place in a list counts half.
+/// The rank at which a result counts half.
 const RANK: f64 = 10.0;
 
 /// Characters of a snippet.
@@ -47,7 +47,7 @@ pub struct MemorySearch {
     limit: usize,
 }
 
-/// Where something is found.
+/// A source of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -86,7 +86,7 @@ pub struct Output {
     results: Vec<FoundThing>,
     /// The sources that were searched.
     sources: Vec<Source>,
-    /// Notes of the vault that are still to be read, so that they could not be found.
+    /// Notes that have not been indexed yet, and so could not be found.
     unread_notes: usize,
 }
 
@@ -105,7 +105,7 @@ pub struct FoundThing {
     snippet: String,
     /// How to open it: a link to the note, or a tool with its arguments.
     open: String,
-    /// How good it is among these results, from 0 to 1.
+    /// Its relative score among these results, from 0 to 1.
     score: f64,
 }
 
@@ -158,7 +158,7 @@ impl Tool for MemorySearch {
     }
 }
 
-/// The words of a query that tell something, as they were typed.
+/// The significant words of a query, as typed.
 fn words_of(query: &str) -> Vec<String> {
     let mut query_words = search_query::parse(query).words;
     let tells = |word: &String| words::of(word).iter().any(|word| !words::is_stop_word(word));
@@ -189,7 +189,7 @@ fn notes(context: &Context, query: &str, unread: &mut usize) -> Result<Vec<Found
     Ok(found.notes.into_iter().map(thing).collect())
 }
 
-/// Conversations with all of the words, then those with more and rarer ones; the present one is left out.
+/// Conversations with all words, then those with more and rarer ones, without the current one.
 fn conversations(context: &Context, query_words: &[String]) -> Result<Vec<FoundThing>, ToolError> {
     let view = get_conversation::seen(context)?;
     let mut found: HashMap<ConversationId, (f64, FoundThing, i64)> = HashMap::new();

@@ -38,7 +38,8 @@ const LONGEST: usize = 120;
 /// Names with fewer characters count only with the same capitals.
 const SHORT: usize = 3;
 
-/// A name in more than one of so many notes, and in more notes than this, counts only with the same capitals.
+/// A name that occurs in more than one of this many notes, and in more than this many notes, counts
+/// only with the same capitals.
 const COMMON_SHARE: usize = 20;
 const COMMON: usize = 20;
 
@@ -151,8 +152,8 @@ fn aliases(context: &Context, note: &VaultPath) -> Vec<String> {
     aliases.into_iter().map(str::to_owned).collect()
 }
 
-/// The mentions in one note, in the order of the text. Those are left out that cannot become a link: in code, math,
-/// HTML, comments, properties, headings, tags, links and addresses.
+/// The mentions in one note, in the order of the text, without those that cannot become a link: in
+/// code, math, HTML, comments, properties, headings, tags, links and addresses.
 fn in_text(text: &str, links: &Seen<'_>, names: &Names) -> Vec<Mention> {
     if !names.may_be_in(text) {
         return Vec::new();
@@ -275,7 +276,7 @@ fn candidates(text: &str, document: &Document, names: &Names) -> Vec<(Range<usiz
     let last = folded.places.len() - 1;
     while at < last {
         let start = folded.places[at].0;
-        // A link within another ends before it.
+        // A nested link ends before the outer one.
         while link.next_if(|link| link.range.end <= start).is_some() {}
         if link.peek().is_some_and(|link| link.range.contains(&start)) || !folded.is_boundary(at) {
             at += 1;

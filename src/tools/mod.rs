@@ -5,7 +5,8 @@
 //!
 //! A tool's file holds its input and output types and `run`. The doc comments of the input are the
 //! manual that a model reads; names, JSON Schemas, MCP listing, command-line flags and
-//! documentation follow from the one definition. What doors read beside the tools is in [`mod@lookups`].
+//! documentation follow from the one definition. Other reads of the transports are in
+//! [`mod@lookups`].
 //!
 //! Invariants: an answer never depends on who asks; input is checked against its type before
 //! anything happens; a panic in a tool is an error of that call alone.

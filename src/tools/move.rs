@@ -51,7 +51,7 @@ pub struct Output {
     change_set: Option<u64>,
     /// The links that follow.
     links: Relinked,
-    /// Lines of bases that name what moves, the first 20. Bases are never edited.
+    /// The first 20 lines of bases that name moved files. Bases are never edited.
     base_lines: Vec<base_lines::BaseLine>,
     /// Symbolic links in the vault that lead elsewhere or nowhere afterwards, the first 20. They are
     /// never edited.
@@ -60,12 +60,12 @@ pub struct Output {
     total_turned_links: usize,
 }
 
-/// A symbolic link that no longer leads where it led.
+/// A symbolic link that no longer has its old target.
 #[derive(Serialize, JsonSchema)]
 pub struct TurnedLink {
     /// Its path, afterwards.
     path: String,
-    /// The link's present text.
+    /// The link's current text.
     says: String,
     /// The text with which it would lead to its old target; none if that is outside the vault.
     should_say: Option<String>,

@@ -1,26 +1,26 @@
-//! How files are named, as tools tell it.
+//! Naming conventions in tools' results.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::organize::conventions;
 
-/// A way in which names are written.
+/// A naming convention.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Convention {
     /// The pattern without braces; `suggest_names` takes it.
     id: String,
     /// A short name for people.
     name: String,
-    /// How a name is put together.
+    /// A description of the pattern.
     description: String,
-    /// A name that fits: one of the folder's where any does.
+    /// A matching name, from the folder if possible.
     example: String,
     /// Braces enclose the variable parts: `{YYYY-MM-DD} {Title Words}`.
     pub pattern: String,
-    /// The share of names that fit, as surely as their number allows: 0 to 1.
+    /// A lower bound of the share of matching names, 0 to 1.
     confidence: f64,
-    /// How many names fit.
+    /// The number of matching names.
     pub matching_files: usize,
 }
 

@@ -41,7 +41,7 @@ impl Tool for OpenNote {
             return Err(ToolError::invalid("there is no line 0", "lines count from 1"));
         }
         let Some(host) = &context.host else { return Err(nobody()) };
-        // Another program reports the path: a note that this caller may not see is left out.
+        // Another program reports the path: omit a note hidden from the caller.
         let is_seen = |open: &String| context.vault.resolve(open, Want::File).is_ok();
         let open = host.open(&path, self.line, &context.cancel)?.filter(is_seen);
         let text = match &open {

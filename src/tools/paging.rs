@@ -10,7 +10,7 @@ pub(super) fn default<const NUMBER: usize>() -> usize {
     NUMBER
 }
 
-/// The same for a number that may come negative, so that the answer can say what it should be.
+/// The same for a number that may be negative, so that the error can state the valid range.
 pub(super) fn signed<const NUMBER: i64>() -> i64 {
     NUMBER
 }

@@ -42,7 +42,7 @@ pub struct PlanChanges {
     targets: Vec<Target>,
 }
 
-/// Rules as text, as a path, or as the objects that the text would be.
+/// Rules as text, as a path, or as the objects that the text would parse to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Rules {

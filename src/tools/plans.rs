@@ -36,8 +36,8 @@ pub(super) struct StoredPlan {
     pub rules: Vec<GivenRules>,
 }
 
-/// Does something over the vault at this moment, as the caller sees it. Of `rules` those with `once` know which files
-/// they took.
+/// Runs a function on a snapshot of the vault in the caller's view. Those of `rules` with `once`
+/// know the files that they took.
 pub(super) fn over_vault<T>(
     context: &Context,
     rules: &[Rule],
@@ -118,7 +118,7 @@ pub(super) fn keep(
     Ok(stored_plan)
 }
 
-/// Stores a plan without publishing it, since it is applied at once.
+/// Stores a plan that is applied at once, without publishing it.
 pub(super) fn keep_untold(
     context: &Context,
     id: Option<u64>,

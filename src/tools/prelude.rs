@@ -1,4 +1,4 @@
-//! What the file of every tool uses.
+//! Imports of every tool's file.
 
 pub(super) use schemars::JsonSchema;
 pub(super) use serde::{Deserialize, Serialize};

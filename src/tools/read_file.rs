@@ -73,7 +73,7 @@ pub struct Output {
     revision: String,
     /// Bytes of the whole file.
     size: u64,
-    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`; of any other file its media type.
+    /// `utf-8`, `utf-8 with BOM`, `utf-16le` or `utf-16be`; for other files the media type.
     encoding: &'static str,
     /// An image's size, instead of lines.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,10 +159,10 @@ impl Tool for ReadFile {
 
     fn learnt(read: &Output) -> Vec<Learnt> {
         if read.image.is_some() || read.pages.is_some() {
-            // What an image or a PDF shows is not the text of its file.
+            // The content of an image or a PDF is not its file's text.
             return Vec::new();
         }
-        // Of a line that is cut the rest is not known.
+        // The rest of a cut line is not known.
         let whole = read.cut_lines.first().map_or(read.end_line, |cut| cut.saturating_sub(1));
         vec![Learnt::Read {
             path: read.path.clone(),
@@ -174,14 +174,14 @@ impl Tool for ReadFile {
     }
 }
 
-/// What a file holds.
+/// The readable content of a file.
 enum ReadableFile<'a> {
     Text(Text<'a>),
     Image(Format),
     Pdf,
 }
 
-/// By its bytes, whatever its name is; only a PDF can also be text.
+/// By its bytes, regardless of its name; only a PDF can also be text.
 fn content(file: &TextFile) -> Result<ReadableFile<'_>, ToolError> {
     let bytes = &file.content.bytes;
     let is_pdf = pdf::is_pdf(bytes);
@@ -199,7 +199,7 @@ fn has_none(file: &TextFile, what: &str, hint: &str) -> ToolError {
     ToolError::invalid(format!("`{}` is {what}", file.path), hint)
 }
 
-/// Whether a part of the lines is asked for.
+/// Whether a range of lines is requested.
 fn asks_for_lines(input: &ReadFile) -> bool {
     input.start_line.or(input.end_line).or(input.start_character).is_some()
 }
@@ -306,14 +306,14 @@ fn bad_pdf(path: &VaultPath, first: usize, fault: &BadPdf) -> ToolError {
     ToolError::new(code, format!("`{path}` is a PDF that {fault}"), hint)
 }
 
-/// A place within a line.
+/// A position within a line.
 struct Within {
     line: usize,
     character: i64,
     end_line: Option<i64>,
 }
 
-/// A line from one of its characters on.
+/// A line from one of its characters to its end.
 fn piece(
     file: &TextFile,
     text: &Text<'_>,
@@ -366,7 +366,7 @@ fn piece(
     Ok(Answer::new(text, data))
 }
 
-/// The lines asked for, both ends from 1 and inside the file; an empty file has the range 1 to 0.
+/// The requested lines, both ends from 1 and within the file; 1 to 0 for an empty file.
 fn range(input: &ReadFile, total: usize, path: &str) -> Result<(usize, usize), ToolError> {
     let wrong =
         |message: String| ToolError::invalid(message, "lines count from 1; -1 is the last line");
@@ -400,10 +400,10 @@ struct Page {
     cut: Vec<usize>,
 }
 
-/// These lines, as many as there is room for in `most` bytes; one at least.
+/// As many of these lines as fit into `most` bytes, but at least one.
 fn page(text: &Text, first: usize, last: usize, most: usize) -> Page {
     let mut page = Page::default();
-    // An ordinary note whole, with its numbers.
+    // Room for a whole ordinary note with its line numbers.
     let room = text.body().len().min(MAX_BYTES / 8);
     page.numbered.reserve(room + room / 8);
     page.plain.reserve(room + 1);

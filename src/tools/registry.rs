@@ -17,8 +17,8 @@ use super::foreign::{External, Foreign, Run};
 use super::tool::{Answer, Basis, Names, Tier, Tool, ToolKind, Touch};
 use crate::note::code::ErrorCode;
 
-/// A value that is made at its first use: the schemas of all tools take longer than most commands,
-/// or than the first call of a daemon.
+/// A value created at its first use: creating the schemas of all tools takes longer than most
+/// commands.
 pub type Made<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 #[derive(Serialize)]
@@ -31,17 +31,17 @@ pub struct Definition {
     pub title: String,
     #[serde(serialize_with = "made")]
     pub description: Made<String>,
-    /// How much it can do.
+    /// Its risk.
     pub tier: Tier,
     /// Whether a second call with the same input changes nothing more.
     pub idempotent: bool,
     /// Whether it may take long.
     pub heavy: bool,
-    /// Whether it is first tried without blocking.
+    /// Whether to try it without blocking first.
     pub quick: bool,
-    /// Whether it is only there while Obsidian is connected.
+    /// Whether it is available only while Obsidian is connected.
     pub needs_host: bool,
-    /// Whether short lists leave it out.
+    /// Whether short lists omit it.
     #[serde(skip)]
     pub seldom: bool,
     /// Whether clients draw its answer's data.
@@ -53,13 +53,13 @@ pub struct Definition {
     /// Whether its answer may fill many pages.
     #[serde(skip)]
     pub long_answer: bool,
-    /// Whether it is not built in. MCP clients do not get it: they have servers of their own.
+    /// Whether it is not built in. MCP clients do not get it: they have their own servers.
     #[serde(skip)]
     pub is_external: bool,
     /// The server that it belongs to.
     #[serde(skip)]
     pub foreign: Option<Foreign>,
-    /// The argument that makes it fail where the file exists, and the word for that.
+    /// The argument that makes it fail if the file exists, and its value.
     #[serde(skip)]
     pub only_new: Option<(&'static str, &'static str)>,
     #[serde(serialize_with = "made")]
@@ -71,7 +71,7 @@ pub struct Definition {
     pub kind: ToolKind,
     #[serde(skip)]
     pub touches: Vec<Touch>,
-    /// The argument that, where it is true, makes it do for good what could be undone.
+    /// The argument that, if true, makes the effect permanent.
     #[serde(skip)]
     pub permanent: Option<String>,
     /// Other names of arguments: the argument, and the other name.
@@ -123,7 +123,7 @@ impl Definition {
         }
     }
 
-    /// A tool that is not built in. What one of a server does is unknown.
+    /// Creates a tool that is not built in. The effects of a server's tool are unknown.
     pub fn external(tool: External) -> Self {
         let External { name, title, description, schema, foreign, run } = tool;
         let tier = if foreign.is_some() { Tier::Unknown } else { Tier::Safe };
@@ -156,7 +156,7 @@ impl Definition {
         }
     }
 
-    /// The files and the like that these arguments name, most important first.
+    /// The files, folders and so on that these arguments name, most important first.
     pub fn touched<'a>(
         &self,
         arguments: &'a Map<String, Value>,
@@ -165,8 +165,8 @@ impl Definition {
         self.touches.iter().filter_map(move |(argument, names)| Some((*names, text(argument)?)))
     }
 
-    /// Gives arguments the names that it has for them, where they have others that it knows, and makes a list
-    /// of one text where it takes a list of texts.
+    /// Renames arguments from known other names, and wraps a single text in a list where a list of
+    /// texts is expected.
     pub fn name_arguments(&self, arguments: &mut Value) {
         if let Some(renamed) = by_own_names(self.aliases, arguments) {
             *arguments = renamed;
@@ -182,7 +182,7 @@ impl Definition {
         }
     }
 
-    /// Has it leave a file that exists alone, where these arguments say nothing of it.
+    /// Unless these arguments decide it, makes the call leave an existing file alone.
     pub fn spare_what_exists(&self, arguments: &mut Value) {
         let is_blind =
             matches!(self.rests_on(arguments), Some(Basis::Text { is_only_new: false, .. }));
@@ -199,18 +199,19 @@ impl Definition {
         touched.filter(|(names, _)| matches!(names, Names::Path | Names::Trashed)).map(|one| one.1)
     }
 
-    /// Whether a call with these arguments does for good what could be undone.
+    /// Whether the effect of a call with these arguments is permanent.
     pub fn is_permanent(&self, arguments: &Value) -> bool {
         self.permanent.as_ref().is_some_and(|argument| arguments[argument] == true)
     }
 
-    /// The state that a call with these arguments relies on; `None` if they name all of it, or do not fit.
+    /// The state that a call with these arguments relies on without naming it; `None` if there is
+    /// none, or the arguments are invalid.
     pub fn rests_on(&self, arguments: &Value) -> Option<Basis> {
         (self.rests_on)(arguments)
     }
 }
 
-/// Calls a tool with its arguments as JSON, past policy and audit: only `calls` does.
+/// Calls a tool with its arguments as JSON, bypassing policy and audit: only `calls` may do this.
 pub fn call(
     tool: &Definition,
     context: &Context,
@@ -226,14 +227,14 @@ pub fn call(
     })
 }
 
-/// The tools that are there beside the built-in ones.
+/// The tools in addition to the built-in ones.
 pub trait ForeignTools: fmt::Debug + Send + Sync {
-    /// All of them, if they may have changed since the last question. Quick, but reads the disk.
+    /// All of them, if they may have changed since the last call. Quick, but reads the disk.
     fn renewed(&self) -> Option<Vec<Definition>>;
 }
 
-/// Names that other programs give to such tools, and the tool here. They are only suggested, since such a
-/// tool takes other arguments.
+/// Other programs' names of similar tools, with ours. They are only suggested, since their
+/// arguments differ.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["grep", "rg", "grep_search", "search_text"], "search_files"),
     (&["glob", "ls", "list_dir", "list_directory", "find_files"], "list_files"),
@@ -254,7 +255,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
 pub struct Registry(BTreeMap<String, Arc<Definition>>);
 
 impl Registry {
-    /// The tool of this name, or else the one that has it as another name.
+    /// The tool with this name or alias.
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
         let other = || self.0.values().find(|tool| tool.other_names.contains(&name));
         self.0.get(name).or_else(other)
@@ -286,18 +287,18 @@ impl Registry {
         self.0.values().map(Arc::as_ref)
     }
 
-    /// The tools that can be of use now: those that need Obsidian only while it is connected.
+    /// The tools available now: those that need Obsidian only while it is connected.
     pub fn offered(&self, context: &Context) -> impl Iterator<Item = &Definition> {
         let is_host_there = context.host.as_ref().is_some_and(|host| host.can_open());
         self.iter().filter(move |tool| is_host_there || !tool.needs_host)
     }
 
-    /// Adds a tool, in place of one of the same name.
+    /// Adds a tool; replaces one of the same name.
     pub fn insert(&mut self, tool: Definition) {
         self.0.insert(tool.name.clone(), Arc::new(tool));
     }
 
-    /// Takes a tool away; whether it was there.
+    /// Removes a tool; returns whether it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         self.0.remove(name).is_some()
     }
@@ -321,8 +322,8 @@ fn schema_of_output<T: Tool>() -> Value {
     schema_of::<T::Output>(plain)
 }
 
-/// A schema with everything in one place, since models read references badly, and without formats
-/// such as `uint64` that checkers of JSON Schema do not know.
+/// A schema without references, which models handle badly, and without formats such as `uint64`
+/// that JSON Schema validators do not know.
 fn schema_of<T: JsonSchema>(transform: fn(&mut Schema)) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -346,7 +347,7 @@ fn plain(schema: &mut Schema) {
     }
 }
 
-/// An optional argument is simply left out; `null` beside its type only confuses models.
+/// Optional arguments are omitted; `null` as a second type only confuses models.
 fn without_null(schema: &mut Schema) {
     plain(schema);
     let types = schema.get("type").and_then(Value::as_array).cloned();
@@ -373,7 +374,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// The arguments with whole numbers written as such; `None` where they were.
+/// The arguments with whole numbers as integers; `None` if they already were.
 fn whole(input: &Value) -> Option<Value> {
     /// From here on, a float cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -401,7 +402,7 @@ fn whole(input: &Value) -> Option<Value> {
     write(&mut input).then_some(input)
 }
 
-/// The arguments by the names that the tool has for them; `None` where they were.
+/// The arguments by the tool's own names; `None` if they already were.
 fn by_own_names(aliases: &[(&str, &str)], arguments: &Value) -> Option<Value> {
     let given = arguments.as_object()?;
     let meant =

@@ -12,7 +12,7 @@ use crate::note::text::Text;
 /// Notes in one answer.
 const MOST: usize = 50;
 
-/// Linked files that are looked at; one with more links than these has little to do with each of them.
+/// The most links considered: a file with more has little in common with each of them.
 const MOST_LINKS: usize = 200;
 
 /// Finds notes related to a note by meaning, rare words or links; by default without those linked
@@ -113,8 +113,8 @@ fn neighbours(graph: &Seen<'_>, path: &VaultPath) -> BTreeSet<VaultPath> {
     files
 }
 
-/// For each file how much it has in common with a file that has these neighbours: a neighbour of both counts the less the
-/// more neighbours it has.
+/// For each file, how much it has in common with a file with these neighbours: a common neighbour
+/// counts less the more neighbours it has.
 fn common(graph: &Seen<'_>, linked: &BTreeSet<VaultPath>) -> HashMap<VaultPath, f64> {
     let mut common: HashMap<VaultPath, f64> = HashMap::new();
     for file in linked.iter().take(MOST_LINKS) {

@@ -1,4 +1,4 @@
-//! Links that changed with names, as part of an answer.
+//! Link updates in an answer.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::vault::View;
 /// Files and links named in an answer.
 const MAX_NAMED: usize = 20;
 
-/// Links of other files that changed with names.
+/// Link updates in other files.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Relinked {
     /// Links rewritten so that they keep their targets.
@@ -22,11 +22,11 @@ pub struct Relinked {
     pub files: usize,
     /// The first 20 of these files.
     pub rewritten: Vec<RelinkedFile>,
-    /// Links that now lead elsewhere and could not be rewritten; the first 20.
+    /// The first 20 links that now lead elsewhere and could not be rewritten.
     pub not_rewritten: Vec<LeftLink>,
     /// The number of all of those.
     pub total_not_rewritten: usize,
-    /// Files whose links are not known and may now lead elsewhere.
+    /// Files with unknown links, which may now lead elsewhere.
     pub unknown_files: usize,
     /// The first 20 of them.
     pub unknown: Vec<LeftLink>,

@@ -10,7 +10,7 @@ use crate::note::tag;
 use crate::note::tag::rename::{self, Renamed};
 use crate::vault::{Before, VaultError};
 
-/// How often the notes are read again because one of them changed meanwhile.
+/// How often to retry if one of the notes changes meanwhile.
 const ATTEMPTS: usize = 5;
 
 /// Notes named in one answer.
@@ -38,7 +38,7 @@ pub(super) struct RenameTag {
 /// The result.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The tag as it was, without `#`.
+    /// The old tag, without `#`.
     from: String,
     /// Its new name.
     to: String,
@@ -52,13 +52,13 @@ pub struct Output {
     notes: usize,
     /// The notes with the number of tags renamed in each, by path; at most 100.
     changed: Vec<Changed>,
-    /// Notes that had the new tag before: with it the renamed tag is one now.
+    /// Notes that already had the new tag, which is now merged with the renamed one.
     merged_with: usize,
-    /// Notes that have the tag and could not be changed, with the reason.
+    /// Notes with the tag that could not be changed, with the reason.
     skipped: Vec<Skipped>,
     /// Files of the vault whose tags are not, or only partly, known.
     unknown_files: usize,
-    /// Whether nothing was changed because that was asked for.
+    /// Whether this was a dry run.
     dry_run: bool,
     /// The change set, for `undo`; none if nothing changed.
     change_set: Option<u64>,
@@ -122,7 +122,7 @@ impl Tool for RenameTag {
             attempts += 1;
             match context.editor().apply(title, plan.changes.clone()) {
                 Ok(applied) => break (plan, merged_with, Some(applied.change_set.0)),
-                // Somebody was quicker in one of the notes; nothing was changed, so look again.
+                // One of the notes changed meanwhile; nothing was written, so retry.
                 Err(error) if error.code() == ErrorCode::StaleRevision && attempts < ATTEMPTS => {}
                 Err(error) => return Err(error.into()),
             }
@@ -162,7 +162,7 @@ fn name(requested: &str) -> Result<&str, ToolError> {
     })
 }
 
-/// How many notes have the new tag already, where it is not the old one in another case.
+/// The number of notes that already have the new tag, unless it is the old one in another case.
 fn merged(context: &Context, from: &str, to: &str) -> usize {
     match tag::key(from) == tag::key(to) {
         true => 0,
@@ -170,7 +170,7 @@ fn merged(context: &Context, from: &str, to: &str) -> usize {
     }
 }
 
-/// Reads the notes that have the tag and decides what becomes of each.
+/// Reads the notes with the tag and plans the change of each.
 fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Plan, ToolError> {
     let mut plan = Plan::default();
     for path in graph::seen(context).tagged(place, from) {

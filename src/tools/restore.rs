@@ -32,7 +32,7 @@ pub struct Output {
     kind: &'static str,
     /// The change set, for `undo`.
     change_set: u64,
-    /// Links in other files that would lead to it now and led elsewhere: they still do.
+    /// Links in other files that would now lead to it, rewritten to keep their targets.
     links: Relinked,
     /// Notes for a person.
     notes: Vec<String>,
@@ -76,7 +76,7 @@ impl Tool for Restore {
     }
 }
 
-/// The thing that is meant: by its id, the path it had, or its name, the newest first.
+/// The requested item: by its id, former path or name; the newest first.
 fn find(items: Vec<TrashItem>, requested: &str) -> Result<TrashItem, ToolError> {
     let key = fold_key(requested.trim().trim_matches('/'));
     let named = |item: &TrashItem, key: &str| {

@@ -71,7 +71,8 @@ pub struct DescribedRules {
 
 pub struct DescribedRule {
     pub rule: Rule,
-    /// Its file: a path in the vault, or an absolute one. `None` if a caller gave it as text and it is not enabled.
+    /// Its file: a path in the vault, or an absolute one. `None` if a caller gave it as text and it
+    /// is not enabled.
     pub source: Option<String>,
     /// The number of files that it matches now, regardless of earlier rules.
     pub fits: usize,
@@ -136,7 +137,7 @@ pub fn described(context: &Context, plan: u64) -> Result<DescribedRules, ToolErr
     Ok(described)
 }
 
-/// The text of rules; of JSON, which a caller may have given on one line, on several.
+/// The text of rules; JSON is spread over several lines.
 fn readable(text: &str) -> String {
     let json: Option<Value> = serde_json::from_str(text).ok();
     json.and_then(|json| serde_json::to_string_pretty(&json).ok())

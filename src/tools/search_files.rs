@@ -15,7 +15,7 @@ const MAX_FILES: usize = 1_000;
 const MAX_MATCHES: usize = 500;
 const MAX_CONTEXT: usize = 20;
 
-/// Milliseconds spent to find out how else the text may be written.
+/// The time limit in milliseconds for finding other spellings of the text.
 const HINT_MILLISECONDS: u64 = 500;
 
 /// Bytes of excerpts in one answer.
@@ -66,7 +66,7 @@ enum OutputMode {
     Content,
     /// Only the files.
     FilesWithMatches,
-    /// How many lines match in each file.
+    /// The number of matching lines per file.
     Count,
 }
 
@@ -75,11 +75,11 @@ enum OutputMode {
 pub struct Output {
     /// The files, the newest first.
     files: Vec<FileResult>,
-    /// Files with a match in all, those that are not shown included.
+    /// The number of files with a match, including those not shown.
     total_files: usize,
-    /// Lines that match in all of them; none if only the files were asked for.
+    /// The number of matching lines in them; none if only files were requested.
     total_matches: Option<u64>,
-    /// Whether there may be more than these totals: they are counted to the end where few files are left.
+    /// Whether the totals are lower bounds; they are exact if few files are left.
     at_least: bool,
     /// The number of files searched.
     searched: usize,
@@ -91,8 +91,8 @@ pub struct Output {
     skipped: Vec<Skipped>,
     /// Whether the search ran out of time.
     timed_out: bool,
-    /// Where nothing was found: a pattern that finds the same text written with other quotes or dashes, or
-    /// with accents as characters of their own. None where there is no such text.
+    /// If nothing was found: a pattern that finds the same text with other quotes, dashes or
+    /// decomposed accents, if there is such text.
     written_otherwise: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub struct Output {
 pub struct FileResult {
     /// The real path.
     path: String,
-    /// Lines that match; none if only the file was asked for.
+    /// The number of matching lines; none if only files were requested.
     matches: Option<u64>,
     /// Matching lines that are shown.
     shown: usize,
@@ -241,7 +241,7 @@ fn query(context: &Context, input: &SearchFiles) -> Result<Query, ToolError> {
             OutputMode::FilesWithMatches => Mode::FilesWithMatches,
             OutputMode::Count => Mode::Count,
         },
-        // Where all is counted, all is looked into.
+        // Counting everything requires reading everything.
         max_files: match (
             paging::within(1..=MAX_FILES, "max_results", input.max_results)?,
             input.output_mode,
@@ -253,7 +253,7 @@ fn query(context: &Context, input: &SearchFiles) -> Result<Query, ToolError> {
     })
 }
 
-/// The folder to search below, and which files: of a file that is named itself, that one alone.
+/// The folder to search below, and which files: if a file is named itself, that one alone.
 fn place(context: &Context, input: &SearchFiles) -> Result<(VaultPath, Option<Glob>), ToolError> {
     let no_folder = match context.find(&input.path, Want::Folder) {
         Ok(ResolvedEntry { path, .. }) => {
@@ -285,7 +285,7 @@ fn file_result(file: FileMatches, mode: Mode) -> FileResult {
     }
 }
 
-/// The answer as text, and how many of the files fit into it.
+/// The answer as text, and the number of files that fit.
 fn text(input: &SearchFiles, results: &Results, totals: &Totals) -> (String, usize) {
     let mut text = String::new();
     let mut whole = 0;

@@ -76,9 +76,9 @@ pub struct Output {
     plan: u64,
     /// The argument of `apply_plan`.
     identity: String,
-    /// When it was made, local time.
+    /// When it was created, local time.
     made: String,
-    /// The program that asked for it.
+    /// The program that requested it.
     caller: String,
     /// The planned changes in words.
     summary: String,
@@ -88,7 +88,7 @@ pub struct Output {
     total: usize,
     /// Rules that failed for some files, as in `plan_changes`.
     faults: Vec<Value>,
-    /// Folders that the plan leaves empty and removes, if they are empty then.
+    /// Folders that the plan leaves empty, to be removed if they are still empty.
     emptied: Vec<String>,
     /// Files in which links would follow.
     relinked: usize,
@@ -103,7 +103,7 @@ pub struct PlannedItem {
     item: u32,
     /// Its path now.
     path: String,
-    /// Its path afterwards, if that is another.
+    /// Its new path, if that differs.
     to: Option<String>,
     /// Properties that are set, with their values.
     set: Map<String, Value>,
@@ -190,7 +190,7 @@ impl Tool for ShowPlan {
         }
         lines.push(format!("identity {}", stored_plan.identity));
         let text = match self.format {
-            // A file, and nothing beside it.
+            // Only a file.
             Format::Json | Format::Html => lines.swap_remove(1),
             Format::Tree | Format::Table | Format::Diff => lines.join("\n"),
         };
@@ -216,7 +216,7 @@ fn output(stored_plan: &StoredPlan, items: Vec<PlannedItem>, why: Vec<Value>) ->
     }
 }
 
-/// The rules of a plan that went wrong.
+/// The failed rules of a plan.
 pub(super) fn faults(plan: &Plan) -> Vec<Value> {
     plan.faults.iter().map(|fault| json!(fault)).collect()
 }
@@ -273,7 +273,7 @@ fn why(
     };
     let asked = match item {
         Some(item) => item.why.clone(),
-        // As the note is now.
+        // For the note's current state.
         None => {
             let rules = given_rules::all(context, &stored_plan.rules)?;
             let path = context.vault.parse(&path)?;

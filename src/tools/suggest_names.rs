@@ -25,7 +25,7 @@ use crate::vault::{Kind, Want};
 /// Files of one call.
 const MAX_FILES: usize = 500;
 
-/// Letters of a text that are shown.
+/// Characters of the preview.
 const PREVIEW: usize = 160;
 
 /// Suggests names for notes and attachments in the style of their folder, from the present name,
@@ -57,9 +57,9 @@ pub struct File {
     path: String,
     /// The pattern its name should fit.
     convention: Convention,
-    /// Whether its name fits and says something, so that it needs no other.
+    /// Whether its name fits and is meaningful, so that it needs no other.
     fits: bool,
-    /// Names that it could have, the best first; none where it fits, or where nothing in it gives a name.
+    /// Possible names, the best first; none if its name fits, or if nothing in it gives a name.
     suggestions: Vec<Suggested>,
     /// The first words of its text.
     preview: String,
@@ -67,16 +67,16 @@ pub struct File {
     size: u64,
 }
 
-/// A name that a file could have.
+/// A suggested name.
 #[derive(Serialize, JsonSchema)]
 pub struct Suggested {
     /// With the extension, which stays.
     name: String,
-    /// The path it would have, to give to plan_changes as `to`.
+    /// The resulting path, for `to` of plan_changes.
     to: String,
     /// The source of the name.
     reason: String,
-    /// The file that has this path, or whose first suggestion it is too; none if it is free.
+    /// The file that has this path or the same first suggestion; none if it is free.
     taken_by: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Tool for SuggestNames {
     }
 }
 
-/// Words that somebody proposes for the names of files.
+/// Proposed words for the names of files.
 #[derive(Debug, Clone, Default)]
 pub struct Proposed {
     /// Who proposes them: a model.
@@ -106,7 +106,7 @@ pub struct Proposed {
     pub words: BTreeMap<String, String>,
 }
 
-/// Suggests names as [`SuggestNames`] does, made of the proposed words for the files that have some.
+/// Suggests names like [`SuggestNames`], using proposed words for the files that have some.
 pub fn suggest_proposed(
     context: &Context,
     paths: &[String],
@@ -151,7 +151,7 @@ fn suggest(
     Ok(Answer::new(words(&found), Output { files: found }))
 }
 
-/// The files that are asked about, each once.
+/// The requested files, without duplicates.
 fn files(context: &Context, requested: &[String]) -> Result<Vec<VaultPath>, ToolError> {
     let mut paths: Vec<VaultPath> = Vec::new();
     for requested in requested {
@@ -186,7 +186,7 @@ fn files(context: &Context, requested: &[String]) -> Result<Vec<VaultPath>, Tool
     Ok(paths)
 }
 
-/// How files are named, by folder.
+/// Naming conventions by folder.
 #[derive(Default)]
 struct Naming {
     vocabulary: Vocabulary,
@@ -209,7 +209,8 @@ impl Naming {
         naming
     }
 
-    /// How a file's folder names files like it, if it does in one way; else how the vault does.
+    /// The convention of the file's folder for similar files, if there is a clear one; else the
+    /// vault's.
     fn of_folder(&mut self, path: &VaultPath) -> Vec<conventions::Convention> {
         let key = key(path);
         if let Some(known) = self.known.get(&key) {
@@ -311,7 +312,7 @@ fn suggested(
     });
     let is_named =
         fitting.is_some_and(|pattern| !(pattern.has_words() && is_empty_name(about.name)));
-    // Words are only proposed for a file that somebody wants another name for.
+    // Words are proposed only for files that should get another name.
     let asks = !is_named || about.proposed.is_some();
     let made = if asks { suggestions(&about, &patterns, vocabulary) } else { Vec::new() };
     let is_named = is_named && made.is_empty();
@@ -354,7 +355,7 @@ fn preview(text: &str) -> String {
     preview
 }
 
-/// Says of each suggestion whether its path is another file's, or is suggested for one before it.
+/// Marks suggestions whose path another file has, or that an earlier file was suggested.
 fn mark_taken(context: &Context, files: &mut [File]) {
     let catalogue = context.vault.catalogue();
     let mut firsts: HashMap<String, String> = HashMap::new();
@@ -362,7 +363,7 @@ fn mark_taken(context: &Context, files: &mut [File]) {
         for suggestion in &mut file.suggestions {
             let key = fold_key(&suggestion.to);
             let there = catalogue.folded(&key).into_iter().map(|entry| entry.path());
-            // A name that differs in case alone is the file's own.
+            // A name that differs only in case is the file's own.
             let there = there
                 .filter(|there| there.as_str() != file.path)
                 .find(|there| context.vault.view().shows(*there));

@@ -1,4 +1,4 @@
-//! Takes jobs back: all of one, or some items.
+//! Undoes jobs: all of one, or some items.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -92,7 +92,7 @@ pub(super) fn take_back(
         if restores_others {
             numbers.extend(&others);
         } else {
-            // A folder that was removed comes back with the first item that goes back there.
+            // A removed folder is restored with the first item that returns to it.
             let is_above = |folder: &VaultPath| {
                 let sources = left.iter().filter_map(|(item, _)| VaultPath::from_disk(&item.path));
                 sources.into_iter().any(|path| path.is_within(folder))
@@ -114,7 +114,7 @@ pub(super) fn take_back(
             Err(EditsError::Undo(error)) => {
                 let Some(path) = in_the_way(&error) else { return Err(error.into()) };
                 let at = left.iter().position(|(item, _)| is_of(item, path));
-                // A changed file that is no item blocks nothing: its links follow the items.
+                // A changed file that is not an item does not block: its links follow the items.
                 let is_other = at.is_none() && restores_others;
                 restores_others = false;
                 if is_other {

@@ -14,17 +14,17 @@ use super::facts::Facts;
 use super::image::Image;
 use super::learnt::Learnt;
 
-/// How much a tool can do, from which its permission follows.
+/// The risk of a tool, which determines its permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Reads.
     Safe,
-    /// Changes something that exists, so that it can be undone.
+    /// Makes changes that can be undone.
     Cautious,
-    /// Moves, deletes, changes much at once.
+    /// Moves, deletes or changes much at once.
     Dangerous,
-    /// Nobody knows: it is a tool of somebody else's server.
+    /// A third-party server's tool, with unknown effects.
     Unknown,
 }
 
@@ -32,11 +32,11 @@ pub enum Tier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     Read,
-    /// It looks for something.
+    /// It searches the vault.
     Search,
-    /// It changes something.
+    /// It edits content.
     Edit,
-    /// It gives something another path.
+    /// It moves or renames.
     Move,
     Delete,
     Other,
@@ -51,7 +51,7 @@ pub enum Names {
     Pattern,
 }
 
-/// An argument that names a file or the like, and the kind of the name.
+/// An argument that names a file, folder or tag, and the kind of the name.
 pub type Touch = (Cow<'static, str>, Names);
 
 /// The name of an argument, checked by the compiler to be a field of the tool.
@@ -79,23 +79,23 @@ pub enum Basis {
     /// The whole text of the file, which it replaces.
     Text {
         path: String,
-        /// Takes the revision of the text.
+        /// The argument for the revision of the text.
         revision: &'static str,
-        /// The argument that makes it fail where the file exists, and the word for that.
+        /// The argument that makes it fail if the file exists, and its value.
         only_new: (&'static str, &'static str),
-        /// Whether it says so already.
+        /// Whether the call already sets it.
         is_only_new: bool,
     },
     /// Lines of the file, by their numbers.
     Lines {
         path: String,
-        /// Takes the revision of the text.
+        /// The argument for the revision of the text.
         revision: &'static str,
-        /// Whether it takes lines away.
+        /// Whether it removes lines.
         takes: bool,
     },
     LastChange {
-        /// Takes the number of its change set.
+        /// The argument for the number of the change set.
         change_set: &'static str,
     },
 }
@@ -106,11 +106,11 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     /// Other names that callers know arguments by: the argument, and the other name.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
-    /// Other names that models know such a tool by: understood where it is called, listed nowhere.
+    /// Other names that models use for such a tool: accepted in calls, never listed.
     const OTHER_NAMES: &'static [&'static str] = &[];
     /// For people: "Read a file".
     const TITLE: &'static str;
-    /// How much it can do.
+    /// Its risk.
     const TIER: Tier;
     const KIND: ToolKind = match Self::TIER {
         Tier::Safe => ToolKind::Read,
@@ -119,12 +119,12 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     };
     /// Whether a second call with the same input changes nothing more.
     const IDEMPOTENT: bool = matches!(Self::TIER, Tier::Safe);
-    /// Whether it may take long and waits its turn among its like.
+    /// Whether it may take long, so that such calls queue.
     const HEAVY: bool = false;
-    /// Whether it usually takes less than a millisecond, so that it is first tried without blocking,
-    /// on the task of the connection.
+    /// Whether it usually takes less than a millisecond, so that it is tried first without
+    /// blocking, on the connection's task.
     const QUICK: bool = false;
-    /// Whether most callers do without it, so that short lists of tools leave it out.
+    /// Whether it is rarely needed, so that short lists of tools omit it.
     const SELDOM: bool = false;
     /// Whether clients draw its answer's data, as a table or with buttons: a conversation stores it, so that it is
     /// drawn again when the conversation is opened later.
@@ -133,15 +133,15 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     const QUOTES: bool = false;
     /// Whether its answer may fill many pages.
     const LONG_ANSWER: bool = false;
-    /// The argument that makes it fail where the file exists, and the word for that, where it would
-    /// replace the whole of it otherwise.
+    /// For a tool that replaces whole files: the argument that makes it fail if the file exists,
+    /// and its value.
     const ONLY_NEW: Option<(&'static str, &'static str)> = None;
-    /// Whether it is only there while Obsidian is connected.
+    /// Whether it is available only while Obsidian is connected.
     const NEEDS_HOST: bool = false;
-    /// The arguments that name files and the like, most important first: for the audit, hooks and
-    /// clients. By name, since they are also read from calls whose input is invalid.
+    /// The arguments that name files, folders or tags, most important first: for the audit, hooks
+    /// and clients. By name, since they are also read from calls whose input is invalid.
     const TOUCHES: &'static [Touch] = &[];
-    /// The argument that, where it is true, makes it do for good what could be undone.
+    /// The argument that, if true, makes the effect permanent.
     const PERMANENT: Option<&'static str> = None;
     /// The arguments of a call, as JSON, in a vault with `a.md` (one line: `one`), `t.md` (`#garden`),
     /// `changed.md`, written last, `deleted.md` in the trash, what `plan_changes` plans by its example as plan 1, and a
@@ -150,13 +150,13 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     const EXAMPLE: &'static str;
     type Output: Serialize + JsonSchema;
 
-    /// Carries out the call.
+    /// Runs the call.
     ///
     /// # Errors
     /// For the caller to correct.
     fn run(self, context: &Context) -> Result<Answer<Self::Output>, ToolError>;
 
-    /// The texts of files that the answer reveals.
+    /// The file texts that the answer reveals.
     fn learnt(_: &Self::Output) -> Vec<Learnt> {
         Vec::new()
     }
@@ -167,14 +167,14 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     }
 }
 
-/// An answer with its two faces.
+/// An answer in two forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer<T> {
     /// For a model or a person, sized for a context window.
     pub text: String,
-    /// The same facts for programs.
+    /// The same as data for programs.
     pub data: T,
-    /// The texts of files that the answer reveals.
+    /// The file texts that the answer reveals.
     pub learnt: Vec<Learnt>,
     /// The image that the text is about.
     pub image: Option<Arc<Image>>,

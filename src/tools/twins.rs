@@ -7,8 +7,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// Refuses to make something new at `path` where a note answers to that name; where a folder is to be made,
-/// or a folder does.
+/// Refuses to create `path` if a note, or for a new folder also a folder, already has that name.
 pub(super) fn refuse(context: &Context, path: &VaultPath, want: Want) -> Result<(), ToolError> {
     let taken = context.answering(path, want);
     let Some(first) = taken.first() else { return Ok(()) };

@@ -92,7 +92,7 @@ impl Tool for Undo {
     }
 }
 
-/// The last change set that can be taken back without taking back an undo.
+/// The last change set that is neither undone nor an undo.
 fn last(context: &Context) -> Result<ListedSet, ToolError> {
     let last = context.journal.history().newest_standing(context.vault.view(), |_| true)?;
     last.ok_or_else(|| {

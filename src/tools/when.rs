@@ -46,7 +46,7 @@ fn day(text: &str, now: DateTime<Local>) -> Option<NaiveDate> {
     }
 }
 
-/// `14:02`, the last time that the clock said so; or that time of a day.
+/// `14:02`: the most recent such time; or that time of a given day.
 fn clock(text: &str, now: DateTime<Local>) -> Option<DateTime<Local>> {
     let (day_text, time) = match text.rsplit_once(' ') {
         Some((day_text, time)) => (Some(day(day_text, now)?), time),

@@ -61,8 +61,7 @@ pub struct Output {
     previous_revision: Option<String>,
     /// The change set, for `undo`.
     change_set: u64,
-    /// Links of other files that had led to another file of this name and were rewritten so that
-    /// they still do.
+    /// Links to another file with this name, rewritten to keep their targets.
     links: Relinked,
 }
 
@@ -137,7 +136,7 @@ impl Tool for WriteFile {
     }
 }
 
-/// The error for a file that exists and is to stay.
+/// The error for an existing file that must not be replaced.
 fn stays(path: VaultPath) -> ToolError {
     let hint = format!(
         "`{path}` exists; change a part of it with edit_file, choose another name, or replace all of \
@@ -146,10 +145,10 @@ fn stays(path: VaultPath) -> ToolError {
     ToolError { hint: Some(hint), ..VaultError::AlreadyExists { path }.into() }
 }
 
-/// Where a new file goes: with `.md` where its name has no extension.
+/// The path of a new file: with `.md` if its name has no extension.
 ///
 /// # Errors
-/// A note answers to that name already, and `create` is not set.
+/// A note already has that name, and `create` is not set.
 fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, ToolError> {
     if !create {
         twins::refuse(context, &path, Want::File)?;
@@ -157,7 +156,7 @@ fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, T
     if path.has_type() { Ok(path) } else { Ok(context.vault.new_path(&format!("{path}.md"))?) }
 }
 
-/// Refuses lines as they were shown where the file has more of them.
+/// Refuses shortened lines if the file has longer ones.
 fn refuse_what_was_cut(
     vault: &Vault,
     found: &ResolvedEntry,
@@ -174,8 +173,8 @@ fn refuse_what_was_cut(
     }
 }
 
-/// Refuses to take most of a file away from under a caller who has not shown that it was read. The
-/// revision is left out of the error on purpose: it would be given back without a look.
+/// Refuses to remove most of a file that the caller has not read. The error deliberately omits the
+/// revision: the caller would repeat the call with it without reading.
 fn refuse_to_shrink(vault: &Vault, found: &ResolvedEntry, content: &str) -> Result<(), ToolError> {
     let (old, new) = (found.meta.size, content.len() as u64);
     let empties = old > 0 && content.trim().is_empty();

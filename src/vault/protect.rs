@@ -19,7 +19,7 @@ const PROTECTED: [(&str, &str); 4] = [
 /// Hidden folders that sync services create; they hold no notes.
 const NOISE: [&str; 1] = ["@eadir"];
 
-/// The protected folder that a path lies in.
+/// The protected folder that a path is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protected {
     /// As spelt in the path.
@@ -32,9 +32,9 @@ pub struct Protected {
 pub(super) struct Protection {
     /// Fold keys of configuration folders under another name than `.obsidian`.
     config_folders: Vec<String>,
-    /// The steward's state folder, if it lies in the vault.
+    /// The steward's state folder, if it is in the vault.
     state: Option<VaultPath>,
-    /// The steward's settings and keys that lie in the vault.
+    /// The steward's settings and keys that are in the vault.
     settings: OnceLock<Vec<VaultPath>>,
 }
 
@@ -63,7 +63,7 @@ impl Protection {
         self.settings.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The protected folder that `path` is or lies in, at any depth; letter case is ignored.
+    /// The protected folder that `path` is or is in, at any depth; letter case is ignored.
     pub fn check(&self, path: &VaultPath) -> Option<Protected> {
         let is_of = |own: &&VaultPath| path.fold_key() == own.fold_key() || path.is_within(*own);
         let own = |place: &VaultPath, what: &str| {

@@ -8,7 +8,7 @@ pub fn temp_name() -> String {
     format!(".~vs-{}.tmp", random_tag())
 }
 
-/// A temporary path beside `path`. When two files swap names, one moves there first and on to its
+/// A temporary path next to `path`. When two files swap names, one moves there first, and to its
 /// new path in the same change set.
 pub fn hidden_name(path: &VaultPath) -> VaultPath {
     let folder = path.parent().unwrap_or_else(VaultPath::root);

@@ -26,7 +26,7 @@ impl View {
         self.0.is_none()
     }
 
-    /// Whether the path lies in a visible folder or is an ancestor of one.
+    /// Whether the path is in a visible folder or is an ancestor of one.
     pub fn shows<'p>(&self, path: impl Into<PathRef<'p>>) -> bool {
         let Some(folders) = &self.0 else { return true };
         let path = path.into();

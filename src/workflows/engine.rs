@@ -364,7 +364,7 @@ fn report(step: &Step, item: Option<usize>, input: Json, ended: Ended) -> StepRe
     StepReport { step: step.id.clone(), item, does: step.does.word().to_owned(), input, ended }
 }
 
-/// A step that is not executed, with its result.
+/// A step with a known result, which is not executed.
 fn known_as<'a>(report: StepReport) -> Planned<'a> {
     Planned::Known(Box::new(report))
 }

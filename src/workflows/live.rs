@@ -172,7 +172,7 @@ impl<'a> Live<'a> {
                 Ended { data: answer.data, ..Ended::standing(state, answer.text) }
             }
             Outcome::Answered(Err(error)) => self.refused(unit, error),
-            // Only calls in the name of other callers end so.
+            // Only calls of other callers end like this.
             Outcome::Ask(question) => Ended::failed(
                 "approval_needed",
                 format!("a person has to agree first: {}", question.title()),
@@ -247,7 +247,7 @@ impl Doer for Live<'_> {
         let Some(run) = self.mode.run else {
             return self.do_it(unit, false).unwrap_or_else(|error| self.not_recorded(error));
         };
-        // Repeat it only if it is known not to be done.
+        // Repeat it only if it is certain that it was not done.
         if !was_begun
             && let Err(error) = self.of.rows.begin(run, step, item, &unit.input.to_string())
         {

@@ -1,13 +1,13 @@
 //! Runs workflows: steps in order of their dependencies, each through `calls` and recorded durably.
 //!
-//! Floor 7. Definitions are in `organize/workflow`; this room runs them. It accesses the vault only through [`Calls`],
-//! in the name of the person who started it, so that policy, questions, hooks and the journal apply as for any call;
-//! `tests/architecture` checks that.
+//! Floor 7. Definitions are in `organize/workflow`; this room runs them. It accesses the vault only
+//! through [`Calls`], on behalf of the person who started it, so policy, questions, hooks and the
+//! journal apply as for any call; `tests/architecture` checks that.
 //!
 //! Invariants:
 //! - A dry run changes nothing and is not recorded.
-//! - A step is recorded before it begins and when it has ended. A change has a journal turn of its own, so after a
-//!   crash the journal says whether it was done; it is never done twice.
+//! - A step is recorded before it begins and when it has ended. Each change has its own journal
+//!   turn, so after a crash the journal shows whether it was done; it is never done twice.
 //! - Nothing waits here for a person: a run that needs one ends in the state `waiting` and is resumed with the answer.
 //!
 //! In reading order: [`report`] (results), `engine` (scheduling), `live` (real execution), [`replay`] (execution from a
@@ -42,7 +42,7 @@ const MOST_AT_A_TIME: usize = 4;
 
 /// Access to a language model without tools.
 pub trait Models: Send + Sync {
-    /// The text of its answer to `prompt`. Gives up when `cancel` says so.
+    /// The text of its answer to `prompt`. Stops on `cancel`.
     ///
     /// # Errors
     /// No model is set up, or it did not answer: a sentence, and what to do about it.

@@ -293,7 +293,7 @@ fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
         // A server that failed rests for a while.
         let result = loop {
             let result = ground.call(&mut person, what, "");
-            if !text(&result).contains("is started again in") {
+            if !text(&result).contains("will be restarted in") {
                 break result;
             }
             assert!(begun.elapsed() < Duration::from_secs(40), "{what}");
@@ -673,7 +673,7 @@ fn a_server_over_http_is_added_allowed_and_used_like_a_program() {
     let settings = person.call("_vault/settings/get", json!({})).to_string();
     assert!(settings.contains("(hidden)") && settings.contains("${key:words"), "{settings}");
     let doctor = steward(&["doctor"]).stdout;
-    assert!(!doctor.contains("which is not there"), "{doctor}");
+    assert!(!doctor.contains("which does not exist"), "{doctor}");
     drop(site);
     let gone = steward(&call).expect(1);
     assert!(gone.stderr.contains("could not be reached"), "{gone:?}");
@@ -683,7 +683,7 @@ fn a_server_over_http_is_added_allowed_and_used_like_a_program() {
     std::fs::remove_file(home.config_file().with_file_name("keys").join("words.Authorization"))
         .unwrap();
     let doctor = steward(&["doctor"]).stdout;
-    assert!(doctor.contains("`${key:words.Authorization}`, which is not there"), "{doctor}");
+    assert!(doctor.contains("`${key:words.Authorization}`, which does not exist"), "{doctor}");
 }
 
 /// The ten lines of docs/servers.md, with the package of the official SDK.

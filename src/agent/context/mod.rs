@@ -46,7 +46,7 @@ pub struct Context {
 /// The prefix for the model of a message that the person did not type.
 fn foreign(scope: Scope) -> &'static str {
     match scope {
-        // No rule says anything.
+        // Rules send no messages.
         Scope::Person | Scope::Client | Scope::Rule => {
             "[said by a program that does not speak for the user]"
         }
@@ -113,7 +113,7 @@ impl Context {
                 self.messages.clear();
                 self.messages
                     .push(Message::Notice { text: cut::replacement_notice(&summary, &asked) });
-                // If an item in between is damaged, results may have lost their calls.
+                // If an item between them is damaged, results may have lost their calls.
                 let is_result = |message: &Message| matches!(message, Message::ToolResults { .. });
                 let recent = recent.into_iter().skip_while(is_result);
                 self.messages.extend(recent.filter_map(without_thinking));

@@ -105,7 +105,7 @@ fn a_cut_keeps_the_newest_messages_and_the_users_request() {
     assert!(text.ends_with("</tool_data>\nThe user's last message was: tidy up"), "{text}");
     assert!(!context.is_full(window), "{} of {window}", context.tokens());
     assert!(!matches!(context.messages()[1], Message::ToolResults { .. }));
-    // After the vendor counts again, the estimate follows.
+    // The estimate follows the vendor's next count.
     let messages = context.messages().len();
     context.counted(context.tokens() * 2, messages);
     assert!(context.is_full(window));
@@ -150,7 +150,7 @@ fn what_every_request_begins_with_takes_its_part_of_the_room() {
     let Cut { extract, asked, kept, .. } = context.cut(window, false).unwrap();
     context.push(Entry::Trimmed { summary: extract.chars().take(200).collect(), asked, kept });
     assert!(!context.is_full(window), "{} of {window}", context.tokens());
-    // Once more is not wanted before something is added.
+    // No second cut before something is added.
     assert!(kept > 2, "{kept}");
 }
 

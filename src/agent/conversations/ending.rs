@@ -90,7 +90,7 @@ impl Conversations {
     }
 
     /// Deletes the oldest ended conversations beyond the limit, and warns of pending deletions;
-    /// returns how many. CallResult at the start.
+    /// returns how many. Called at the start.
     pub fn trim(&self) -> Result<usize> {
         let _activity = self.activity();
         let gone = self.trim_locked()?;

@@ -295,7 +295,7 @@ impl Turn {
     }
 
     /// Ends the calls that can end at once: those not started, and those that only read. A change
-    /// in progress runs to its end.
+    /// in progress is completed.
     pub(super) fn cancel_calls(&mut self, why: &str, out: &mut Vec<Effect>) {
         for at in 0..self.slots.len() {
             match self.slots[at].stage {

@@ -134,7 +134,7 @@ impl Turn {
         }
     }
 
-    /// CallResult once every call has its result.
+    /// Called once every call has its result.
     pub(super) fn all_done(&mut self, out: &mut Vec<Effect>) {
         self.slots.clear();
         if self.is_cancelled {
@@ -172,7 +172,8 @@ impl Turn {
         out: &mut Vec<Effect>,
     ) {
         if reason == Reason::Cancelled {
-            // Messages that arrived meanwhile stay in the history, though nobody answers them.
+            // Messages that arrived meanwhile stay in the history, although the model does not
+            // answer them.
             while let Some(user_message) = self.undelivered.pop_front() {
                 self.deliver(user_message, out);
             }

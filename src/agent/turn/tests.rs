@@ -457,7 +457,7 @@ fn the_most_tokens_of_a_turn_bring_it_to_its_end() {
         turn.handle(answer(vec![call(&id, "read", json!({"n": round}))], Stop::ToolUse));
         assert_eq!(asks(&turn.handle(done(&id))), Some(tools), "after round {round}");
     }
-    // A message starts new work.
+    // A message restarts the limits.
     turn.handle(user_message("go on"));
     let effects = turn.handle(answer(vec![call("3", "read", json!({}))], Stop::ToolUse));
     assert!(end(&effects).is_some(), "the last step has no tools: {effects:?}");

@@ -9,7 +9,7 @@
 //! value   = STRING | NUMBER | SIZE | "true" | "false" | "null"
 //! ```
 //!
-//! Words in capitals are read in any case. A field is `file.` and a name in camel or snake case.
+//! Words in capitals may be in any case. A field is `file.` and a name in camel or snake case.
 
 mod fields;
 mod scan;
@@ -281,7 +281,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The field as a pattern sees it: an extension is in lower case.
+    /// The field as patterns match it: an extension is in lower case.
     fn matched(&mut self, field: Field, value: Subtree) -> Parsed {
         if field != Field::Ext {
             return Ok(value);

@@ -1,4 +1,4 @@
-//! Words, signs and values of the classic dialect, as the parser asks for them.
+//! The scanner of the classic dialect: words, signs and values, as the parser requests them.
 
 use super::super::ast::Span;
 use super::super::diagnostic::{Diagnostic, Kind};

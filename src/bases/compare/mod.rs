@@ -161,7 +161,7 @@ fn shown(value: &Value) -> &str {
     }
 }
 
-/// Whether a text spells a link: its linkpath, or the whole link in brackets.
+/// Whether a text is the link: its linkpath, or the whole link in brackets.
 fn is_written(link: &Link, text: &str) -> bool {
     if *text == *link.target || text == link.path() {
         return true;

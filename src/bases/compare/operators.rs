@@ -83,7 +83,7 @@ impl Compare<'_> {
 
     /// An operation of the classic dialect; see [`Classic`].
     pub(in crate::bases) fn classic(&self, op: Classic, a: &Value, b: &Value) -> Outcome {
-        // A file without an extension has none.
+        // A missing extension is null.
         let a = if matches!(a, Value::Text(text) if text.is_empty()) { &Value::Null } else { a };
         Ok(Value::Bool(match op {
             Classic::Equal => self.same(a, b),

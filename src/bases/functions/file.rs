@@ -110,8 +110,8 @@ fn embeds(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     context.made_list(embeds.into_iter().map(displayed).collect())
 }
 
-/// A link of a text, which shows its target where it says nothing else: `[[Other#Section]]` as
-/// `Other > Section`, as Obsidian keeps it.
+/// A link of a text, with its target as the default display: `[[Other#Section]]` as `Other >
+/// Section`, like Obsidian.
 fn displayed(link: Arc<Link>) -> Value {
     if link.display.is_some() {
         return Value::Link(link);
@@ -197,7 +197,7 @@ fn in_folder(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcom
     Ok(Value::Bool(lies_in(&path, text_of(args, 0))))
 }
 
-/// Whether a path lies in a folder or below it. `/` is the root.
+/// Whether a path is in a folder, at any depth. `/` is the root.
 pub(super) fn lies_in(path: &str, folder: &str) -> bool {
     let folder = folder.trim_matches('/');
     folder.is_empty()

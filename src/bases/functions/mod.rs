@@ -99,7 +99,7 @@ const fn repeated(name: &'static str, types: &'static [Type]) -> Param {
     Param { name, types, is_optional: false, is_repeated: true }
 }
 
-/// Whether a file lies in a folder or below it, by their paths; `/` is the top.
+/// Whether a file is in a folder, at any depth, by their paths; `/` is the top.
 pub fn lies_in(path: &str, folder: &str) -> bool {
     file::lies_in(path, folder)
 }
@@ -122,7 +122,8 @@ fn number_of(args: &[Value], at: usize) -> Option<f64> {
     }
 }
 
-/// The positions from `start` to `end` of so many, as JavaScript's `slice` takes them: below 0 from the end.
+/// The positions from `start` to `end` out of `count`, as in JavaScript's `slice`: negative ones
+/// count from the end.
 fn span(count: usize, start: Option<f64>, end: Option<f64>) -> std::ops::Range<usize> {
     let position = |at: f64| {
         let at = if at < 0.0 { at.trunc() + count as f64 } else { at.trunc() };
@@ -183,7 +184,7 @@ fn own(of: Type) -> &'static [Function] {
     }
 }
 
-/// The names that a model may use, from the table of functions; some 900 characters.
+/// The names that a model may use, from the table of functions; about 900 characters.
 pub fn card() -> &'static str {
     static CARD: LazyLock<String> = LazyLock::new(|| {
         let mut card = "the language is that of Obsidian's Bases, without `and`, `or`, `not`, `=` and objects.".to_owned();

@@ -30,7 +30,7 @@ fn round(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     let digits = number_of(args, 0).map_or(0, |digits| digits as i32);
     let factor = 10f64.powi(digits.clamp(-308, 308));
     let rounded = number_text::rounded(number * factor) / factor;
-    // A number with so many digits that the factor is too much for it has none to be rounded.
+    // If the factor overflows, the number has no digits to round.
     Ok(Value::Number(if rounded.is_finite() { rounded } else { number }))
 }
 

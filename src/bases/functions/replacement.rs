@@ -71,7 +71,7 @@ fn named(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
     end + 1
 }
 
-/// `1` to `99`, two digits where there are so many groups.
+/// `1` to `99`; two digits if there are that many groups.
 fn numbered(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
     for digits in [2, 1] {
         let number =

@@ -6,7 +6,8 @@ use super::memory::{Memory, Note};
 use super::{Evaluator, FileId, Prepared, Value, scope};
 use crate::bases::classic::parse;
 
-/// Asserts for how many of the files that the vault begins with each condition holds: those named by a letter.
+/// Asserts how many of the vault's initial files, which are named by letters, each condition
+/// matches.
 #[track_caller]
 fn hold(cases: &[(&str, &str)]) {
     let mut memory = Memory::default();

@@ -1,4 +1,4 @@
-//! No expression panics, hangs or makes more than it may.
+//! No expression panics, hangs or exceeds a limit.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub struct Note<'a> {
 }
 
 impl<'a> Note<'a> {
-    /// An empty note at this path, made and changed in 1970.
+    /// An empty note at this path, created and modified in 1970.
     pub fn at(path: &'a str) -> Self {
         Self {
             path,
@@ -54,19 +54,19 @@ struct Stored {
     modified: i64,
 }
 
-/// A source that looks at all it has for each answer.
+/// A source without an index.
 #[derive(Debug, Default)]
 pub struct Memory {
     files: Vec<Stored>,
     names: Vec<Text>,
-    /// Where linkpaths lead, for those that are not to be looked for.
+    /// Predefined targets of linkpaths.
     pub resolutions: HashMap<String, Option<FileId>>,
-    /// Whether it tells which files a hint leaves.
+    /// Whether it narrows files by hints.
     pub narrows: bool,
 }
 
 impl Memory {
-    /// Puts a note in, whose links are resolved on request.
+    /// Adds a note. Its links are resolved on request.
     pub fn add(&mut self, note: Note<'_>) -> FileId {
         let id = FileId(self.files.len() as u32);
         let link = |text: &&str| {
@@ -113,7 +113,7 @@ impl Memory {
     }
 }
 
-/// A property's value: texts that are dates or one wikilink as such.
+/// A property's value: texts that are a date or one wikilink are converted.
 pub fn value_of(json: &Json, from: FileId) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -208,7 +208,7 @@ impl Source for Memory {
         from
     }
 
-    /// By path or name, in any case; the first that fits.
+    /// By path or name, ignoring case; the first match.
     fn resolve(&self, path: &str, _: Option<FileId>) -> Option<FileId> {
         if let Some(known) = self.resolutions.get(path) {
             return *known;

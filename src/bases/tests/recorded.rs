@@ -88,7 +88,7 @@ fn millis(time: &Json) -> i64 {
     time.expect("a time").timestamp_millis()
 }
 
-/// Properties as a note has them: the recording has links as objects.
+/// Properties in a note's form: the recording has links as objects.
 fn written(properties: &Json) -> Json {
     match properties {
         Json::Object(object) if object.get("type").is_some_and(|of| of == "Link") => {
@@ -138,7 +138,7 @@ fn as_a_running_obsidian() {
                 evaluator.begin(Some(FileId(0)));
                 let value = evaluator.value(&Prepared::new(&Arc::new(expression), &memory));
                 let given = evaluator.compare().json(&value);
-                // The recording has a link that is not text as its path.
+                // The recording has a link without text as its path.
                 match value {
                     super::super::value::Value::Link(link) => json!(&*link.target),
                     _ => given,

@@ -133,7 +133,7 @@ fn errors_of_a_filter_are_counted() {
     let (path, failed) = table.failed.first.expect("an error");
     assert_eq!(&*path, "A/apple 2.md");
     assert_eq!((failed.error.at.start, &*failed.expression), (0, "number(n) > 1"));
-    // `!` takes an error for false, and so is none.
+    // `!` treats an error as false, so the result is not an error.
     let table = run(&filter(is("!(number(n) > 1)")), scope(&memory), Page::ALL);
     assert_eq!((table.failed.count, table.total), (0, 4));
 }
@@ -241,7 +241,7 @@ fn filter() -> impl Strategy<Value = Filter> {
 }
 
 proptest! {
-    /// A page is what all rows have in its place.
+    /// A page is a slice of all rows.
     #[test]
     fn pages_are_parts_of_the_whole(first in 0..8usize, rows in 0..8usize, limit in prop::option::of(0..8usize)) {
         let memory = vault();
@@ -264,7 +264,7 @@ proptest! {
         let whole = shown(&memory);
         memory.narrows = true;
         prop_assert_eq!(shown(&memory), whole);
-        // The trace of each row ends as the view has it.
+        // The trace of each row agrees with the view.
         let whole = run(&query, scope(&memory), Page::ALL);
         let mut evaluator = Evaluator::new(Scope { ..scope(&memory) });
         for file in memory.files() {

@@ -178,7 +178,7 @@ async fn choose(talk: &mut Chat<'_>, model: &str) -> Result<()> {
     // Written to the file directly: a person at the shell may do so, a client may not.
     let (key, value) = ("models.chain", Value::from(chain).to_string());
     let set = move || settings::set(&place, key, Some(&value), &session.output);
-    // Connects to the daemon on a runtime of its own, so it needs another thread.
+    // Connects to the daemon on its own runtime, so it needs another thread.
     let done = std::thread::scope(|scope| scope.spawn(set).join());
     done.unwrap_or_else(|_| Err(Failure::other("internal", "the setting was not written", "")))
 }

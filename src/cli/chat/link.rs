@@ -244,7 +244,7 @@ impl<'a> Link<'a> {
     /// messages are sent again.
     ///
     /// # Errors
-    /// Nobody answered for a minute, or the listener is not the daemon.
+    /// No answer for a minute, or the listener is not the daemon.
     pub async fn come_back(&mut self) -> Result<Reconnected> {
         let mut attempt = 0;
         loop {

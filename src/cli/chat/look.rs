@@ -26,7 +26,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// As the terminal, `NO_COLOR` and the flags say.
+    /// By the terminal, `NO_COLOR` and the flags.
     pub fn of(output: &Output) -> Self {
         let styled = output.color_stdout();
         Self { styled, live: styled && std::io::stdout().is_terminal() }

@@ -117,7 +117,7 @@ pub fn run(session: &Session, arguments: &ChatArguments) -> Result<ExitCode> {
     })
 }
 
-/// The conversation to talk in: with an agent, that one answers in it, or in a new one.
+/// The conversation to talk in. A given agent answers in it, or in a new one.
 async fn with_agent(
     link: &mut Link<'_>,
     conversation: Option<String>,

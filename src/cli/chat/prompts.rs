@@ -16,8 +16,8 @@ pub async fn load(names: &Names, link: &mut Link<'_>) {
     *names.write().unwrap_or_else(PoisonError::into_inner) = found.collect();
 }
 
-/// The message with a prompt in the place of its name; `None` where `text` names none. The names are asked for
-/// again where the one that was typed is not among them.
+/// The message with a prompt's text instead of its name; `None` if `text` names none. Requests the
+/// names again if the typed one is not among them.
 pub async fn filled(
     names: &Names,
     link: &mut Link<'_>,

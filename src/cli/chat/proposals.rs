@@ -1,4 +1,5 @@
-//! What the agent proposed in the mode `plan`: shown after its turn, and applied or rejected by a command.
+//! The agent's proposals in the mode `plan`: shown after its turn, and applied or rejected by a
+//! command.
 
 use super::calls::changed;
 use super::look::Look;
@@ -17,7 +18,8 @@ use crate::protocol::proposals::{
 /// The most diff lines shown in total.
 const MAX_LINES: usize = 200;
 
-/// Shows what waits in this conversation; says so where nothing does, if a person asked for it.
+/// Shows the waiting proposals of this conversation; if a person asked, also says that there are
+/// none.
 pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
     let mut waiting = Vec::new();
     if let Some(session_id) = talk.conversation.clone() {
@@ -40,7 +42,7 @@ pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
     talk.view.tell(Style::DIM, words)
 }
 
-/// Applies what waits, or parts of it.
+/// Applies the waiting proposals, or parts of them.
 pub async fn apply(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     let params = ProposalsApplyParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;
@@ -55,7 +57,7 @@ pub async fn apply(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     }
 }
 
-/// Rejects what waits, or parts of it.
+/// Rejects the waiting proposals, or parts of them.
 pub async fn reject(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     let params = ProposalsRejectParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;

@@ -101,7 +101,7 @@ impl Questions {
         Ok(())
     }
 
-    /// Removes a question that somebody else has answered, or that needs no answer any more.
+    /// Removes a question that was answered elsewhere, or no longer needs an answer.
     pub fn withdraw(&mut self, id: &Value, view: &mut View) -> Result<()> {
         let Some(at) = self.waiting.iter().position(|question| question.id == *id) else {
             return Ok(());

@@ -205,7 +205,8 @@ impl<'a> Chat<'a> {
         Ok(())
     }
 
-    /// Sends one of the person's prompts, typed as `/name`, and shows what is sent; false where there is none.
+    /// Sends one of the person's prompts, typed as `/name`, and shows the sent text; false if there
+    /// is none.
     pub async fn say_prompt(&mut self, line: &str) -> Result<bool> {
         let found = prompts::filled(&self.prompts, &mut self.link, line).await?;
         let Some(message) = found else { return Ok(false) };

@@ -94,7 +94,7 @@ fn values(doctor: &Doctor<'_>, root: &Path) {
             let (says, hint) = match found {
                 Ok(true) => continue,
                 Ok(false) => (
-                    format!("the server `{name}` names `${{{reference}}}`, which is not there"),
+                    format!("the server `{name}` names `${{{reference}}}`, which does not exist"),
                     "`key:X` is the file `keys/X` beside the settings".to_owned(),
                 ),
                 Err(error) => (format!("the server `{name}`: {error}"), error.hint()),

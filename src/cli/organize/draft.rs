@@ -21,7 +21,8 @@ pub struct DraftArguments {
     pub save: Option<String>,
 }
 
-/// Has a model draft rules, and shows them with their descriptions and the files that they select.
+/// Drafts rules with a model, and shows them with their descriptions and the files that they
+/// select.
 pub fn run(session: &Session, arguments: &DraftArguments) -> Result<()> {
     let rules = match &arguments.from {
         Some(file) => Some(super::rules::outside(file)?.ok_or_else(|| {

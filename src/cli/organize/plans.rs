@@ -103,7 +103,7 @@ pub struct EditPlanArguments {
 pub fn plan(session: &Session, arguments: &PlanArguments) -> Result<()> {
     let mut tool_arguments = json!({});
     if let Some(rules) = &arguments.rules {
-        // A path that is no file here is one in the vault.
+        // A path that does not exist here is one in the vault.
         tool_arguments["rules"] = json!(match rules == "-" || Path::new(rules).is_file() {
             true => text(rules)?,
             false => rules.clone(),

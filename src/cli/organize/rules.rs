@@ -141,7 +141,7 @@ fn check_files(session: &Session, files: &[PathBuf]) -> Result<ExitCode> {
     Ok(if found > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A name that is no file here is a file in the vault, or a rule.
+/// A name that is not a file here is a file in the vault, or a rule.
 fn absolute(file: &str) -> String {
     let here = dunce::canonicalize(file).ok().filter(|path| path.is_file());
     here.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| file.to_owned())

@@ -18,7 +18,7 @@ pub use start::{IDLE_MINUTES, start};
 
 pub enum Line {
     Text(String),
-    /// Longer than a message may be.
+    /// The message exceeds the size limit.
     TooLong,
 }
 

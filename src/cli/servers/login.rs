@@ -1,4 +1,5 @@
-//! `steward servers login`: the browser signs in and comes back, to a port of this machine or by hand.
+//! `steward servers login`: the browser signs in and is redirected to a local port, or the address
+//! is pasted.
 
 use std::io::BufRead as _;
 use std::net::{Ipv4Addr, TcpListener};
@@ -20,10 +21,10 @@ use crate::servers::Servers;
 use crate::servers::oauth::SignedIn;
 use crate::servers::oauth::login::{CALLBACK, Prepared};
 
-/// The time that a browser has to take the last page.
+/// How long a browser may take to fetch the last page.
 const LAST_PAGE: Duration = Duration::from_secs(2);
 
-/// An address to which the browser has come back, and the channel of its page; without one it was pasted.
+/// A redirect address, and the channel for its page; none if the address was pasted.
 type Callback = (String, Option<oneshot::Sender<String>>);
 
 /// Signs in at the server; `seconds` is the user's time.
@@ -74,7 +75,7 @@ pub(super) fn run(
                 page.end(page_of, format!("No sign-in at {name}. The terminal says why."));
                 return Err(fault.into());
             }
-            // Any page can make the browser come here; the right one alone knows the state.
+            // Any page can redirect the browser here; only the right one knows the state.
             Ok(None) => match page_of {
                 Some(page_of) => {
                     let _ = page_of.send("This is not the sign-in that is awaited.".to_owned());
@@ -138,7 +139,7 @@ fn read_pasted(sender: Sender<Callback>) {
     });
 }
 
-/// The page to which the browser comes back.
+/// The page at the redirect address.
 struct CallbackPage {
     runtime: tokio::runtime::Runtime,
     ends: oneshot::Sender<()>,
@@ -181,7 +182,7 @@ async fn came_back(State(sender): State<Sender<Callback>>, address: Uri) -> impl
         Ok(()) => text.await.unwrap_or_default(),
         Err(_) => String::new(),
     };
-    // The address holds the code.
+    // The address contains the code.
     let headers = [
         (CONTENT_TYPE, "text/plain; charset=utf-8"),
         (CACHE_CONTROL, "no-store"),

@@ -230,7 +230,7 @@ fn list(session: &Session) -> Result<()> {
     session.output.answer(&json!({ "servers": values }), text)
 }
 
-/// The current state of a server, and how it differs from what was allowed.
+/// The current state of a server, and its differences from the allowed one.
 struct ServerReview {
     entry: ServerEntry,
     signed_in: Option<SignedIn>,
@@ -271,7 +271,7 @@ fn allow(session: &Session, name: &str, yes: bool) -> Result<()> {
         session.output.notice("nothing was changed");
         return Ok(());
     }
-    // A permanent approval holds only for the tool as it was then.
+    // A permanent approval is valid only for the tool as it was approved.
     policy::revoke_tools(session, &review.others(name))?;
     Pin::new(&review.entry, &review.tools).store(servers.place(), name)?;
     let text = format!(
@@ -368,7 +368,7 @@ impl ServerReview {
         lines.join("\n")
     }
 
-    /// How a tool differs from what was allowed.
+    /// How a tool differs from the allowed one.
     fn news(&self, tool: &Described) -> Option<String> {
         let pin = self.pin.as_ref()?;
         let Some(before) = pin.tools.get(&tool.name) else {
@@ -395,7 +395,7 @@ fn remove(session: &Session, name: &str) -> Result<()> {
     let path = &session.settings.file;
     let removed = change::set(path, &format!("{SECTION}.{name}"), &Value::Null);
     if removed.is_err() {
-        // A section of its own.
+        // Its own section.
         let file = ForeignFile::read(path, Language::Toml)?;
         file.save(&file.without(SECTION, name)?)?;
     }
@@ -522,7 +522,7 @@ fn next(name: &str) -> String {
     format!("`steward servers allow {name}` shows its tools and offers them to the agent")
 }
 
-/// [`next`] for a server that was added, after what has to be done before it can start.
+/// [`next`] for an added server, after the steps needed before it can start.
 fn next_for(name: &str, entry: &ServerEntry) -> String {
     let program = Path::new(&entry.command).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     match DOWNLOADERS.contains(&program) && !entry.network {

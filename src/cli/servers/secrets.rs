@@ -14,7 +14,7 @@ const AUTHORIZATION: &str = "Authorization";
 /// Replaces the secrets of an entry by references; returns them with the names of their key files.
 pub(super) fn taken(server: &str, entry: &mut ServerEntry) -> Vec<(String, Key)> {
     let mut keys = of_values(server, &mut entry.env, |value| ("", value));
-    // The scheme of a header, such as `Bearer`, is no part of the key.
+    // The scheme of a header, such as `Bearer`, is not part of the key.
     fn parts(value: &str) -> (&str, &str) {
         value.rfind(' ').map_or(("", value), |at| value.split_at(at + 1))
     }
@@ -36,7 +36,7 @@ pub(super) fn of_client(server: &str, entry: &mut ServerEntry, key: Key) -> (Str
     (file, key)
 }
 
-/// Stores keys in their files; says where.
+/// Stores keys in their files, and prints where.
 pub(super) fn store(session: &Session, keys: &[(String, Key)]) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for (name, key) in keys {

@@ -48,7 +48,7 @@ pub enum ServiceAction {
 }
 
 pub fn run(session: &Session, action: &ServiceAction) -> Result<()> {
-    // Not a word about the daemon's version here, where it may be about to change.
+    // No notice about the daemon's version here, since it may be about to change.
     let root = session.chosen()?;
     let plan = match *action {
         ServiceAction::Install { port, .. } => plan(session, &root, port)?,
@@ -197,7 +197,7 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service>
     let live = session.live();
     let state = session.folders.of_vault(root);
     let mut command = vec![program, "serve".into(), "--vault".into(), root.to_path_buf()];
-    // A task of Windows has no variables of its own.
+    // A Windows task has no environment variables of its own.
     let by_variable = cfg!(windows) && session.environment.get("STEWARD_CONFIG").is_some();
     if session.flags.config.is_some() || by_variable {
         command.extend(["--config".into(), live.path().to_path_buf()]);
@@ -345,7 +345,7 @@ fn status(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
     let installed = plan.file.is_file();
     let as_now = read(&plan.file).is_some_and(|text| text == plan.text);
     let running = installed && execute(&plan.running).is_ok();
-    // The Task Scheduler tells in words, in its user's language, whether a task runs.
+    // The Task Scheduler reports in the user's language whether a task runs.
     let running = running && (!cfg!(windows) || session.running(root).is_some());
     let value = json!({
         "service": plan.name, "file": plan.file,

@@ -75,7 +75,8 @@ fn task(service: &Service, user: &str) -> String {
     )
 }
 
-/// An argument as Windows' programs take their command line apart: backslashes count double before a quotation mark.
+/// An argument quoted for Windows' command line parsing: backslashes count double before a
+/// quotation mark.
 fn quoted(argument: &str) -> String {
     let mut text = String::from("\"");
     let mut slashes = 0;

@@ -36,7 +36,8 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
     }
 }
 
-/// Returns `text` without the table `section`.`name` and those below it, which have headers of their own.
+/// Returns `text` without the table `section`.`name` and its subtables, which have their own
+/// headers.
 pub fn without(text: &str, section: &str, name: &str) -> Result<String, String> {
     let mut meant: toml::Table = text.parse().map_err(not_toml)?;
     if let Some(all) = meant.get_mut(section).and_then(toml::Value::as_table_mut) {
@@ -59,7 +60,7 @@ pub fn without(text: &str, section: &str, name: &str) -> Result<String, String> 
     }
     match edited.parse::<toml::Table>() {
         Ok(mut actual) => {
-            // A section without entries is as good as none.
+            // A section without entries counts as missing.
             for table in [&mut actual, &mut meant] {
                 let is_empty =
                     |all: &toml::Value| all.as_table().is_some_and(toml::Table::is_empty);

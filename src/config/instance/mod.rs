@@ -73,7 +73,7 @@ mod tests {
         assert!(lock(&alias, state.path(), Duration::from_millis(40)).unwrap().is_none());
         assert_eq!(holder(state.path()), Some(std::process::id()));
         drop(held);
-        // A process that another test starts just now holds it until its `exec`.
+        // A process being started by another test holds it until its `exec`.
         assert!(lock(&alias, state.path(), Duration::from_secs(10)).unwrap().is_some());
     }
 }

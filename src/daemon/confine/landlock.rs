@@ -119,7 +119,7 @@ fn narrow(rights: &Rights) -> Result<RulesetStatus, RulesetError> {
     let writable = rights.writable.iter().chain(&devices).map(|path| (path, reads | writes));
     for (path, may) in readable.chain(writable) {
         let may = if path.is_dir() { may } else { may & AccessFs::from_file(KNOWN) };
-        // What is not there, or not ours to open, needs no rule.
+        // A path that is missing or that we cannot open needs no rule.
         if let Ok(folder) = PathFd::new(path) {
             rules = rules.add_rule(PathBeneath::new(folder, may))?;
         }
@@ -127,8 +127,8 @@ fn narrow(rights: &Rights) -> Result<RulesetStatus, RulesetError> {
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Adds everything in `folder` except what is hidden, in as few paths as possible: rules can only allow. Links are left
-/// out, since a rule would hold for what they lead to.
+/// Adds everything in `folder` except what is hidden, in as few paths as possible: rules can only
+/// allow. Skips links, since a rule would apply to their targets.
 fn around(folder: &Path, hidden: &[PathBuf], readable: &mut Vec<PathBuf>) {
     if hidden.iter().any(|path| folder.starts_with(path)) {
         return;

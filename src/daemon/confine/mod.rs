@@ -37,17 +37,18 @@ impl Bounds {
     pub fn new(root: &Path, state: &Path, settings: &Path, own: &Path, config: &Config) -> Self {
         let mut writable = vec![root.to_path_buf(), state.to_path_buf()];
         writable.extend(settings_folder(settings, own));
-        // Where tokens are renewed, even if the settings lie elsewhere.
+        // Where tokens are renewed, even if the settings are elsewhere.
         writable.extend(logins::existing_folder(own));
         writable.extend(system_trash(root));
         // Started programs write their output to it.
         writable.extend(cfg!(unix).then(|| PathBuf::from("/dev/null")));
-        // Guests, too, are held in by these bounds.
+        // These bounds apply to guests, too.
         let guests = || config.agents.0.iter().filter_map(|(name, agent)| agent.guest(name));
         writable.extend(guests().flat_map(|guest| guest.config_folders));
         writable.dedup();
         let mut connect = ports_out(config);
-        // The daemon's own, for hooks that call it; one that the system gives is not known yet.
+        // The daemon's own port, for hooks that call it; a port chosen by the system is not known
+        // yet.
         connect.extend(Some(config.server.port).filter(|port| *port > 0));
         connect.extend(guests().flat_map(|guest| guest.ports));
         connect.extend(logins::ports(own));
@@ -93,8 +94,8 @@ pub fn confine(bounds: &Bounds) -> Confinement {
     confinement
 }
 
-/// The rights of a program that somebody else wrote and the daemon starts: a tool server, a guest agent. What is not
-/// named can be read and not written.
+/// The rights of a third-party program that the daemon starts: a tool server, a guest agent.
+/// Everything not named is read-only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rights {
     /// Folders that it can neither read nor search.
@@ -107,11 +108,12 @@ pub struct Rights {
     pub connect: Option<Vec<u16>>,
 }
 
-/// Gives this thread, and every program that it starts or becomes, no more than these rights. Reading is restricted
-/// by the files that exist now: what is made later beside a hidden folder cannot be read either.
+/// Restricts this thread, and every program that it starts or becomes, to these rights. Read access
+/// depends on the files that exist now: files created later next to a hidden folder cannot be read
+/// either.
 ///
 /// # Errors
-/// Why this system cannot do it; nothing is restricted then.
+/// Why this system cannot do it; then nothing is restricted.
 pub fn give_up_rights(rights: &Rights) -> Result<(), String> {
     platform::give_up_rights(rights)
 }

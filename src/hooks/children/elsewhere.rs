@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How often a command's memory is looked at: never.
+/// How often a command's memory is measured: never.
 pub const LOOK: Option<Duration> = None;
 
 /// Nothing to do here.
@@ -18,12 +18,12 @@ pub fn has_ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// What a command and all that it started use of memory: not measured here.
+/// The memory of a command and everything that it started: not measured here.
 #[derive(Debug)]
 pub struct Memory;
 
 impl Memory {
-    /// Of the command with this process id.
+    /// Measures the command with this process id.
     pub fn of(_: u32, _: String) -> Self {
         Self
     }
@@ -34,7 +34,7 @@ impl Memory {
     }
 }
 
-/// Ends it with its children; `mark` says that it still runs.
+/// Ends it with its children; with a `mark` it is still running.
 pub fn end(child: &Child, mark: Option<&str>) {
     // After a normal exit its process id, by which its children are found, is gone.
     if mark.is_none() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-/// How often a command's memory is looked at.
+/// How often a command's memory is measured.
 pub const LOOK: Option<Duration> =
     Some(Duration::from_millis(if cfg!(target_os = "linux") { 250 } else { 2_000 }));
 
@@ -55,14 +55,14 @@ fn pid(id: u32) -> Option<Pid> {
 #[cfg(target_os = "linux")]
 pub use marked::Memory;
 
-/// What a command and all that it started use of memory: the processes of its group.
+/// The memory of a command and everything that it started: the processes of its group.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub struct Memory(u32);
 
 #[cfg(not(target_os = "linux"))]
 impl Memory {
-    /// Of the command with this process id.
+    /// Measures the command with this process id.
     pub fn of(id: u32, _: String) -> Self {
         Self(id)
     }
@@ -89,22 +89,24 @@ mod marked {
 
     use rustix::process::{Pid, PidfdFlags, Signal};
 
-    /// What a command and all that it started use of memory: the processes of its group, and those with its mark.
+    /// The memory of a command and everything that it started: the processes of its group, and
+    /// those with its mark.
     #[derive(Debug)]
     pub struct Memory {
         group: u32,
         mark: String,
-        /// The processes that belong to others, by the last look.
+        /// The processes that belong to others, as of the last measurement.
         others: HashSet<u32>,
     }
 
     impl Memory {
-        /// Of the command with this process id and mark.
+        /// Measures the command with this process id and mark.
         pub fn of(id: u32, mark: String) -> Self {
             Self { group: id, mark, others: HashSet::new() }
         }
 
-        /// The bytes, in swap or not. An exact number takes longer, so it is read only if the rough one exceeds `most`.
+        /// The bytes, swapped or not. The exact number takes longer, so it is read only if the
+        /// estimate exceeds `most`.
         pub fn bytes(&mut self, most: u64) -> u64 {
             let (mut others, mut own) = (HashSet::new(), Vec::new());
             for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -126,9 +128,9 @@ mod marked {
             if rough <= most {
                 return rough;
             }
-            // What forked processes share is counted once.
+            // Memory shared by forked processes is counted once.
             let exact = |path: &PathBuf| match sum(&path.join("smaps_rollup"), &EXACT) {
-                // A process can refuse to be looked at that closely (`PR_SET_DUMPABLE`).
+                // A process can refuse this (`PR_SET_DUMPABLE`).
                 0 => sum(&path.join("status"), &ROUGH),
                 exact => exact,
             };
@@ -136,7 +138,7 @@ mod marked {
         }
     }
 
-    /// The lines of `status` that add up to what a process uses, and those of `smaps_rollup`.
+    /// The lines of `status` that add up to a process's memory, and those of `smaps_rollup`.
     const ROUGH: [&str; 3] = ["RssAnon:", "RssShmem:", "VmSwap:"];
     const EXACT: [&str; 3] = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"];
 
@@ -151,10 +153,10 @@ mod marked {
         kilobytes.sum::<u64>() << 10
     }
 
-    /// The group of a process; that of the kernel's own is 0.
+    /// The group of a process; 0 for kernel threads.
     fn group(process: &Path) -> Option<u32> {
         let text = std::fs::read_to_string(process.join("stat")).ok()?;
-        // Its name, which comes before, can hold anything.
+        // Its name, which comes first, can contain anything.
         text.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
     }
 

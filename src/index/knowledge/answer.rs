@@ -1,4 +1,4 @@
-//! The answer to a search: words and meaning joined, in order, a page of it.
+//! The answer to a search: combines words and meaning, sorts, and selects a page.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -40,14 +40,14 @@ pub(super) fn answer(
     let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
     let (terms, words_left_out) = ranking.terms(&asked);
     let mut scored = ranking.rank(&terms);
-    // Vectors may be of a note that is gone by now.
+    // Vectors may belong to a note that is gone.
     let near = means.near.iter().filter_map(|it| Some((table.number(&it.path)?, it)));
     let near: hashbrown::HashMap<u32, &Near> = near.collect();
     if query.needs_word {
         let others = near.keys().filter(|number| !ranking.has_word(**number));
         scored.extend(others.map(|number| Scored::without_words(*number)));
     } else {
-        // A filter that holds for nothing at all, such as `-word`, is about texts.
+        // A filter that also matches an empty text, such as `-word`, is about texts.
         let is_about_names = !query.filter.holds(&SearchedFile::new(&VaultPath::root(), ""));
         let others = ranking.seen().filter(|(number, note)| {
             (note.is_text() || is_about_names) && !ranking.has_word(*number)
@@ -120,12 +120,12 @@ fn join(
         let share = near.get(&it.note).map_or(0.0, |near| near.share);
         it.score = (1.0 - weight) * it.score / best + weight * share;
     }
-    // Without words only what is near counts.
+    // Without words only similar notes count.
     scored.retain(|(_, it, _)| it.score > 0.0);
 }
 
-/// Adds backlinks to the scores of the best notes, which are in order. Of those behind the page they are counted only if they
-/// could bring the note to it.
+/// Adds backlinks to the scores of the best notes, which are sorted. After the page they are
+/// counted only for notes that could move up to it.
 fn raise(best: &mut [(bool, Scored, &Note)], asking: &Asking<'_>) {
     let with = |score: f64, links: usize| score * (1.0 + OF_LINKS * (1.0 + links as f64).ln());
     let (shown, others) = best.split_at_mut(asking.page.end.min(best.len()));

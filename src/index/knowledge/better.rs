@@ -1,5 +1,6 @@
-//! The model that a user can install, beside the one that the program carries. Its vectors are made in the background: first for
-//! notes that a search has found, then for the newest. A note that it has not read yet keeps the vectors of the other model.
+//! The model that a user can install, in addition to the one in the program. Its vectors are
+//! computed in the background: first for notes that a search has found, then for the newest. Until
+//! then a note keeps the vectors of the other model.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,19 +16,19 @@ use crate::index::synced::{RecordTable as _, Synced};
 use crate::note::path::VaultPath;
 use crate::vault::Vault;
 
-/// The name of the folder with models, beside the folders of the vaults.
+/// The name of the folder with models, next to the folders of the vaults.
 const FOLDER: &str = "models";
 
-/// What the model has read.
+/// The progress of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BetterSummary {
     pub model: &'static str,
-    /// Whether the model is installed and sound.
+    /// Whether the model is installed and valid.
     pub state: ModelState,
-    /// Notes and canvases that it has read, and all of them.
+    /// The number of notes and canvases that it has read, and of all.
     pub read: usize,
     pub all: usize,
-    /// Whether it waits with the rest until the computer no longer runs on its battery.
+    /// Whether it pauses because the computer runs on battery.
     pub is_on_battery: bool,
     /// Memory of its vectors in bytes.
     pub bytes: usize,
@@ -53,14 +54,14 @@ impl Better {
         self.vectors.set_folder(state);
     }
 
-    /// Removes what an earlier run saved, if it is not wanted.
+    /// Removes the data of an earlier run if the model is not wanted.
     pub fn start(&self) {
         if !self.is_wanted.load(Ordering::Relaxed) {
             self.vectors.forget();
         }
     }
 
-    /// Sets whether it is wanted. If not, nothing of it is stored.
+    /// Sets whether it is wanted. If not, its data is not stored.
     pub fn want(&self, is_wanted: bool) {
         if self.is_wanted.swap(is_wanted, Ordering::Relaxed) && !is_wanted {
             self.vectors.forget();
@@ -72,8 +73,8 @@ impl Better {
         self.vectors.stop();
     }
 
-    /// Replaces the nearness of the notes that the model has read by its own. Returns also which share of the near notes that
-    /// are. With a daemon, vectors that are missing are made in the background.
+    /// Replaces the similarity of the notes that the model has read by its own. Also returns the
+    /// share of such notes. In a daemon, missing vectors are computed in the background.
     pub fn improved(
         &self,
         near: Vec<Near>,
@@ -86,7 +87,7 @@ impl Better {
             return (near, 0.0);
         }
         self.vectors.load();
-        // A search reads no note itself.
+        // A search does not read notes itself.
         if is_lasting && !self.vectors.synced.is_current() {
             self.vectors.read_in_background(Some(Duration::ZERO));
         }
@@ -111,7 +112,7 @@ impl Better {
         (improved, share)
     }
 
-    /// Has notes that a search found read before others.
+    /// Gives notes that a search found priority.
     pub fn hurry(&self, found: &[FoundNote]) {
         if self.is_wanted.load(Ordering::Relaxed) {
             self.vectors.synced.hurry(found.iter().map(|note| note.path.clone()));
@@ -241,7 +242,7 @@ mod tests {
         let goes_on = || {
             match few.fetch_add(1, Ordering::Relaxed) {
                 0 => {
-                    // The later search is more urgent; what was read by now is not read again.
+                    // The later search is more urgent; notes already read are not read again.
                     synced.hurry(["04.md", "05.md"].map(path).into_iter());
                     synced.hurry(["02.md", "19.md", "Gone.md", "05.md"].map(path).into_iter());
                 }
@@ -281,7 +282,7 @@ mod tests {
             let changed =
                 || file.metadata().map(|meta| (meta.ctime(), meta.ctime_nsec())).expect("there");
             let before = changed();
-            // A clock of the file system may take some milliseconds to its next tick.
+            // The file system's clock may take some milliseconds to its next tick.
             while changed() == before {
                 std::fs::write(&place, "TEXT").expect("written");
                 file.set_modified(UNIX_EPOCH + Duration::from_secs(age)).expect("set");
@@ -315,7 +316,7 @@ mod tests {
             battery(status);
             let _ = answered.send(());
         };
-        // A search wakes it, and it looks again.
+        // A search wakes it to check again.
         let is_woken = || {
             while was_asked.try_recv().is_err() {
                 assert!(reader.is_first(Duration::from_millis(5)), "it is not over");
@@ -334,7 +335,7 @@ mod tests {
         is_woken();
         assert_eq!(read(), 8, "it has paused");
         battery("Full");
-        // Nobody waits for an answer any more.
+        // The receiver is gone.
         drop(answered);
         assert!(!reader.is_first(Duration::from_secs(60)), "it goes on");
         assert_eq!(read(), 20);

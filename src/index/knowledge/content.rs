@@ -1,5 +1,5 @@
-//! The text of a file as it is indexed and cited: of a note all of it, of a canvas its cards, of a PDF its pages. Other
-//! attachments are found by their names.
+//! The indexed and cited text of a file: the whole note, the cards of a canvas, the pages of a PDF.
+//! Other attachments are found by name.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::note::canvas::{self, PieceKind};
 use crate::note::markdown::{self, Document, Heading};
 use crate::note::path::PathRef;
 
-/// Between the pages of a PDF in one text.
+/// Separates the pages of a PDF in one text.
 const PAGE_END: char = '\u{c}';
 
 /// Extensions of images, sounds and films that Obsidian shows.
@@ -16,13 +16,13 @@ const MEDIA: &[&str] = &[
     "webm", "3gp", "mkv", "mov", "mp4", "ogv",
 ];
 
-/// What a file is to a search.
+/// The kind of a file in searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Note,
     Canvas,
     Pdf,
-    /// Found by its name alone.
+    /// Found only by its name.
     Media,
 }
 
@@ -45,12 +45,12 @@ impl Kind {
 pub struct Content<'t> {
     pub kind: Kind,
     pub text: Cow<'t, str>,
-    /// Of a canvas or a PDF: a heading without text at the beginning of each card or page.
+    /// For a canvas or a PDF: a heading without text at the beginning of each card or page.
     pub document: Document,
 }
 
 impl<'t> Content<'t> {
-    /// The content of the file at `path` with this text, as far as it is known without reading a PDF.
+    /// The content of the file at `path` with this text, as far as known without reading a PDF.
     pub fn of(path: PathRef<'_>, text: &'t str) -> Self {
         match Kind::of(path).unwrap_or(Kind::Note) {
             Kind::Note => {

@@ -27,7 +27,7 @@ const WITH_ERRORS: [f64; 2] = [0.8, 0.5];
 
 #[derive(Default)]
 pub(super) struct Dictionary {
-    /// By word, its places with its counts there; `table` says what they are.
+    /// By word, its places with counts; `table` defines them.
     places: Vec<Postings>,
     /// The words one after the other, and by word the end of it.
     texts: String,

@@ -1,4 +1,5 @@
-//! Adds the texts of PDFs to words and vectors once they are extracted, and removes them when they are not wanted any more.
+//! Adds extracted texts of PDFs to words and vectors, and removes them when they are no longer
+//! wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -28,14 +29,16 @@ impl SharedKnowledge {
         }
     }
 
-    /// Adds the texts of PDFs that are extracted by now. Returns whether all are; with a daemon the rest goes on in the background.
+    /// Adds the PDF texts extracted so far. Returns whether that is all; in a daemon the rest
+    /// continues in the background.
     pub(super) fn update_pdfs(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
         if !self.has_pdfs.load(Ordering::Relaxed) {
             return Ok(self.fill_or_strip(cancel));
         }
         let start = Instant::now();
         let is_lasting = self.is_lasting.load(Ordering::Relaxed);
-        // A search of a daemon extracts nothing itself: it only sees whether something is to be extracted.
+        // In a daemon, a search extracts nothing itself; it only checks whether something is left
+        // to extract.
         let most = if is_lasting { Duration::ZERO } else { MAKING_ALONE };
         let is_read = !self.pdfs.is_first(Duration::ZERO)
             && self.pdfs.refresh(&cancel.until(start + most)).is_ok();
@@ -49,7 +52,8 @@ impl SharedKnowledge {
         Ok(is_whole)
     }
 
-    /// Adds texts for as long as a search may, or removes all if they are not wanted. Returns whether nothing is left to do.
+    /// Adds texts within a search's time limit, or removes all if they are not wanted. Returns
+    /// whether nothing is left to do.
     pub(super) fn fill_or_strip(&self, cancel: &Cancel) -> bool {
         if !self.has_pdfs.load(Ordering::Relaxed) {
             self.strip();
@@ -96,7 +100,7 @@ impl SharedKnowledge {
         vectors.iter().for_each(|path| self.vectors.synced.read(path));
     }
 
-    /// PDFs that a caller may see and whose text is still to be extracted, or to be added to the `words`.
+    /// Visible PDFs with text that is not extracted yet, or not yet added to `words`.
     pub(super) fn unread_pdfs(&self, words: &Table, view: &View) -> usize {
         let pdfs = self.pdfs.synced.table();
         let catalogue = self.words.synced.vault.catalogue();
@@ -109,7 +113,7 @@ impl SharedKnowledge {
     }
 }
 
-/// Whether the record of this very file lacks its text.
+/// Whether the record of exactly this file lacks its text.
 fn is_bare<K: RecordTable>(
     table: &K,
     pdfs: impl Fn(&K) -> &BTreeMap<VaultPath, bool>,
@@ -121,7 +125,7 @@ fn is_bare<K: RecordTable>(
 }
 
 impl Knowledge {
-    /// Calls `with` with the text of a file as it is now, by which it is found and cited; `None` if it cannot be read.
+    /// Calls `with` with the current text of a file; `None` if it cannot be read.
     pub fn with_content<T>(
         &self,
         path: &VaultPath,

@@ -1,4 +1,4 @@
-//! How near the meaning of a note is to that of a text.
+//! The similarity in meaning of notes to a text.
 
 use super::content::Content;
 use super::meaning::vectors;
@@ -8,12 +8,12 @@ use crate::index::changes::Stamp;
 use crate::note::path::VaultPath;
 use crate::vault::Cancel;
 
-/// A text that notes are compared with.
+/// A text to compare notes with.
 pub struct Likeness {
     knowledge: Knowledge,
     /// `None`: the model knows none of its words.
     to: Option<Vector>,
-    /// Whether the vectors of all notes are there. Else notes are read one by one.
+    /// Whether the vectors of all notes exist. Otherwise notes are read one by one.
     is_ready: bool,
 }
 

@@ -6,10 +6,11 @@
 //! The index stores for each word the chunks that contain it (`table`). Statistics such as a word's rarity and the
 //! similar words are computed per caller (`rank`), so that hidden notes do not affect any answer.
 //!
-//! Vectors are made after the words, on a thread of their own, and searches do without them until all are there
-//! (`meaning/vectors`). `answer` joins the two.
+//! Vectors are computed after the words, on another thread, and searches do without them until all
+//! exist (`meaning/vectors`). `answer` combines both.
 //!
-//! The text of a PDF comes later than its name, from a thread of its own (`pdfs`, `filling`), if the settings allow it.
+//! The text of a PDF comes later than its name, from another thread (`pdfs`, `filling`), if the
+//! settings allow it.
 //!
 //! In reading order: [`words`](mod@words), `content`, `postings`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
 //! file, `better` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
@@ -61,10 +62,12 @@ use table::Table;
 /// The longest wait of a search for the first build; then it is answered from the notes read so far.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The longest wait for vectors from the first search on. Later ones do not wait while vectors are being made.
+/// The longest wait for vectors after the first search. Later searches do not wait while vectors
+/// are being computed.
 const PATIENCE_FOR_MEANING: Duration = Duration::from_secs(1);
 
-/// The longest time in which a search makes vectors of changed notes itself; without a daemon, of all notes.
+/// The longest time that a search spends on vectors of changed notes; without a daemon, of all
+/// notes.
 const MAKING: Duration = Duration::from_millis(300);
 const MAKING_ALONE: Duration = Duration::from_secs(5);
 
@@ -78,9 +81,9 @@ const OF_BETTER: f64 = 0.6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// What finds notes by their meaning.
+    /// The model for search by meaning.
     pub meaning: Model,
-    /// Whether the text of PDFs is found, too.
+    /// Whether to search the text of PDFs.
     pub pdf: bool,
 }
 
@@ -88,19 +91,20 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// The model that the program carries.
+    /// The built-in model.
     #[default]
     BuiltIn,
-    /// The model that `steward models add minilm` installs; the one that the program carries until all is read.
+    /// The model that `steward models add minilm` installs; the built-in one until all notes are
+    /// read.
     Minilm,
-    /// None: notes are found by their words.
+    /// No model: search by words only.
     Off,
 }
 
-/// How much meaning counts in a search.
+/// The role of meaning in a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Meaning {
-    /// Beside words.
+    /// In addition to words.
     #[default]
     Auto,
     /// Not at all.
@@ -116,7 +120,7 @@ pub enum Meant {
     /// It is switched off, or the search does not rank.
     #[default]
     Off,
-    /// The vectors are still being made.
+    /// The vectors are still being computed.
     NotReady,
     /// The model knows none of the words.
     NoWords,
@@ -142,7 +146,7 @@ pub struct Asking<'a> {
     pub wants: &'a (dyn Fn(&VaultPath, i64) -> bool + Sync),
     /// The number of visible notes that link to a note.
     pub links: &'a dyn Fn(&VaultPath) -> usize,
-    /// A number that this does not exceed, which is known at once.
+    /// A quickly computed upper bound of it.
     pub links_at_most: &'a dyn Fn(&VaultPath) -> usize,
     /// The range of results to return.
     pub page: std::ops::Range<usize>,
@@ -180,7 +184,7 @@ pub struct FoundNote {
     pub chunks: Vec<usize>,
 }
 
-/// What the index holds.
+/// The content of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     /// Notes whose words were read.
@@ -189,7 +193,7 @@ pub struct Summary {
     pub bytes: usize,
     /// The model of meaning; `None` if it is switched off.
     pub model: Option<&'static str>,
-    /// Whether vectors are still to be made, at the first search.
+    /// Whether vectors will be computed at the first search.
     pub is_pending: bool,
     pub vectors: usize,
     pub vector_bytes: usize,
@@ -214,7 +218,7 @@ struct SharedKnowledge {
     has_pdfs: AtomicBool,
     /// Whether meaning is off.
     is_off: AtomicBool,
-    /// Whether a daemon runs, which makes vectors in the background.
+    /// Whether this is a daemon, which computes vectors in the background.
     is_lasting: AtomicBool,
     /// When a search first needed vectors.
     needed: OnceLock<Instant>,
@@ -264,7 +268,7 @@ impl Knowledge {
         self.0.read_or_forget_pdfs();
     }
 
-    /// Applies new settings. Without meaning or texts of PDFs, nothing of them is stored.
+    /// Applies new settings. If meaning or texts of PDFs are off, none of their data is stored.
     pub fn set_settings(&self, settings: Settings) {
         let is_off = settings.meaning == Model::Off;
         self.0.better.want(settings.meaning == Model::Minilm);
@@ -307,7 +311,7 @@ impl Knowledge {
         let weight = match (meant, query.meaning) {
             (Meant::Used, Meaning::Auto) => of_meaning,
             (Meant::Used, Meaning::Only) => 1.0,
-            // Words answer, and the answer says so.
+            // Use words alone, and say so in the answer.
             _ => 0.0,
         };
         let is_excluded = |path: &VaultPath| obsidian.is_ignored(path);
@@ -344,7 +348,7 @@ impl Knowledge {
         Ok(found)
     }
 
-    /// Updates the words. Returns whether notes are still to be read for the first time.
+    /// Updates the words. Returns whether some notes have never been read.
     fn is_part(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
         let is_part = self.0.words.is_first(PATIENCE);
         if !is_part {
@@ -353,7 +357,7 @@ impl Knowledge {
         Ok(is_part)
     }
 
-    /// The notes that are near to the words of a search in meaning, and how much that counts.
+    /// The notes similar in meaning to the words of a search, and the weight of that.
     fn near(
         &self,
         query: &Query,
@@ -385,7 +389,8 @@ impl Knowledge {
         self.0.is_off.load(Ordering::Relaxed)
     }
 
-    /// Updates the vectors. Returns whether they are up to date; if that takes too long, it goes on in the background.
+    /// Updates the vectors. Returns whether they are up to date; a long update continues in the
+    /// background.
     fn is_ready(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
         let vectors = &self.0.vectors;
         let waited = self.0.needed.get_or_init(Instant::now).elapsed();

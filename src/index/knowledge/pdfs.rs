@@ -12,7 +12,7 @@ use crate::media::pdf::{self, Bounds};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Vault;
 
-/// The most bytes of a text, and pages; of a longer PDF the beginning is found.
+/// The most bytes of a text, and the most pages; only the beginning of a longer PDF is indexed.
 const MOST_TEXT: usize = 2 << 20;
 const MOST_PAGES: usize = 5_000;
 
@@ -126,7 +126,7 @@ impl RecordTable for Pdfs {
 
 impl SavedTable for Pdfs {
     const NAME: &'static str = "pdfs";
-    /// Increment it also when texts are made differently.
+    /// Increment it also when the extraction of texts changes.
     const HEADER: &'static [u8] =
         concat!("steward pdfs 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const IS_SLOW: bool = true;

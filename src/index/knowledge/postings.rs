@@ -1,4 +1,4 @@
-//! Lists of numbers that only grow, a byte or two for each.
+//! Append-only lists of numbers, with one or two bytes each.
 //!
 //! For each number: its difference to the previous one, times two, as a variable-length integer; it is odd if a byte of
 //! counts follows.
@@ -59,7 +59,7 @@ impl Postings {
     }
 }
 
-/// Appends to a list that is never doubled, since so many lists would be half empty.
+/// Appends to a list without doubling its capacity, since so many lists would be half empty.
 pub(super) fn push<T>(list: &mut Vec<T>, item: T) {
     reserve(list, 1);
     list.push(item);

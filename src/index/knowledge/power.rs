@@ -1,11 +1,12 @@
-//! Whether the computer runs on its battery. Linux shows that in files; elsewhere it counts as not.
+//! Whether the computer runs on battery. Linux shows that in files; on other systems it is always
+//! false.
 
 #![expect(clippy::disallowed_methods, reason = "files of the system, outside every vault")]
 
 use std::fs;
 use std::path::Path;
 
-/// Where Linux shows what supplies the computer and its devices with power, a folder each.
+/// Linux's folder with the power supplies of the computer and its devices.
 pub(super) const SUPPLIES: &str = "/sys/class/power_supply";
 
 /// Whether a battery of the computer is being discharged while no mains is connected.
@@ -19,7 +20,7 @@ pub(super) fn is_on_battery(supplies: &Path) -> bool {
         if is("type", "Mains") && is("online", "1") {
             return false;
         }
-        // That of a mouse is shown there, too.
+        // A mouse's battery is listed there, too.
         is_discharging |=
             is("type", "Battery") && !is("scope", "Device") && is("status", "Discharging");
     }
@@ -51,7 +52,7 @@ pub(super) mod tests {
             (&[battery("Discharging")], true),
             (&[mouse, battery("Discharging"), mains("0")], true),
             (&[battery("Charging"), battery("Discharging")], true),
-            // Its plug gives less than it takes.
+            // The plug supplies less than the computer uses.
             (&[battery("Discharging"), mains("1")], false),
             (&[mains("1"), battery("Discharging")], false),
             (&[battery("Charging"), mains("0")], false),

@@ -16,7 +16,7 @@ use crate::vault::View;
 /// The most words of a query that are used: the rarest.
 pub(super) const MOST_WORDS: usize = 32;
 
-/// The weight of a file that is found by its name alone: texts come first.
+/// The weight of a file found only by its name: texts come first.
 const OF_NAMES: f64 = 0.5;
 
 /// Weights of the fields, relative to the body of the text.
@@ -79,7 +79,8 @@ impl Scored {
     }
 }
 
-/// The sum of the contributions of all terms, and the contribution of the present one: that of the best of its similar words.
+/// The sum of the contributions of all terms, and that of the current term: the best of its similar
+/// words.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     all: f64,

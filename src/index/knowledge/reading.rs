@@ -1,4 +1,4 @@
-//! Reads a file together with the facts that tell later whether it is still the same.
+//! Reads a file together with the metadata to detect later changes.
 
 use super::content::{Content, Kind};
 use crate::index::changes::{Stamp, identity, stamp, unsure_for};
@@ -24,8 +24,8 @@ impl Source {
     }
 }
 
-/// Makes a record of a file that has this stamp in the catalogue, with `make`, which gets no text if the file is too large or is
-/// none. `None` if it is gone.
+/// Makes a record of a file with this stamp in the catalogue. `make` gets no text if the file is
+/// too large or not text. `None` if it is gone.
 pub(super) fn file<T>(
     vault: &Vault,
     path: &VaultPath,

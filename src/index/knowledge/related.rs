@@ -1,4 +1,4 @@
-//! The notes that have to do with a note: near in meaning, with rare words or links in common.
+//! Related notes: similar in meaning, or with rare words or links in common.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ const MOST_CHUNKS: usize = 8;
 /// The note's rarest words that are looked for.
 const MOST_WORDS: usize = 25;
 
-/// Weights of meaning, words and links; each is relative to the note that has the most of it.
+/// Weights of meaning, words and links; each is relative to the note with the highest value.
 const WEIGHT: [f64; 3] = [0.5, 0.3, 0.2];
 
 /// The least score of a related note.
@@ -41,7 +41,7 @@ pub struct Related {
     pub total: usize,
     /// Whether meaning counted.
     pub meant: Meant,
-    /// Whether notes are still to be read.
+    /// Whether some notes have not been read yet.
     pub is_part: bool,
 }
 
@@ -139,7 +139,7 @@ impl Knowledge {
     }
 }
 
-/// The words of a text that the fewest other notes have.
+/// The words of a text that occur in the fewest other notes.
 fn rarest(ranking: &Ranking<'_>, text: &str) -> Vec<Term> {
     let words: HashSet<String> =
         words::of(text).into_iter().filter(|word| !words::is_stop_word(word)).collect();

@@ -10,7 +10,7 @@ use crate::note::path::VaultPath;
 
 impl SavedTable for Table {
     const NAME: &'static str = "knowledge";
-    /// Increment it also when words or chunks are made differently.
+    /// Increment it also when the computation of words or chunks changes.
     const HEADER: &'static [u8] =
         concat!("steward knowledge 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 

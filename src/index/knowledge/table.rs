@@ -27,7 +27,8 @@ use crate::note::markdown::Document;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Vault;
 
-/// The table is compacted at this many stale numbers, if they are this share of those in use.
+/// The table is compacted at this many stale numbers, if they are at least this share of those in
+/// use.
 const MOST_GONE: usize = 1_000;
 const GONE_SHARE: usize = 4;
 
@@ -50,7 +51,7 @@ pub(super) const HEADING: u32 = 4;
 /// The greatest of these counts.
 pub(super) const MOST_IN_CHUNK: u8 = 15;
 
-/// The owner of a place of a note that is gone.
+/// The owner of places of removed notes.
 const NOBODY: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -86,7 +87,7 @@ impl Note {
     }
 }
 
-/// How much text some notes have.
+/// The amount of text of some notes.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Totals {
     pub notes: u64,
@@ -118,7 +119,7 @@ pub(super) struct Read {
     pub source: Source,
     /// Words in each chunk.
     pub lengths: Vec<u16>,
-    /// The counts of each word by place, the first of which is 0.
+    /// The counts of each word by place, beginning with place 0.
     pub words: HashMap<String, Vec<(u16, u8)>>,
 }
 

@@ -132,7 +132,7 @@ fn equal_notes_are_in_the_order_of_time_and_path() {
 }
 
 proptest! {
-    /// Notes whose links cannot bring them to the page are not looked at.
+    /// Links are not counted for notes that cannot reach the page.
     #[test]
     fn the_links_that_are_counted_are_enough_for_the_page(
         notes in prop::collection::vec((1..9usize, 0..60usize, 0..9usize, any::<bool>()), 1..300),
@@ -202,7 +202,7 @@ proptest! {
         prop_assert!(closed_up.is_sound());
         prop_assert_eq!(&answered, &ask(&closed_up, &query, &view));
         prop_assert_eq!(seen(&closed_up), seen(&rebuilt(0, 6)));
-        // The answer to a limited caller depends on nothing else.
+        // The answer to a limited caller depends only on visible notes.
         let limited = View::of(vec![path(if hidden { "A" } else { "B" })]);
         let alone = if hidden { rebuilt(0, 3) } else { rebuilt(3, 6) };
         prop_assert_eq!(ask(&kept, &query, &limited), ask(&alone, &query, &view));

@@ -96,8 +96,8 @@ impl Links {
         self.0.refresh(cancel)
     }
 
-    /// The graph as [`Self::seen_through`] gives it, brought up to date; while all notes are read for the first
-    /// time, as far as that has come.
+    /// The updated graph as in [`Self::seen_through`]; during the first reading of all notes, the
+    /// part read so far.
     pub fn look<'a>(&'a self, view: &'a View, cancel: &Cancel) -> Result<Seen<'a>, Cancelled> {
         self.look_within(PATIENCE, view, cancel)
     }
@@ -236,7 +236,7 @@ impl Seen<'_> {
         self.sources_of(target).iter().filter(|source| *source != target).count()
     }
 
-    /// A number that this does not exceed: of files with a link that has one of the names of `target`.
+    /// An upper bound of it: the number of files with a link that has one of the names of `target`.
     pub fn backlinks_at_most(&self, target: &VaultPath) -> usize {
         self.links.graph().count(&names_of(target.name()))
     }
@@ -359,7 +359,7 @@ impl Seen<'_> {
                     (Scope::Orphans, Some(target)) => linked[target as usize] = true,
                     (Scope::Orphans, None) => {}
                 }
-                // It leads to the same file from the others.
+                // From the other folders it leads to the same file.
                 if scope == Scope::Orphans && choices.all().len() < 2 {
                     break;
                 }
@@ -509,7 +509,7 @@ mod tests {
         links.0.set_first(false);
         assert_eq!((look().unread(), look().backlinks(&b).len()), (0, 2));
 
-        // The reading beside ends by itself, and is not done twice.
+        // The background reading ends by itself and is not repeated.
         links.start(state, true);
         assert_eq!(links.look(&all, &cancel).expect("nobody withdraws").unread(), 0);
         links.stop();

@@ -7,7 +7,7 @@ use crate::note::path::VaultPath;
 use crate::note::relink::Goal;
 use crate::vault::LinkFormat;
 
-/// The linkpaths that lead from `source` to `target` among `files`, best first. There may be none.
+/// The linkpaths that lead from `source` to `target` among `files`, best first. May be empty.
 pub(super) fn linkpaths(
     files: &dyn Files,
     format: LinkFormat,
@@ -26,7 +26,8 @@ pub(super) fn linkpaths(
         LinkFormat::Shortest | LinkFormat::Absolute => path.to_string(),
     };
     let mut found = Vec::new();
-    // With the extension if a note's bare name means another file: `v1.2` beside `v1.2.md`.
+    // With the extension if a note's bare name means another file: `v1.2` when there is a
+    // `v1.2.md`.
     for spelling in [spelt(&preferred), spelt(&path), preferred, path.to_string()] {
         let leads = || resolve_among(files, source, &spelling).target.as_ref() == Some(target);
         if !found.contains(&spelling) && leads() {
@@ -36,7 +37,7 @@ pub(super) fn linkpaths(
     found
 }
 
-/// The new text of a link to `old`, which is at `new` now.
+/// The new text of a link to `old`, which is now at `new`.
 pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal {
     let bare = |path: &VaultPath| {
         let text = path.as_str();

@@ -15,7 +15,7 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::vault::catalogue::NamesAt;
 use crate::vault::{Catalogue, Vault};
 
-/// The most linkpaths that are resolved before others get the graph.
+/// The most linkpaths resolved before the lock on the graph is released.
 const AT_ONCE: usize = 4_096;
 
 /// Size of the graph, and the number of files whose links are unknown.
@@ -38,7 +38,7 @@ pub(super) struct Graph {
     /// The numbers by path.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// By [`key`], so that those with the same last component stand together.
+    /// By [`key`], so that those with the same last component are adjacent.
     linkpaths: BTreeMap<Box<str>, Linkpath>,
     /// The vault's names when linkpaths were last resolved.
     names: NamesAt,
@@ -49,14 +49,14 @@ pub(super) struct Graph {
     unsure: BTreeSet<VaultPath>,
 }
 
-/// A linkpath that files contain. It leads to the same choice of files from all of them.
+/// A linkpath in one or more files. Its candidates are the same from all of them.
 pub(super) struct Linkpath {
     text: Arc<str>,
     /// Whether it is the whole path of a file, in a canvas.
     is_file: bool,
     /// The numbers of these files.
     pub sources: Vec<u32>,
-    /// Where it leads, if it was resolved.
+    /// Its candidates, if it was resolved.
     pub choices: Option<Choices>,
 }
 
@@ -66,7 +66,7 @@ impl Linkpath {
         Self { text: link.path().into(), is_file, sources: Vec::new(), choices: None }
     }
 
-    /// Whether this link of a source is written with it.
+    /// Whether this link of a source has this linkpath.
     pub fn is_of(&self, link: &StoredLink) -> bool {
         (link.form == Form::CanvasFile) == self.is_file && link.path() == &*self.text
     }
@@ -196,13 +196,13 @@ impl Graph {
         numbers.filter_map(|number| Some(self.file(*number)?.0.clone())).collect()
     }
 
-    /// Whether what the linkpaths are resolved to still holds.
+    /// Whether the resolutions of the linkpaths are still valid.
     pub fn is_resolved_for(&self, catalogue: &Catalogue) -> bool {
         self.names == catalogue.names_at()
     }
 
-    /// Resolves linkpaths that are not, or of which a possible target came or went: a part, beginning after that key.
-    /// Returns the last key of the part, if it was not the last.
+    /// Resolves linkpaths that are unresolved, or that had a possible target appear or disappear: a
+    /// part, beginning after that key. Returns the last key of the part, if it was not the last.
     pub fn resolve(&mut self, catalogue: &Catalogue, after: Option<Box<str>>) -> Option<Box<str>> {
         self.forget_changed(catalogue);
         if self.is_resolved {
@@ -233,7 +233,8 @@ impl Graph {
         None
     }
 
-    /// Forgets where linkpaths lead of whose possible targets one came or went since they were resolved.
+    /// Forgets the targets of linkpaths if a possible target appeared or disappeared since they
+    /// were resolved.
     fn forget_changed(&mut self, catalogue: &Catalogue) {
         match catalogue.names_since(self.names) {
             Some(changed) => {
@@ -303,7 +304,7 @@ fn key(link: &StoredLink, source: &VaultPath) -> Option<Box<str>> {
     let key = match link.form {
         Form::CanvasFile => format!("{name}/file {path}"),
         _ if path.is_empty() => return None,
-        // Such a linkpath depends on the note's folder. No path contains NUL.
+        // Such a linkpath depends on the note's folder. Paths never contain NUL.
         _ if path.starts_with('.') => {
             let folder = source.borrowed().parent().map_or("", PathRef::as_str);
             format!("{name}/from {path}\0{folder}")
@@ -313,7 +314,8 @@ fn key(link: &StoredLink, source: &VaultPath) -> Option<Box<str>> {
     Some(key.into_boxed_str())
 }
 
-/// The [keys](key) of linkpaths with this last component, which has no `/`, lie between these: `0` follows `/`.
+/// The [keys](key) of linkpaths with this last component, which has no `/`, are between these: `0`
+/// follows `/`.
 fn around(name: &str) -> [String; 2] {
     [format!("{name}/"), format!("{name}0")]
 }

@@ -115,8 +115,8 @@ impl NameChange {
         self.names.is_empty()
     }
 
-    /// Whether the change only adds files, and no link can lead to another file by that: no file has, or could be
-    /// meant by, the same name.
+    /// Whether the change only adds files and cannot redirect any link: no other file has, or could
+    /// be meant by, the same name.
     pub fn only_adds_new_names(&self, catalogue: &Catalogue) -> bool {
         let free = |name: &str| called(catalogue, name).is_empty();
         let mut added = self.added.values().flatten();

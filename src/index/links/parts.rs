@@ -30,7 +30,7 @@ pub struct MissingPart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkPlace {
     pub path: VaultPath,
-    /// Line number from 1 of its heading or block; `None` if it names none that is there.
+    /// Line number from 1 of its heading or block; `None` if it names none that exists.
     pub line: Option<usize>,
     /// Whether it names a heading or block that does not exist.
     pub is_part_missing: bool,
@@ -49,12 +49,12 @@ struct Parts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     At(usize),
-    /// It may exist: footnotes, and syntax that Obsidian offers only while typing.
+    /// It may exist: footnotes, and syntax that Obsidian resolves only while typing.
     Perhaps,
     Missing,
 }
 
-/// Where a link such as `Note#Heading` that is in no note leads; `None` if there is no such file.
+/// The target of a link such as `Note#Heading` outside of notes; `None` if there is no such file.
 pub fn place(vault: &Vault, link: &str) -> Option<LinkPlace> {
     let catalogue = vault.catalogue();
     let files = VisibleFiles { catalogue: &catalogue, view: vault.view() };

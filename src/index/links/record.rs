@@ -15,7 +15,7 @@ pub const MAX_LINKS: usize = 20_000;
 /// Maximum number of tags of a file.
 const MAX_TAGS: usize = 2_000;
 
-/// How a link of the graph is written.
+/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Link(LinkKind),

@@ -184,9 +184,10 @@ fn each_turned(
     }
 }
 
-/// The edits by which links lead to their old targets, in the form of `format`. A link to a file outside the view of
-/// `seen` stays as it is: its new text would reveal where the file is. `written` gives the text that the change itself
-/// writes into an existing file; links in it are updated if the file had them before.
+/// The edits that keep the targets of links, in the form of `format`. A link to a file outside the
+/// view of `seen` stays as it is: its new text would reveal where the file is. `written` gives the
+/// text that the change itself writes into an existing file; links in it are updated if the file
+/// had them before.
 pub fn follow(
     links: &Links,
     change: &NameChange,
@@ -272,9 +273,9 @@ pub fn copied(
     }
 }
 
-/// An earlier text of the file that is at `disk` now, for its path after `change`, with its links led to the files that
-/// they meant; `None` if they lead there. `then` is how the names were when it was the text of `was`. Links that leave
-/// the view stay.
+/// An earlier text of the file now at `disk`, for its path after `change`, with its links updated
+/// to their original targets; `None` if they need no update. `then` has the names of the time when
+/// it was the text of `was`. Links that leave the view stay.
 pub fn put_back(
     vault: &Vault,
     (then, was): (&NameChange, &VaultPath),
@@ -292,7 +293,7 @@ pub fn put_back(
     rewritten.ok().map(|(found, _)| found).filter(|found| found.links > 0).map(|one| one.content)
 }
 
-/// As [`rewrite_from`], for a text of now.
+/// As [`rewrite_from`], for a current text.
 fn rewrite(
     vault: &Vault,
     change: &NameChange,

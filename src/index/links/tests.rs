@@ -1,4 +1,5 @@
-//! The answers about the whole graph are those of links that are resolved one by one, for any vault and history.
+//! Answers about the whole graph equal those of links resolved one by one, for any vault and
+//! history.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
 
@@ -35,7 +36,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Some steps cannot be done, such as removing what is not there.
+/// Some steps are impossible, such as removing a missing file.
 fn live(vault: &Path, step: &Step) {
     let made = |path: &str| {
         let place = vault.join(path);

@@ -21,10 +21,10 @@ use crate::vault::Vault;
 /// Bytes of a file that are scanned at once.
 const AT_ONCE: usize = 1 << 20;
 
-/// Maximum size of a file that is scanned, in bytes; of a larger one it is not known.
+/// Maximum size of a scanned file, in bytes; the links of larger ones stay unknown.
 const MOST: u64 = 1 << 30;
 
-/// Maximum number of different linkpaths of a file; with more it is not known.
+/// Maximum number of different linkpaths of a file; beyond it its links stay unknown.
 const MOST_PATHS: usize = 100_000;
 
 /// A file that may contain a link which a rename changes, and which is not updated.

@@ -10,10 +10,10 @@
 //! resolves before it ends, since an unread alias could make it ambiguous. Invariant: answers, including the rarity of
 //! words, depend only on files in the caller's view.
 //!
-//! In reading order: this file, `asked` (the request), `table`, `ranking` (matching and scores), `likeness`, `saved`.
+//! In reading order: this file, `query` (the request), `table`, `ranking` (matching and scores), `likeness`, `saved`.
 
-mod asked;
 mod likeness;
+mod query;
 mod ranking;
 mod saved;
 mod table;
@@ -36,8 +36,8 @@ use crate::vault::protect::is_hidden;
 use crate::vault::{
     Cancel, FileContent, Kind, ResolvedEntry, Vault, VaultError, Want, nonblocking,
 };
-use asked::NameQuery;
 use likeness::Pairs;
+use query::NameQuery;
 use ranking::{FAR_OFF, Matcher, Ranking};
 use table::{NameEntry, Table};
 
@@ -124,9 +124,9 @@ impl Names {
     /// Resolves a path or name.
     ///
     /// # Errors
-    /// As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also where several
-    /// files answer to a name, or one does and another's holds all the words. What is not found comes with
-    /// the nearest.
+    /// As `resolve` of [`Reader`](crate::vault::Reader); [`VaultError::Ambiguous`] also where
+    /// several files answer to a name, or one does and another's holds all the words. A not-found
+    /// error includes the nearest names.
     pub fn resolve(
         &self,
         asking: Asking<'_>,
@@ -162,8 +162,8 @@ impl Names {
         found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// The notes of which an alias may begin with the typed text, by path. None before the first reading of a large
-    /// vault ends: a completion does not wait for it.
+    /// The notes with an alias that may begin with the typed text, by path. Empty until a large
+    /// vault has been read once: a completion does not wait for it.
     pub fn begun_aliases(&self, asking: Asking<'_>, typed: &str) -> Vec<VaultPath> {
         let words = spoken::words(typed);
         let is_small = || asking.vault.catalogue().files().nth(READ_AT_ONCE).is_none();
@@ -179,7 +179,7 @@ impl Names {
         found
     }
 
-    /// `near` is what took its name lately; then nothing else is meant.
+    /// `near` is a file that recently took its name; then nothing else is meant.
     fn resolve_name(
         &self,
         asking: Asking<'_>,
@@ -443,13 +443,13 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a path lies in the requested folders, from the root; true without folders.
+    /// Whether a path is in the requested folders, from the root; true without folders.
     fn lies_there(&self, path: PathRef<'_>) -> bool {
         let Some((_, folders)) = self.asked.path.split_last() else { return false };
         folders.is_empty() || keys_of_folders(path) == folders
     }
 
-    /// Whether folders were requested and a path lies in them at any depth.
+    /// Whether folders were requested and a path is in them at any depth.
     fn lies_below_there(&self, path: PathRef<'_>) -> bool {
         match self.asked.path.split_last() {
             Some((_, folders)) if !folders.is_empty() => keys_of_folders(path).ends_with(folders),
@@ -535,7 +535,7 @@ mod tests {
         assert_eq!(resolve("the kettle"), "near []");
         names.0.set_first(false);
         assert_eq!(resolve("the kettle"), "a/Kettle.md");
-        // The reading beside ends by itself, and is not done twice.
+        // The background reading ends by itself and is not repeated.
         let names = Names::new(vault.clone(), &Feed::new(vault.clone()));
         names.start(state);
         assert_eq!(resolve_in(&names, "the kettle"), "a/Kettle.md", "soon read, and waited for");

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::asked::{MOST_WORDS, NameQuery};
 use super::likeness::{Bag, Likeness, Pairs, letters};
+use super::query::{MOST_WORDS, NameQuery};
 use super::table::{Label, NameEntry, NameKey, Origin, Table, Word};
 use crate::note::spoken;
 use crate::vault::View;
@@ -32,8 +32,8 @@ const SAME_STEM: f64 = 0.9;
 /// The similarity from which words count as equal, such as singular and plural.
 const SAME: f64 = 0.95;
 
-/// The share of the score for how much of the name was requested; the rest is for how much of the request the
-/// name contains.
+/// The weight of the share of the name that was requested; the rest is for the share of the request
+/// that the name contains.
 const OF_THE_NAME: f64 = 0.25;
 
 /// The bonus if all words are adjacent as in the request.

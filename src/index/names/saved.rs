@@ -9,7 +9,7 @@ use crate::vault::Kind;
 
 impl SavedTable for Table {
     const NAME: &'static str = "names";
-    /// Increment it also when words of names are made differently.
+    /// Increment it also when the computation of words of names changes.
     const HEADER: &'static [u8] =
         concat!("steward names 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 

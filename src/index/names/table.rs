@@ -76,7 +76,7 @@ pub(super) struct NameEntry {
     pub stamp: Stamp,
     /// The inode that was read.
     pub identity: u64,
-    /// Its next change may have the same stamp.
+    /// Whether its next change may have the same stamp.
     pub unsure: bool,
     pub labels: Labels,
 }

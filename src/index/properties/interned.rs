@@ -207,7 +207,7 @@ impl<T: Copy> Runs<T> {
         }
     }
 
-    /// Gives back memory that it does not need.
+    /// Releases spare capacity.
     pub fn fit(&mut self) {
         self.all.shrink_to_fit();
     }

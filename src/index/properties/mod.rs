@@ -1,9 +1,10 @@
 //! The properties and tags of all notes as columns, and the vault as the source of Bases.
 //!
-//! Built at the first query by reading every note in parallel; from then on the change feed says which notes to
-//! read again. Attachments are rows too, without properties. Nothing is saved from run to run: reading the notes
-//! costs what building the link graph costs. Every distinct name, value and tag is kept once, and a row is a few
-//! numbers, so that a note of six properties takes less than 300 bytes.
+//! Built at the first query by reading every note in parallel; from then on the change feed names
+//! the notes to read again. Attachments are rows too, without properties. Nothing is saved between
+//! runs: reading the notes costs as much as building the link graph. Every distinct name, value and
+//! tag is stored once, and a row is a few numbers, so a note with six properties takes less than
+//! 300 bytes.
 //!
 //! A query uses one snapshot: [`Moment`] shares the rows, and changes during a query go to a copy.
 //!
@@ -51,7 +52,7 @@ pub struct Properties(Arc<SharedProperties>);
 
 struct SharedProperties {
     synced: Synced<Table>,
-    /// Serialises updates, so that nobody uses the rows while types change.
+    /// Serialises updates, so that the rows are not used while types change.
     turn: Mutex<()>,
     /// For `file.similarity`.
     knowledge: Knowledge,
@@ -64,11 +65,11 @@ impl Properties {
         Self(Arc::new(SharedProperties { synced, turn: Mutex::default(), knowledge }))
     }
 
-    /// The vault as it is now and as `vault` may see it, brought up to date, which the first time reads every note.
-    /// `links` is the graph of the same vault; it is brought up to date when something of it is asked.
+    /// An updated snapshot of the vault in the view of `vault`; the first one reads every note.
+    /// `links` is the graph of the same vault; it is updated at its first use.
     ///
     /// # Errors
-    /// [`Cancelled`]; what was read by then stays.
+    /// [`Cancelled`]; what was read so far stays.
     pub fn moment<'a>(
         &self,
         vault: &'a Vault,

@@ -21,19 +21,18 @@ use crate::note::{frontmatter, tag};
 use crate::vault::catalogue::tree_order;
 use crate::vault::{Cancel, Vault, View};
 
-/// Marks the column of a name that no note spells this way: each note gives its own first spelling, whichever
-/// spelling the index met first.
+/// Marks the column of a name that no note spells this way: each note returns its own first
+/// spelling.
 const ANY_SPELLING: u32 = 1 << 31;
 
 /// The most cached resolutions of linkpaths, since many notes use the same.
 const MAX_RESOLVED: usize = 100_000;
 
-/// A snapshot of the vault. It has no trace of files outside the caller's view: no rows, no links to them, and no
-/// counts of their properties and tags.
+/// A snapshot of the vault. It reveals nothing about files outside the caller's view: no rows, no
+/// links to them, and no counts of their properties and tags.
 ///
-/// Rows, properties and tags are those of the moment. Links are brought up to date when the first one is asked
-/// for, so that a question without links never waits for them; where a link leads is decided by the catalogue as
-/// it is then.
+/// Rows, properties and tags are fixed. Links are updated at the first access, so that a query
+/// without links never waits for them, and resolved with the catalogue at that time.
 pub struct Moment<'a> {
     rows: Arc<Rows>,
     vault: &'a Vault,
@@ -112,7 +111,7 @@ impl<'a> Moment<'a> {
         Some(Gaps { count, first })
     }
 
-    /// The file at this path, as a caller names it once it is resolved.
+    /// The file at this resolved path.
     pub fn file(&self, path: &VaultPath) -> Option<FileId> {
         self.at(path.as_str())
     }
@@ -384,7 +383,7 @@ impl Source for Moment<'_> {
             return *known;
         }
         let (found, is_sole) = self.resolve_anew(linkpath, source);
-        // A name of only one file means that file from everywhere.
+        // A unique name means the same file from everywhere.
         let mut resolved = self.resolved.borrow_mut();
         if is_sole && !linkpath.starts_with('.') && resolved.len() < MAX_RESOLVED {
             resolved.insert(linkpath.into(), found);

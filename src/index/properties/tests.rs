@@ -1,4 +1,4 @@
-//! Rows that were updated equal rows that are built anew, for any vault, history and caller.
+//! Updated rows equal newly built rows, for any vault, history and caller.
 
 #![expect(clippy::disallowed_methods, reason = "tests make the vaults they ask about")]
 

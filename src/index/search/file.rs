@@ -150,8 +150,9 @@ impl Search<'_> {
         Self::outcome(gather, searched)
     }
 
-    /// Searches chunk by chunk. What may have a NUL needs a new searcher: one that has read a longer line keeps its
-    /// larger buffer, and would see a NUL further ahead before it searches a line.
+    /// Searches chunk by chunk. A text that may contain a NUL needs a new searcher: one that has
+    /// read a longer line keeps its larger buffer, and would find a NUL further ahead before it
+    /// searches a line.
     fn read(&self, from: impl Read, searcher: &mut Searcher) -> Outcome {
         let mut gather = self.gather();
         let reader = Bounded { from, limit: self.limit };

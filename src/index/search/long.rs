@@ -90,7 +90,7 @@ impl Walker {
                 .configure(config)
                 .build_from_hir(self.hir.as_ref()?)
                 .ok()?;
-            // It never gives up by itself, since it can be stopped.
+            // It never gives up, since it can be stopped.
             let config = DFA::config()
                 .unicode_word_boundary(true)
                 .cache_capacity(MAX_WORKING)
@@ -127,7 +127,7 @@ fn paths(hir: &Hir) -> usize {
     }
 }
 
-/// Runs the automaton; `None` if it gives up, at a word boundary beside a character that is not ASCII.
+/// Runs the automaton; `None` if it gives up, at a word boundary next to a non-ASCII character.
 fn walk(dfa: &DFA, line: &[u8], limit: &Limit) -> Option<Result<bool, TimeOver>> {
     let mut cache = dfa.create_cache();
     let mut state = dfa.start_state_forward(&mut cache, &Input::new(line)).ok()?;
@@ -197,7 +197,7 @@ fn simulate(nfa: &NFA, line: &[u8], limit: &Limit) -> Result<bool, TimeOver> {
     Ok(false)
 }
 
-/// The engine, with pieces that are not too long.
+/// Feeds the engine pieces of limited length.
 pub(super) struct Interruptible<'a> {
     pub engine: &'a RegexMatcher,
     pub walker: &'a Walker,

@@ -36,7 +36,8 @@ pub struct Settings {
     pub deadline_milliseconds: u64,
     /// Megabytes of notes cached in memory, newest first; searches read the others from disk.
     pub resident_megabytes: u64,
-    /// Whether the links of all notes are read or loaded at the start, not when they are first needed.
+    /// Whether to read or load the links of all notes at the start instead of when they are first
+    /// needed.
     pub read_links_at_start: bool,
 }
 
@@ -221,7 +222,7 @@ pub(super) struct Answer<'q> {
 }
 
 impl<'q> Answer<'q> {
-    /// For a search of so many files.
+    /// Creates the answer to a search of this many files.
     pub fn new(query: &'q Query, files: usize) -> Self {
         let results = Results { not_searched: files, ..Results::default() };
         Self { query, results, room: query.max_matches }

@@ -15,7 +15,7 @@ use super::signature::{OWN, PAIRS, Signature};
 /// One bit for each column of a block.
 pub type Mask = [u64; WIDTH / 64];
 
-/// Rows of a block: one for each bit that a column has of its own, and those of the pairs, with a byte for
+/// Rows of a block: one for each of a column's own bits, and those of the pairs, with a byte for
 /// each pair.
 pub const ROWS: usize = OWN + PAIRS / size_of::<Mask>();
 

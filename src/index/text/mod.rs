@@ -59,7 +59,7 @@ pub struct Text(Arc<Handle>);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextMemory {
     pub signatures: usize,
-    /// Everything else of each note but its text.
+    /// Everything of each note except its text.
     pub notes: usize,
     /// Texts of the newest notes.
     pub resident: usize,

@@ -58,7 +58,7 @@ struct Row {
     count: u16,
 }
 
-/// In place of a state: the id is free.
+/// Instead of a state: the id is free.
 const FREE: u64 = 7;
 
 impl Row {

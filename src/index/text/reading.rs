@@ -14,8 +14,8 @@ use crate::vault::{Vault, VaultError};
 /// Maximum size of a note that is signed. Its lines are shorter than a search's buffer.
 const MAX_SIGNED: u64 = 4 << 20;
 
-/// A search sees a NUL among so many first bytes before it searches any line, unless a line ends within the
-/// first three bytes, which are read separately for the byte order mark.
+/// A search detects a NUL in this many first bytes before it searches any line, unless a line ends
+/// within the first three bytes, which are read separately for the byte order mark.
 const SEEN_FIRST: usize = 60_000;
 
 pub(super) enum Reading {
@@ -94,7 +94,7 @@ pub(super) fn text(vault: &Vault, path: &VaultPath, expected: Stamp) -> Option<A
         .then(|| Arc::from(bytes))
 }
 
-/// How a search treats these bytes, before it looks at lines.
+/// How a search treats these bytes before it reads lines.
 fn state(bytes: &[u8]) -> NoteState {
     // `contains` is faster, and most have none.
     let nul = bytes.contains(&0).then(|| bytes.iter().position(|byte| *byte == 0)).flatten();

@@ -1,10 +1,11 @@
-//! The index on disk, in the steward's folder: signatures in one file with a block in each slot, and a table of
-//! which block is in which slot and which note has which columns. It can be deleted at any time.
+//! The index on disk, in the steward's folder: signatures in one file with a block in each slot,
+//! and a table that maps blocks to slots and notes to columns. It can be deleted at any time.
 //!
-//! The table is written to a new file that replaces the old one. Of the signatures only changed blocks are
-//! written, and not to slots that the old table names ([`slots`]), so it is valid until it is replaced. The table
-//! has each block's checksum. What is damaged, of another format or of another vault is not used: a note is
-//! restored only if its file has the same size, mtime, inode and ctime.
+//! The table is written to a new file that replaces the old one. Only changed blocks of signatures
+//! are written, and not to slots that the old table names ([`slots`]), so the old table is valid
+//! until it is replaced. The table has each block's checksum. Data that is damaged, in another
+//! format or from another vault is not used: a note is restored only if its file has the same size,
+//! mtime, inode and ctime.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
@@ -210,7 +211,7 @@ mod tests {
         let saved = load(&dir);
         assert_eq!(words(&saved), [Some(1), Some(2), Some(3)]);
         drop(saved);
-        // A torn block is lost alone.
+        // A torn block does not affect others.
         let file = File::options().write(true).open(signatures_file(&dir)).expect("opened");
         file.set_len(2 * BLOCK_BYTES as u64 + 5).expect("cut");
         assert_eq!(words(&load(&dir)), [Some(1), Some(2), None]);

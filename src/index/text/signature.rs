@@ -4,22 +4,22 @@
 //! dictionary: letters without case, digits, and the signs that are common in notes. Characters beyond ASCII
 //! are letters of their own, also without case.
 //!
-//! Three neighbouring letters of an alphabet set one of [`SEQUENCES`] bits; four of them set one more, if they
-//! are a letter or a blank and three letters: that tells words apart whose triples are all common. The bits are
-//! half as full again for it. On generated vaults and on manuals a word of three letters has up to a third more
-//! candidate notes, two adjacent words a third fewer, a longer word two fifths fewer, and a rare word of common
-//! parts two thirds fewer or more.
+//! Three neighbouring letters of an alphabet set one of [`SEQUENCES`] bits; four of them set one
+//! more, if they are a letter or a blank and three letters: that distinguishes words whose triples
+//! are all common. It makes the bits half as full again. On generated vaults and on manuals a word
+//! of three letters has up to a third more candidate notes, two adjacent words a third fewer, a
+//! longer word two fifths fewer, and a rare word of common parts two thirds fewer or more.
 //!
-//! A letter that is specific by itself, an ideograph, a syllable, an emoji or a symbol ([`SAYS_MUCH`]), sets a bit
-//! alone and one with each neighbour, but none in triples: Chinese words have two characters, and triples beside
-//! the pairs would fill more bits than they exclude.
+//! A letter that is specific by itself (an ideograph, a syllable, an emoji or a symbol,
+//! [`SAYS_MUCH`]) sets a bit alone and one with each neighbour, but none in triples: Chinese words
+//! have two characters, and triples in addition to the pairs would set more bits than they exclude.
 //!
 //! Two more sets of bits serve patterns without a literal of three letters. Triples of five [`kinds`](kind) of
 //! byte, which keep the case, are for patterns like `[A-Z]{2}[0-9]`. Pairs of classes, without collisions in
 //! ASCII, are stored by `columns` for many pieces together, since a pair of letters is either common or nowhere.
 //!
-//! No bit spans two lines, since no match does. Bytes that are not UTF-8 are skipped: a text may have bits that
-//! it need not have, and lacks none.
+//! No bit spans two lines, since no match does. Bytes that are not UTF-8 are skipped: a text may
+//! set a bit needlessly, but never lacks one.
 //!
 //! A changed constant, letter or kind changes the format: raise the number in `saved`.
 
@@ -34,7 +34,7 @@ const KINDS: u16 = 5;
 /// Number of bits for triples of kinds, rounded up to whole words; they follow.
 const THREE_KINDS: usize = 128;
 
-/// Number of bits that each piece of text has of its own; those of pairs of classes follow.
+/// Number of bits of each piece of text; the shared bits of pairs of classes follow.
 pub const OWN: usize = SEQUENCES + THREE_KINDS;
 
 /// Number of bits for pairs of classes.

@@ -113,7 +113,7 @@ impl Alphabet {
         };
         let is_sequence = |bit: &u16| usize::from(*bit) < SEQUENCES;
         if bits.iter().any(is_sequence) {
-            // Pairs of classes exclude little beside the sequences.
+            // Pairs of classes exclude little in addition to the sequences.
             bits.retain(is_sequence);
         }
         and(bits.into_iter().map(Plan::Row).collect())

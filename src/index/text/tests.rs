@@ -58,7 +58,7 @@ impl Bench {
             Ok(search::read_all(&self.vault, &Search { pattern, query, limit: &limit }))
         };
         let mut theirs = read(query);
-        // Which files are few enough to be counted, the two may judge differently.
+        // The two may count the rest at different thresholds.
         let counted = [&mut ours, &mut theirs]
             .map(|results| results.as_mut().ok().and_then(|results| results.more.take()));
         assert_eq!(ours, theirs, "{query:?}");
@@ -103,11 +103,11 @@ enum Edit {
     Append(String, Vec<u8>),
     Remove(String),
     Rename(String, String),
-    /// The index reads what it has not.
+    /// The index reads the missing notes.
     Refresh,
     /// The daemon ends and starts again.
     Restart,
-    /// Less text in memory, or more.
+    /// The memory limit for texts changes.
     Resident(u64),
 }
 
@@ -259,7 +259,7 @@ fn queries() -> impl Strategy<Value = (usize, Query)> {
     })
 }
 
-/// A vault, its edits, and the searches: each of some five edits is followed by ten searches.
+/// A vault, its edits and the searches: about five edits, each followed by ten searches.
 #[derive(Debug, Clone)]
 struct Life {
     files: Vec<(String, Vec<u8>, u32)>,
@@ -277,8 +277,8 @@ fn life() -> impl Strategy<Value = Life> {
 }
 
 impl Life {
-    /// Lives it in a vault whose changes the system tells, or does not; every answer has to be that of
-    /// reading every file.
+    /// Runs it in a vault with or without change events; every answer must equal that of reading
+    /// every file.
     fn check(self, watched: bool) {
         let mut bench = Bench::new(&self.files);
         if watched {
@@ -294,7 +294,7 @@ impl Life {
             };
             let before = bench.size_and_time(&target);
             bench.live(edit);
-            // Without reports of the system, the next full scan finds an edit that keeps size and time
+            // Without change events, only the next full scan finds an edit that keeps size and time
             // (docs/platforms.md).
             if !watched && before.is_some() && before == bench.size_and_time(&target) {
                 bench.vault.rescan().expect("scanned");
@@ -364,7 +364,7 @@ fn a_text_of_the_same_size_and_time_is_found_by_the_next_full_look() {
         (meta.ctime(), meta.ctime_nsec())
     };
     let before = changed();
-    // As often as the disk's clock needs for a step.
+    // Until the disk's clock ticks.
     while changed() == before {
         put(&bench.place, "a.md", b"- [x] beans", 7);
     }
@@ -372,8 +372,8 @@ fn a_text_of_the_same_size_and_time_is_found_by_the_next_full_look() {
     ["\\[x\\]", "\\[ \\]"].into_iter().for_each(|pattern| bench.check(&all(pattern)));
 }
 
-/// The saved files are overwritten, cut, or replaced by another file: they are used only at a start, block by block,
-/// and only with a right checksum.
+/// The saved files are overwritten, truncated or replaced: they are used only at a start, block by
+/// block, and only with a valid checksum.
 #[test]
 fn whatever_becomes_of_the_saved_files_no_search_fails_or_is_misled() {
     let kind = |n: u32| ["needle", "hay", "straw"][n as usize % 3];
@@ -410,12 +410,12 @@ fn whatever_becomes_of_the_saved_files_no_search_fails_or_is_misled() {
     }
 }
 
-/// How many vaults in all: 600 are some thirty thousand searches. `TEXT_CASES` asks for more.
+/// The number of vaults: 600 are about thirty thousand searches. `TEXT_CASES` sets another number.
 fn cases() -> u32 {
     std::env::var("TEXT_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(600)
 }
 
-// Three, so that several cores are at work on them.
+// Three, to use several cores.
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases().div_ceil(3)))]
     #[test]

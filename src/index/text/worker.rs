@@ -25,7 +25,8 @@ const FILL_AFTER: Duration = Duration::from_millis(100);
 
 type ToRead = (u32, VaultPath, Stamp);
 
-/// Works until there is nothing to do. Returns when there will be, unless the bell rings before.
+/// Works until there is nothing to do. Returns when there will be more, unless the bell rings
+/// earlier.
 pub(super) fn work(inner: &SharedText) -> Option<Instant> {
     loop {
         inner.catch_up();
@@ -182,7 +183,8 @@ pub(super) fn begin(inner: &SharedText) {
     // Later changes are collected.
     drop(inner.changes.take());
     let mut table = super::table::Table::default();
-    // Loading waits for the disk, the other for memory. The catalogue is not locked while waiting.
+    // Loading is limited by the disk, the other by memory. The catalogue is not locked while
+    // waiting.
     let (saved, identities) = std::thread::scope(|scope| {
         let load = || inner.folder.get().map(|folder| saved::load(folder)).unwrap_or_default();
         let loading = std::thread::Builder::new().name("text-load".to_owned());
@@ -224,7 +226,7 @@ pub(super) fn begin(inner: &SharedText) {
 /// Adds the catalogue's notes to an empty table. Returns the identity of each.
 fn fill_table(inner: &SharedText, table: &mut super::table::Table) -> Vec<u64> {
     let catalogue = inner.vault.catalogue();
-    // One pass over the entries, since their paths lie elsewhere in memory.
+    // One pass over the entries, since their paths are elsewhere in memory.
     let notes = catalogue.recent().filter(|entry| inner.changes.wants(entry));
     let (notes, identities): (Vec<_>, Vec<_>) = notes
         .map(|entry| {

@@ -1,4 +1,4 @@
-//! The fonts of a PDF: what their codes mean, and how wide each is.
+//! The fonts of a PDF: the text and width of each code.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::glyphs;
 /// The most bytes of a font's table of characters.
 const MAX_CHARACTERS: usize = 512 << 10;
 
-/// The texts of codes by a font's encoding.
+/// The text of each code by a font's encoding.
 enum Codes<'a> {
-    /// Of one byte.
+    /// One byte per code.
     Simple(BTreeMap<u8, String>),
-    /// Of several; none if the crate does not know the encoding.
+    /// Several bytes per code; `None` if the crate does not know the encoding.
     Composite(Option<Encoding<'a>>),
 }
 
@@ -32,7 +32,7 @@ impl Codes<'_> {
 }
 
 pub(super) struct Font<'a> {
-    /// What the file says for those who copy text; it counts before the encoding.
+    /// The file's `ToUnicode` table; it takes precedence over the encoding.
     unicode: Option<Encoding<'a>>,
     encoding: Codes<'a>,
     /// Bytes of a character's code.
@@ -105,7 +105,7 @@ impl<'a> Font<'a> {
         let Some(Encoding::UnicodeMapEncoding(map)) = &self.unicode else {
             return self.encoding.text(bytes);
         };
-        // The crate finds the lengths of codes by ranges that many files state wrongly.
+        // The crate derives the length of codes from ranges that are wrong in many files.
         let mut text = String::new();
         for code in bytes.chunks(self.code) {
             let number = code.iter().fold(0, |number, byte| (number << 8) | u32::from(*byte));

@@ -1,4 +1,4 @@
-//! What the codes of a simple font mean, by its encoding and the names of its glyphs.
+//! The text of each code of a simple font, from its encoding and glyph names.
 //!
 //! The crate knows the encodings and the names. But if it does not know one name in a font's list, it drops the whole list; and it
 //! does not look into the font itself, where the fonts of TeX have their encoding.
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use lopdf::{Dictionary, Document, Encoding, Object, dictionary};
 use regex::bytes::Regex;
 
-/// The most bytes of a font that is looked into.
+/// The most bytes of an embedded font that is parsed.
 const MAX_FONT: usize = 1 << 20;
 
 /// The most entries of a list of names, numbers included: a code needs two.
@@ -26,7 +26,7 @@ const FIRST_LIGATURES: [u8; 2] = [11, 27];
 static NAMED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u)\bdup\s+(\d{1,3})\s*/([^\s/]+)\s+put\b").ok());
 
-/// The text of each code; none for a code without a glyph.
+/// The text of each code that has a glyph.
 pub(super) fn texts(document: &Document, font: &Dictionary) -> BTreeMap<u8, String> {
     let encoding = font.get_deref(b"Encoding", document).ok();
     let list = encoding.and_then(|encoding| encoding.as_dict().ok());
@@ -57,7 +57,7 @@ pub(super) fn texts(document: &Document, font: &Dictionary) -> BTreeMap<u8, Stri
     texts
 }
 
-/// Those of an encoding that has a name; without one, of Adobe's standard encoding.
+/// The texts of a named encoding; without a name, of Adobe's standard encoding.
 fn named(document: &Document, encoding: Option<&Object>) -> BTreeMap<u8, String> {
     let mut font = dictionary! { "Type" => "Font" };
     if let Some(encoding) = encoding {
@@ -68,8 +68,8 @@ fn named(document: &Document, encoding: Option<&Object>) -> BTreeMap<u8, String>
     (0..=u8::MAX).filter_map(text).filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// The texts of the codes that a Type 1 font names itself. If the font cannot be read, they are those of TeX's ligatures: no
-/// encoding that has a name uses the same codes.
+/// The texts of the codes that a Type 1 font names itself. If the font cannot be read, TeX's
+/// ligatures: no named encoding uses the same codes.
 fn built_in(document: &Document, font: &Dictionary) -> BTreeMap<u8, String> {
     if font.get(b"Subtype").and_then(Object::as_name).ok() != Some(b"Type1") {
         return BTreeMap::new();
@@ -96,7 +96,8 @@ fn ligature(code: u8) -> Option<String> {
     FIRST_LIGATURES.iter().find_map(place).map(|text| (*text).to_owned())
 }
 
-/// The text of a glyph by its name: one of Adobe's list or a character's number, or several of them, and a variant.
+/// The text of a glyph by its name: names of Adobe's list or character numbers, with an optional
+/// variant.
 fn text(document: &Document, name: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(name).ok().filter(|name| name.len() <= MAX_NAME)?;
     let name = name.split('.').next()?;
@@ -109,7 +110,7 @@ fn text(document: &Document, name: &[u8]) -> Option<String> {
     part(name).or_else(|| name.split('_').map(part).collect())
 }
 
-/// The text of a glyph in the crate's list, which it shows only through a font.
+/// The text of a glyph in the crate's list, which is accessible only through a font.
 fn listed(document: &Document, name: &str) -> Option<String> {
     let differences = vec![0.into(), name.into()];
     let encoding = dictionary! { "Differences" => differences };

@@ -1,8 +1,9 @@
 //! The text of a PDF, page by page.
 //!
-//! A PDF says where each run of letters is painted, not what a word or a line is: those follow from positions
-//! and widths. The crate reads the file; the order of the text is made here. Work is done on a thread of its
-//! own, since a file can be made so that reading it panics, and one file at a time, with bounds on memory and work.
+//! A PDF states where each run of letters is painted; words and lines follow from positions and
+//! widths. The crate parses the file; this module orders the text. Files are read one at a time on
+//! a separate thread, since a crafted file can make the crate panic, with bounds on memory and
+//! work.
 
 mod font;
 mod glyphs;
@@ -19,17 +20,17 @@ use painter::Painter;
 
 /// The name of the thread: a panic there is a fault of the file, not of the program.
 pub const THREAD: &str = "pdf";
-/// The stack of the thread: the crate bounds its recursion, but each level takes much.
+/// The stack of the thread: the crate bounds its recursion, but each level needs much of it.
 const STACK: usize = 16 << 20;
 /// The approximate limit on cached objects of a file, in bytes.
 const MAX_OBJECTS: usize = 192 << 20;
-/// The most bytes that all streams read while a file is opened may have.
+/// The most bytes of all streams that are read while a file is opened.
 const MAX_OPENED: usize = 512 << 20;
-/// The bounds of one of them.
+/// The bounds of one stream.
 const OPENED: (usize, usize) = (128 << 10, 16 << 20);
-/// The work after which an answer ends with the page: see [`Painter`].
+/// Once this much work is done, the answer ends with the current page: see [`Painter`].
 const MAX_WORK: usize = 6_000_000;
-/// Bytes that the number of a page takes in an answer.
+/// The bytes of a page number in an answer.
 const MARK: usize = 24;
 /// The most pages of a file.
 const MAX_PAGES: usize = 50_000;
@@ -62,7 +63,7 @@ pub struct PdfText {
     pub is_cut: bool,
 }
 
-/// Why a PDF gives no text.
+/// Why the text of a PDF cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadPdf {
     #[error("is encrypted and opens only with a password")]
@@ -79,7 +80,7 @@ pub enum BadPdf {
 
 /// Whether a file is a PDF, by its first bytes.
 pub fn is_pdf(bytes: &[u8]) -> bool {
-    // Readers accept a little of anything before it.
+    // Readers accept a few arbitrary bytes before it.
     memchr::memmem::find(&bytes[..bytes.len().min(1_024)], b"%PDF-").is_some()
 }
 
@@ -135,7 +136,7 @@ fn pages(bytes: &[u8], first: usize, bounds: &Bounds<'_>) -> Result<PdfText, Bad
 }
 
 fn open(bytes: &[u8]) -> Result<Document, BadPdf> {
-    // Each stream needs this word, in any spelling of the rest.
+    // Each stream contains this word, however the rest is spelt.
     let streams = memchr::memmem::find_iter(bytes, b"endstream").count();
     let limit = (MAX_OPENED / streams.max(1)).clamp(OPENED.0, OPENED.1);
     let load = |force_reconstruct| {
@@ -152,7 +153,7 @@ fn open(bytes: &[u8]) -> Result<Document, BadPdf> {
         Ok(document) if document.is_encrypted() => return Err(BadPdf::Encrypted),
         Ok(document) if document.page_iter().next().is_some() => Ok(document),
         Err(error @ (BadPdf::Encrypted | BadPdf::TooLarge)) => Err(error),
-        // Its table of objects is wrong: they are looked for in the file.
+        // Its table of objects is wrong: search the file for objects.
         Ok(_) | Err(_) => load(true),
     }?;
     match LEFT.get() {
@@ -161,7 +162,7 @@ fn open(bytes: &[u8]) -> Result<Document, BadPdf> {
     }
 }
 
-/// Leaves out images, which are most of many files, and everything once the bound is reached.
+/// Skips images, the largest part of many files, and everything once the limit is reached.
 fn bounded(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let is_image = |object: &Object| {
         let kind = object.as_stream().ok().and_then(|stream| stream.dict.get(b"Subtype").ok());
@@ -172,7 +173,7 @@ fn bounded(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     }
     let left = LEFT.get().saturating_sub(weight(object));
     LEFT.set(left);
-    // Of an object that stands by itself, the crate keeps what it passed here.
+    // The crate keeps the version that it passed here of an object outside an object stream.
     (left > 0).then(|| (id, object.clone()))
 }
 

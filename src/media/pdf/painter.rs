@@ -1,4 +1,4 @@
-//! Performs the program of a page, as far as it is about text.
+//! Executes the text operations of a page's program.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,13 +14,13 @@ pub(super) const MAX_CONTENT: usize = 16 << 20;
 const MAX_WORK: usize = 2_000_000;
 /// The work to open a font.
 const FONT_WORK: usize = 20_000;
-/// The bytes of a form's program that are as much work as an operation.
+/// This many bytes of a form's program count as one operation.
 const BYTES_OF_WORK: usize = 8;
 /// The work after which the painter checks again whether the text is still wanted.
 const CHECK: usize = 4_096;
 /// The maximum number of cached fonts.
 const MAX_FONTS: usize = 256;
-/// How deep forms may contain forms, and saved states may lie on each other.
+/// How deeply forms and saved states may be nested.
 const DEEP: (usize, usize) = (4, 64);
 
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ struct Matrix([f32; 6]);
 impl Matrix {
     const IDENTITY: Self = Self([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
 
-    /// This one, then `other`.
+    /// Applies `self`, then `other`.
     fn then(self, other: Self) -> Self {
         let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (self.0, other.0);
         Self([
@@ -83,13 +83,13 @@ pub(super) struct Painter<'a> {
 }
 
 impl<'a> Painter<'a> {
-    /// A painter that stops in the middle of a page once `is_over` says so.
+    /// A painter that stops in the middle of a page once `is_over` returns true.
     pub fn new(document: &'a Document, is_over: &'a dyn Fn() -> bool) -> Self {
         let (text, fonts) = (String::new(), BTreeMap::new());
         Self { document, is_over, text, last: None, work: 0, fonts }
     }
 
-    /// The work that the last page was.
+    /// The work of the last page.
     pub fn work(&self) -> usize {
         self.work
     }
@@ -184,7 +184,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Text of a form, which is a program of its own.
+    /// Text of a form, which is a separate program.
     fn form(&mut self, name: &[u8], resources: &Resources<'a>, place: Matrix, depth: usize) {
         let document = self.document;
         let named = |all: &&'a Dictionary| {
@@ -261,14 +261,14 @@ impl<'a> Painter<'a> {
 
     /// Adds a run of text, after a blank or on a new line where it does not continue the one before it.
     fn add(&mut self, text: &str, from: Matrix, to: Matrix, size: f32) {
-        // What cannot be read leaves a gap.
+        // Unreadable text leaves a gap.
         if text.is_empty() {
             return;
         }
         let [a, b, c, d, x, y] = from.0;
         let size = (size * c.hypot(d)).abs();
         if let Some(last) = self.last {
-            // Along the line, which may be turned, and across it.
+            // Distances along the line, which may be rotated, and across it.
             let length = a.hypot(b);
             let (u, v) = if length > 0.0 { (a / length, b / length) } else { (1.0, 0.0) };
             let along = (x - last.x) * u + (y - last.y) * v;

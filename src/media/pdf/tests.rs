@@ -1,4 +1,4 @@
-//! PDFs made here, whole and damaged.
+//! Generated PDFs, intact and damaged.
 
 use lopdf::{Stream, dictionary};
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ fn document(programs: &[&[u8]]) -> Document {
     document
 }
 
-/// The text of a program in this font, in which `FILE` stands for a stream with these bytes.
+/// The text of a program in this font, in which `FILE` is a stream with these bytes.
 fn text_in(mut font: Dictionary, file: &[u8], program: &str) -> String {
     let mut document = document(&[format!("BT /F 10 Tf 72 700 Td {program} Tj ET").as_bytes()]);
     let mut file = Stream::new(Dictionary::new(), file.to_vec());
@@ -131,7 +131,7 @@ fn ligatures_follow_from_the_names_of_glyphs() {
     );
     // The glyphs of TeX's bitmap fonts.
     assert_eq!(read(of("Type3", None, &["a11", "a12", "a13", "a14", "a15"]), all), plain);
-    // Names that nobody knows leave the others as they are.
+    // Unknown names do not affect the others.
     let unknown = of("Type1", Some("WinAnsiEncoding"), &[".notdef", "fi", "g7", "ffi"]);
     assert_eq!(read(unknown, "(caf\\351 \\014ne\\013\\015 o\\016ce)"), "café fine office");
 }
@@ -152,7 +152,7 @@ fn a_font_without_a_stated_encoding_has_its_own_or_those_of_tex() {
     assert_eq!(text_in(font(true), own, text), "“off a fit” ve");
     assert_eq!(text_in(font(false), b"", "(o\\013 a \\014t, \\035ve)"), "off a fit, flve");
     assert_eq!(text_in(font(true), b"no font", "(o\\013 it)"), "o it");
-    // A difference counts before both.
+    // `Differences` take precedence over both.
     let mut differs = font(true);
     let list = vec![Object::Integer(11), Object::Name(b"x".to_vec())];
     differs.set("Encoding", dictionary! { "Differences" => list });
@@ -185,7 +185,7 @@ fn the_table_for_copying_counts_before_the_encoding() {
         "Subtype" => "Type1", "ToUnicode" => Object::Null,
         "Encoding" => dictionary! { "Differences" => list },
     };
-    // What it does not have is left to the encoding.
+    // The encoding applies to codes that it lacks.
     assert_eq!(text_in(font, table, "(A \\014t ba\\015e)"), "é fit baffle");
 }
 
@@ -255,7 +255,7 @@ fn an_encrypted_file_is_said_to_be_one() {
         read(&written(document), 1, 1_000)
     };
     assert_eq!(encrypted("secret"), Err(BadPdf::Encrypted));
-    // Protected against changes alone: every viewer opens it.
+    // Protected against changes only: every viewer opens it.
     assert_eq!(encrypted("").unwrap().pages, ["Text"]);
 }
 

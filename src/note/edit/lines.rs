@@ -103,8 +103,8 @@ fn splice(text: &Text<'_>, range: Range<usize>, content: &str) -> Result<Edited,
         added += 1;
     }
     changed.push_str(after);
-    // Where the edit reaches the end, the last line has a newline if it had one before; a file that
-    // was empty takes the word of the content.
+    // If the edit reaches the end, the last line keeps its newline or lack of one; an empty file
+    // takes that of the content.
     let final_newline =
         if body.is_empty() { content.ends_with('\n') } else { text.ends_with_newline() };
     if after.is_empty() && !final_newline && changed.ends_with('\n') {

@@ -13,8 +13,8 @@ pub use nearest::Nearest;
 use crate::note::code::ErrorCode;
 use crate::note::text::{NotText, Text};
 
-/// The largest file that an edit may produce, in bytes. Far above what tools read; it limits what a
-/// few bytes of `replace_all` can ask for.
+/// The largest file that an edit may produce, in bytes. Far above what tools read; it bounds
+/// `replace_all`.
 pub const MAX_EDITED_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

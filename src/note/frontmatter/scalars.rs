@@ -14,8 +14,8 @@ pub struct Scalar {
     pub line: usize,
 }
 
-/// The scalars of a YAML text, with keys as values without a key of their own; `None` if it is not
-/// YAML, or an alias repeats a list or mapping.
+/// The scalars of a YAML text, with keys as values without a key; `None` if it is not YAML, or an
+/// alias repeats a list or mapping.
 pub fn read(yaml: &str) -> Option<Vec<Scalar>> {
     let mut scalars = Vec::new();
     let mut anchors: HashMap<usize, String> = HashMap::new();

@@ -7,7 +7,7 @@ enum BracePart<'a> {
     OneOf(Vec<Vec<BracePart<'a>>>),
 }
 
-/// How signs are read that can be meant either way.
+/// How to read ambiguous characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signs {
     /// Braces around a single choice are that choice.
@@ -31,7 +31,7 @@ fn partners(pattern: &str) -> Vec<Option<usize>> {
     let mut bytes = pattern.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
         match byte {
-            // Only a literal reading has them, each before the sign that it escapes.
+            // Only a literal reading has them, each before the character that it escapes.
             b'\\' => {
                 bytes.next();
             }

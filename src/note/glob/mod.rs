@@ -4,9 +4,10 @@
 //! one character, `{a,b}` one of several. `[` and `]` are literal, since note names contain them.
 //! `\` is `/`, as in every path. An unmatched brace is literal.
 //!
-//! Two spellings can be meant either way: braces around a single choice (`{draft}`), and `\` before one of
+//! Two spellings are ambiguous: braces around a single choice (`{draft}`), and `\` before one of
 //! `{}[]*?`, which other programs use as an escape. [`Glob::parse`] reads a choice and a folder,
-//! [`Glob::literal`] the signs themselves; a caller that has the names takes the reading that fits one.
+//! [`Glob::literal`] the characters themselves; a caller with the names uses the reading that
+//! matches one.
 //!
 //! Matching ignores case, Unicode form and kinds of space: literal text and paths both go through
 //! [`fold_key`].
@@ -169,7 +170,7 @@ impl Glob {
         exact.collect::<Vec<_>>().join("/")
     }
 
-    /// Whether the glob matches exactly what lies below its [`Glob::prefix`].
+    /// Whether the glob matches exactly what is below its [`Glob::prefix`].
     pub fn is_all_below_prefix(&self) -> bool {
         let [segments] = &self.alternatives[..] else { return false };
         let Some((Segment::AnyDepth, above)) = segments.split_last() else { return false };

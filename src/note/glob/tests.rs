@@ -172,7 +172,7 @@ fn pattern() -> impl Strategy<Value = String> {
     ];
     let segment = prop_oneof![
         3 => prop::collection::vec(piece, 1..4).prop_map(|pieces| pieces.concat())
-            // Whole segments that mean something else than text are made below, or not at all.
+            // Segments with a special meaning are generated below, or not at all.
             .prop_filter("plain", |segment| !segment.contains("**") && !matches!(&**segment, "." | "..")),
         1 => Just("**".to_owned()),
     ];
@@ -193,7 +193,7 @@ proptest! {
         pattern in pattern(),
         path in prop::collection::vec("[ab]{1,3}|[ab.\\[\\]]{1,2}", 1..5).prop_map(|names| names.join("/")),
     ) {
-        // Too many alternates are refused, here only.
+        // Only our implementation refuses too many alternatives.
         prop_assume!(pattern.matches('{').count() < 8);
         prop_assume!(!path.split('/').any(|name| matches!(name, "." | "..")));
         prop_assert_eq!(matches(&pattern, &path), reference(&pattern, &path), "{} on {}", pattern, path);

@@ -105,7 +105,7 @@ impl Wild {
     }
 }
 
-/// Moves a literal to the end of `signs`, folded.
+/// Appends a folded literal to `signs`.
 fn take(literal: &mut String, signs: &mut Vec<Sign>) {
     if !literal.is_empty() {
         signs.push(Sign::Text(fold_key(literal)));

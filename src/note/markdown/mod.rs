@@ -64,7 +64,7 @@ pub struct Document {
     pub frontmatter: Option<Frontmatter>,
     /// The start of the body, after byte-order mark and frontmatter.
     pub body: usize,
-    /// Every link, external ones included. A link may lie inside the text of another.
+    /// Every link, external ones included. A link may be inside the text of another.
     pub links: Vec<Link>,
     pub headings: Vec<Heading>,
     pub blocks: Vec<BlockId>,

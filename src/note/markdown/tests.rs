@@ -250,7 +250,7 @@ const MARKS: [&str; 64] = [
     "ü",
 ];
 
-/// Steps ahead that reading a text takes, for each of its bytes.
+/// Look-ahead steps per byte of a text.
 fn steps_a_byte(text: &str) -> usize {
     ahead::steps();
     read(text);

@@ -14,10 +14,9 @@ pub(super) enum Side {
 #[derive(Debug, Clone)]
 pub(super) struct Edit<'e, 't> {
     pub side: Side,
-    /// In the base. Tokens that only go or come, and may as well be equal ones above, are the
-    /// lowest.
+    /// In the base. An insertion or removal in a run of equal tokens is at the lowest position.
     pub old: Range<usize>,
-    /// How far above `old` it may be placed with the same result.
+    /// How far above `old` it could be placed with the same result.
     pub slack: usize,
     /// In the side's text.
     range: Range<usize>,
@@ -35,18 +34,18 @@ impl<'t> Edit<'_, 't> {
         self.range.start
     }
 
-    /// All of the base that it may be meant to change.
+    /// The part of the base that it may concern.
     pub fn reach(&self) -> Range<usize> {
         self.old.start - self.slack..self.old.end
     }
 
-    /// The order of edits that do not meet. Of two insertions at one place the one with more slack
-    /// upwards comes first.
+    /// The order of edits that do not overlap. Of two insertions at one place the one with more
+    /// slack comes first.
     pub fn order(&self) -> (usize, usize, bool) {
         (self.old.start, self.old.end, self.slack == 0)
     }
 
-    /// Whether `other` does all of this: the same, or more of the like.
+    /// Whether `other` does all of this, and perhaps more.
     pub fn is_part_of(&self, other: &Self) -> bool {
         if self.old == other.old && self.tokens() == other.tokens() {
             return true;

@@ -1,13 +1,13 @@
-//! Two changes of one text that were made apart from each other.
+//! Merges two independent changes of one text.
 //!
 //! Both start from one base, here the text that a change of ours left. [`lines`] and [`without`]
-//! join them where they do not meet: by lines, where a line that both changed is for a person to
-//! decide on, or by words, where only a link is at stake. Nothing is ever made that is in neither
-//! text, and no line goes that one side has and the other did not touch.
+//! merge them where they do not overlap: by lines, where a line that both changed is left to a
+//! person, or by words, where only a link differs. The result contains nothing that is in neither
+//! text, and loses no line that one side has and the other did not touch.
 //!
-//! `similar` merges too, but looks for a shortest difference however long that takes, takes lines
-//! that are repeated for whichever it found, and cannot tell that a part of a change is undone
-//! already. Its result is what the tests compare with.
+//! `similar` merges too, but searches for a shortest difference without a time limit, may match the
+//! wrong one of repeated lines, and cannot detect that part of a change is already undone. The
+//! tests compare with its result.
 
 mod edits;
 mod parts;
@@ -33,9 +33,8 @@ pub enum Unmerged {
 /// Merges two versions of `base` by lines. Their order matters only for the line of a conflict.
 ///
 /// Lines keep their own endings, and the byte-order mark is a part of the first; whether the last
-/// one has an ending counts as a line of its own. What both have done alike, or one has done in
-/// part, counts once. Where equal lines follow each other a change of some of them meets a change
-/// of any.
+/// one has an ending counts as a separate line. A change that both made, or that one made in part,
+/// counts once. In a run of equal lines, changes of any two of them overlap.
 pub fn lines(base: &[u8], one: &[u8], other: &[u8]) -> Result<Vec<u8>, Unmerged> {
     let text = |bytes| {
         let text: &str = std::str::from_utf8(bytes).map_err(|_| Unmerged::NotText)?;
@@ -48,20 +47,20 @@ pub fn lines(base: &[u8], one: &[u8], other: &[u8]) -> Result<Vec<u8>, Unmerged>
     Ok(unended(joined.concat(), joined.last() == Some(&NO_ENDING)).into_bytes())
 }
 
-/// Takes a change back out of a text that was changed further: `done` is what the change made of
-/// `before`, `now` is what somebody has made of `done`. `None` where both changed the same place,
-/// or it is not text.
+/// Reverts a change in a text that was edited since: the change turned `before` into `done`, and
+/// later edits turned `done` into `now`. `None` if both changed the same place, or it is not text.
 ///
-/// Compared are words and single marks, so that a link in a paragraph that somebody has written on
-/// in is no obstacle. What is neither in `before` nor in `now` is never made.
+/// Compares words and single marks, so that a link in a paragraph edited elsewhere is not an
+/// obstacle. The result contains nothing that is in neither `before` nor `now`.
 pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let text = |bytes| std::str::from_utf8(bytes).ok();
     let (done, before, now) = (pieces(text(done)?), pieces(text(before)?), pieces(text(now)?));
     join(&done, &before, &now, Met::Clashes).ok().map(|joined| joined.concat().into_bytes())
 }
 
-/// As [`without`], where `now` differs from `done` in links alone: a link that both changed stays as it is in `now`.
-/// `None` where more than links was changed since, or a link that the change made, gave another file's name or moved.
+/// As [`without`], if `now` differs from `done` only in links: a link that both changed stays as in
+/// `now`. `None` if more than links changed since, or if the change created, redirected or moved
+/// one of these links.
 pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     if !differ_in_links_alone(done, now) {
         return None;
@@ -73,11 +72,11 @@ pub fn without_beside_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Ve
     if had.len() != was.len() {
         return following(done, now, before).filter(|merged| differ_in_links_alone(merged, before));
     }
-    // A link that stands elsewhere on the other side may have been moved: two files can have one name.
+    // A link that is elsewhere on the other side may have been moved: two files can have one name.
     let may_lead_elsewhere = |link: &str, part: &str| {
         link != part && (named(link) != named(part) || had.contains(&link) || was.contains(&part))
     };
-    // Link by link, since nothing else tells which of them is which.
+    // Link by link, since only the order identifies them.
     let (mut since, mut joined) = (was.iter().zip(is), String::new());
     for (is_link, part) in parts(text(before)?) {
         joined.push_str(match is_link.then(|| since.next()).flatten() {
@@ -98,15 +97,15 @@ fn named(link: &str) -> &str {
         (None, Some((_, target))) => target
             .strip_suffix(')')
             .and_then(|target| target.trim_start_matches('<').split(['#', '>', '"']).next()),
-        // Of a canvas.
+        // In a canvas.
         (None, None) => link.rsplit('"').nth(1),
     };
     let name = target.unwrap_or(link).rsplit('/').next().unwrap_or(link).trim_end();
     name.strip_suffix(".md").unwrap_or(name)
 }
 
-/// `merged`, made from `base`, with the changes of links between `base` and `followed`, which were
-/// written since. If both changed one link, `merged` wins. `None` if it is no text.
+/// `merged`, made from `base`, with the later link changes between `base` and `followed`. If both
+/// changed a link, `merged` wins. `None` if it is not text.
 pub fn following(base: &[u8], merged: &[u8], followed: &[u8]) -> Option<Vec<u8>> {
     let text = |bytes| std::str::from_utf8(bytes).ok();
     let tokens = |text| parts(text).into_iter().map(|(_, part)| part).collect::<Vec<_>>();
@@ -146,7 +145,7 @@ fn join<'t>(
     let mut theirs = edits::between(base, theirs, diff::operations(base, theirs), Side::Theirs);
     let mut dropped = (vec![false; ours.len()], vec![false; theirs.len()]);
     edits::each_meeting(&ours, &theirs, |our, their| {
-        // Of two equal edits one is enough.
+        // Equal edits count once.
         if theirs[their].is_part_of(&ours[our]) {
             dropped.1[their] = true;
         } else if ours[our].is_part_of(&theirs[their]) {
@@ -184,8 +183,8 @@ fn retain(edits: &mut Vec<Edit<'_, '_>>, dropped: &[bool]) {
     edits.retain(|_| !dropped.next().is_some_and(|dropped| *dropped));
 }
 
-/// Which edit of each side has to keep away from where its reach begins, since one before it ends
-/// there.
+/// The edits of each side that must not move to the beginning of their reach, since an earlier one
+/// ends there.
 #[derive(Default)]
 struct Above([Option<usize>; 2]);
 
@@ -215,7 +214,7 @@ impl Above {
     }
 }
 
-/// Stands behind a last line that has no ending of its own.
+/// Follows a last line without an ending.
 const NO_ENDING: &str = "";
 
 /// A text whose last line has an ending, and whether it was put there.

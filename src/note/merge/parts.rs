@@ -25,8 +25,8 @@ pub(super) fn pieces(text: &str) -> Vec<&str> {
 /// How much of a text is looked through for the end of a link.
 const MAX_LINK_BYTES: usize = 4 * 1024;
 
-/// A text as [`pieces`], with each link as one; whether it is one. In code it is no link, but nobody
-/// rewrites it there either.
+/// A text as [`pieces`], with each link as a single piece, and whether a piece is a link. In code
+/// it is not a link, but it is never rewritten there either.
 pub(super) fn parts(text: &str) -> Vec<(bool, &str)> {
     let (mut parts, mut rest, mut from) = (Vec::new(), 0, 0);
     while let Some(next) = text[from..].find(['[', ']', '"']) {
@@ -44,7 +44,7 @@ pub(super) fn parts(text: &str) -> Vec<(bool, &str)> {
     parts
 }
 
-/// How long the link is that a text begins with: `[[…]]`, `[…](…)` or the end of one that holds
+/// The length of the link at the start of a text: `[[…]]`, `[…](…)` or the end of one that contains
 /// another, and the file of a canvas.
 fn link(text: &[u8]) -> Option<usize> {
     let line = &text[..text.len().min(MAX_LINK_BYTES)];

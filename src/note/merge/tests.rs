@@ -26,7 +26,7 @@ fn a_link_goes_back_and_what_was_written_beside_it_stays() {
         ("I see [[b/New one]] and\nmore\n", Some("I see [[Old]] and\nmore\n")),
         ("see [[b/New one]], my note, and\nmore\n", Some("see [[Old]], my note, and\nmore\n")),
         ("top\n\nsee [[b/New one]] and\n", Some("top\n\nsee [[Old]] and\n")),
-        // It had not been written yet when somebody wrote.
+        // The edit was made before the change.
         ("see [[Old]] and\nmore by me\n", Some("see [[Old]] and\nmore by me\n")),
         // The link itself is theirs now.
         ("see [[b/New one too]] and\nmore\n", None),
@@ -56,7 +56,7 @@ fn changes_that_do_not_meet_are_joined() {
         ("a b c d", "a x b c d", "a y b c d", "!"),
         ("a", "", "b", "!"),
         ("", "a", "b", "!"),
-        // Both alike, beside another change.
+        // Both the same, next to another change.
         ("a b c d", "A b c d", "A b c D", "A b c D"),
         ("a b c d", "b c d", "b c", "b c"),
         ("a b c d", "a x b c d", "a x b c D", "a x b c D"),
@@ -69,7 +69,7 @@ fn changes_that_do_not_meet_are_joined() {
         ("a b c d", "A B C d", "a B c D", "!"),
         ("a x y z b", "a b", "a x Z b", "!"),
         ("a b", "a x y b", "a y w b", "!"),
-        // Lines that are repeated: nobody knows which one is meant.
+        // Repeated lines are ambiguous.
         ("a x x x b", "a x x b", "a x Y x b", "!"),
         ("a x x x b", "a x x b", "a x x b", "a x x b"),
         ("a x x x b", "a x b", "a x x b", "a x b"),
@@ -288,7 +288,8 @@ proptest! {
         }
     }
 
-    /// Another merge, which takes repeated lines as it finds them, agrees where both are sure.
+    /// A second implementation, which may match repeated lines differently, agrees on unambiguous
+    /// cases.
     #[test]
     fn another_merge_comes_to_the_same(
         base in "([abc]\n){0,10}", one in "([abcx]\n){0,10}", other in "([abcy]\n){0,10}",
@@ -307,7 +308,7 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
     let since = b"k: 2\nto [b](In/b.md)\n";
     let taken = without_beside_links(done, before, since).expect("only a link was changed");
     assert_eq!(String::from_utf8_lossy(&taken), "k: 1\nto [b](In/b.md)\n");
-    // Beside what else the change made.
+    // Together with the other parts of the change.
     let (done, since) = (&b"[b](Out/b.md)\nmore\n"[..], &b"[b](In/b.md)\nmore\n"[..]);
     let taken =
         without_beside_links(done, b"[b](./b.md)\n", since).expect("only a link was changed");
@@ -329,7 +330,7 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
         b"[[z/a]] two\n[[x/a]] one\n",
     );
     assert_eq!(taken, None);
-    // A name is that of the file, not of what is shown or of a heading.
+    // The name is the file's, not the display text or a heading.
     let taken = without_beside_links(b"[[New|a/b]] k", b"[[Old|a/b]]", b"[[In/New|a/b]] k");
     assert_eq!(taken, None);
     let taken = without_beside_links(
@@ -345,7 +346,7 @@ fn a_change_is_taken_out_beside_links_that_were_changed_since() {
         br#"{"file":"Out/b.md","x":2}"#,
     );
     assert_eq!(taken.as_deref(), Some(&br#"{"file":"Out/b.md","x":1}"#[..]));
-    // The change made the link, and somebody has it lead elsewhere.
+    // The change created the link, which was redirected since.
     let without = b"k: 1\nto nobody\n";
     assert_eq!(without_beside_links(done, without, since), None);
 }

@@ -1,9 +1,9 @@
-//! Applies what a patch says of one file to that file's bytes.
+//! Applies a file's part of a patch to that file's bytes.
 //!
-//! Lines that stay are copied to the byte. How an added line ends: where all old lines of its hunk
-//! are in the file to the byte, endings included, the patch was made for this very file and its
-//! endings are taken as they are; else the line ends as its neighbour in the file, and the file's
-//! end keeps or lacks its newline as before.
+//! Unchanged lines are copied byte for byte. Endings of added lines: if all old lines of the hunk
+//! match the file exactly, including endings, the patch was made for this file and its endings are
+//! used; otherwise an added line ends like its neighbour in the file, and the end of the file keeps
+//! or lacks its newline.
 
 use super::{Action, FilePatch, Hunk, HunkLine, MAX_DRIFT, MAX_NAMED, PatchError, PatchLine};
 use crate::note::path::show;
@@ -11,8 +11,8 @@ use crate::note::text::{Eol, Line, NotText, Text};
 
 const BOM: &str = "\u{feff}";
 
-/// How many lines may be compared to place the hunks of one file: what bounds the search in files and
-/// patches that are one line over and over.
+/// The most line comparisons for placing the hunks of one file, which bounds files and patches that
+/// repeat one line.
 const MAX_COMPARISONS: usize = 20_000_000;
 
 /// Where one hunk was put.
@@ -20,7 +20,7 @@ const MAX_COMPARISONS: usize = 20_000_000;
 pub struct HunkPosition {
     /// The line of the old file at which it begins, from 1.
     pub line: usize,
-    /// How many lines further down that is than its header says. 0 where the header does not say.
+    /// How many lines below the position in its header. 0 if the header has none.
     pub drift: i64,
 }
 
@@ -97,7 +97,7 @@ fn start_line(text: &mut String, eol: Eol) {
     }
 }
 
-/// A file's text, by lines. A byte-order mark is set aside; it is no part of the first line.
+/// A file's text, by lines. A byte-order mark is separate from the first line.
 struct File<'a> {
     text: &'a str,
     has_bom: bool,
@@ -188,8 +188,8 @@ impl<'a> File<'a> {
         output.push_str(self.raw(at));
     }
 
-    /// Appends what the hunk at line `at` makes of its lines. Says whether the hunk has the file's
-    /// byte-order mark in its old lines, and thus decides where it goes.
+    /// Appends the result of the hunk at line `at`. Returns whether the hunk's old lines contain
+    /// the file's byte-order mark, so that it decides its position.
     fn splice(&self, output: &mut String, hunk: &Hunk, at: usize, old: &[&PatchLine]) -> bool {
         let exact = !old.is_empty()
             && old.iter().enumerate().all(|(line, wanted)| wanted.ending == self.ending(at + line));
@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
 
     /// The 0-based line where the hunk should begin by its header, moved by `drift`.
     fn stated_line(&self, drift: i64) -> Option<i64> {
-        // No file has more lines; a header may say any number.
+        // No file has more lines, but a header may contain any number.
         let start = i64::from(u32::try_from(self.hunk.old_start?).unwrap_or(u32::MAX));
         // Without old lines, the number is that of the line before.
         Some((start - i64::from(!self.old.is_empty())).max(0).saturating_add(drift))
@@ -305,7 +305,7 @@ impl<'a> Search<'a> {
     fn fits(&self, at: i64, budget: &mut usize) -> Option<usize> {
         let at = usize::try_from(at).ok()?;
         let end = at.checked_add(self.old.len()).filter(|&end| end <= self.file.len())?;
-        // The last line first: it is the one that most often gives a wrong place away.
+        // The last line first: it most often reveals a wrong place.
         let mut lines = self.old.iter().zip(at..end).rev();
         lines
             .all(|(line, at)| {

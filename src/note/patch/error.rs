@@ -37,7 +37,7 @@ pub enum PatchError {
         hunk: usize,
         line: usize,
     },
-    /// A file that the patch gives another name, or copies.
+    /// The patch renames or copies a file.
     #[error("the patch renames or copies `{from}` to `{to}`")]
     Renames { from: String, to: String },
     #[error("the patch changes the binary file `{path}`")]
@@ -68,7 +68,7 @@ pub enum PatchError {
     /// The file is UTF-16, which is read and not written.
     #[error("`{path}` is UTF-16 text, which can be read but not edited")]
     Wide { path: String },
-    /// The old lines are not in the file near enough. `line` is where it comes closest.
+    /// The old lines are not in the file near the given position. `line` is the closest match.
     #[error(
         "hunk {hunk} for `{path}` does not fit: line {line} should be `{expected}` and is \
          `{found}`{}", too_far(.elsewhere)
@@ -95,16 +95,16 @@ pub enum PatchError {
         lines: usize,
         expected: String,
     },
-    /// The old lines are in the file at several places, none of which is the line that the header names.
+    /// The old lines are in the file at several places, but not at the line that the header names.
     #[error("hunk {hunk} for `{path}` fits equally well at {}", lines(.places))]
     Ambiguous {
         path: String,
         /// Which hunk of the file, from 1.
         hunk: usize,
-        /// The lines of the file; one more than are named, where there are more.
+        /// The matching lines of the file; one more than are named if there are more.
         places: Vec<usize>,
     },
-    /// The hunk has no old line and no number to say where it belongs.
+    /// The hunk has neither old lines nor a line number to place it.
     #[error("hunk {hunk} for `{path}` says neither by number nor by context where it belongs")]
     Nowhere {
         path: String,
@@ -120,7 +120,7 @@ pub enum PatchError {
     },
 }
 
-/// As many as are named, and whether there are more.
+/// The named lines, and whether there are more.
 fn lines(places: &[usize]) -> String {
     let mut named: Vec<_> =
         places.iter().take(super::MAX_NAMED).map(|line| format!("line {line}")).collect();

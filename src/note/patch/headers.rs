@@ -23,8 +23,8 @@ pub(super) fn path(text: &str) -> String {
     }
 }
 
-/// The paths without `a/` and `b/`. Where both sides are paths, both must have theirs, so that a
-/// patch made without prefixes keeps a folder that is called `a`.
+/// The paths without `a/` and `b/`. If both sides are paths, both must have a prefix, so that a
+/// patch without prefixes keeps a folder named `a`.
 pub(super) fn strip_prefixes(old: Side, new: Side) -> (Side, Side) {
     let strip = |path: &str, prefix| path.strip_prefix(prefix).map(str::to_owned);
     let (a, b) = match (&old, &new) {
@@ -42,8 +42,8 @@ pub(super) fn strip_prefixes(old: Side, new: Side) -> (Side, Side) {
     }
 }
 
-/// The two paths of `diff --git a/x b/x`. With blanks in unquoted paths the line is ambiguous; as
-/// there are no renames here, the two must be the same but for the prefix.
+/// The two paths of `diff --git a/x b/x`. With blanks in unquoted paths the line is ambiguous;
+/// since renames are not supported, the two must be equal except for the prefix.
 pub(super) fn git_paths(text: &str) -> Option<(Side, Side)> {
     let text = text.trim_end();
     if text.starts_with('"') {
@@ -112,7 +112,7 @@ pub(super) fn write_path(prefix: &str, path: &str) -> String {
             .collect();
         return format!("\"{prefix}{escaped}\"");
     }
-    // As Git does it: without the tab, other programs take a path with blanks for one with a time.
+    // Like Git: without the tab, other programs read a path with blanks as one with a time.
     let tab = if path.contains(' ') { "\t" } else { "" };
     format!("{prefix}{path}{tab}")
 }
@@ -125,8 +125,8 @@ pub(super) struct Numbers {
     pub counts: Option<(usize, usize)>,
 }
 
-/// Reads `@@ -1,2 +3,4 @@ heading`. Models also write `@@ ... @@` or a bare `@@`, which say that a
-/// hunk begins and not where. `None` if the line is not a hunk header.
+/// Reads `@@ -1,2 +3,4 @@ heading`. Models also write `@@ ... @@` or a bare `@@`, which begin a
+/// hunk without a position. `None` if the line is not a hunk header.
 pub(super) fn numbers(line: &str) -> Option<Numbers> {
     let rest = line.strip_prefix("@@")?;
     let read = || {

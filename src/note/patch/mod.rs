@@ -1,12 +1,13 @@
 //! Unified diffs: read as people, tools and models write them, applied as a value.
 //!
-//! Strict where a guess could damage a note: every context and removed line must stand in the file,
-//! the place must be the line that the header names or the only one within reach of it, hunks must not
-//! overlap. Lenient where a guess
-//! cannot: models miscount the lines of a hunk, so its body rules and not its header; line endings
-//! of patch and file may differ; the file's byte-order mark need not be in the patch.
+//! Strict where a guess could damage a note: every context and removed line must be in the file,
+//! the place must be the line that the header names or the only match near it, and hunks must not
+//! overlap. Lenient where a guess cannot: models miscount the lines of a hunk, so its body counts,
+//! not its header; line endings of patch and file may differ; the file's byte-order mark need not
+//! be in the patch.
 //!
-//! Nothing is fetched or written: [`parse()`] gives what a patch says, [`apply()`] what a file becomes.
+//! Nothing is fetched or written: [`parse()`] returns the content of a patch, [`apply()`] the new
+//! file.
 
 mod apply;
 mod error;
@@ -24,7 +25,7 @@ use crate::note::text::{Eol, Line};
 /// The longest patch, in bytes.
 pub const MAX_PATCH_BYTES: usize = 10 * 1024 * 1024;
 
-/// How far from where its header says a hunk may be found, in lines.
+/// The maximum distance of a hunk from its header's position, in lines.
 pub const MAX_DRIFT: usize = 200;
 
 /// Places that an error names where a hunk fits at several.
@@ -34,7 +35,7 @@ const MAX_NAMED: usize = 5;
 pub struct FilePatch {
     /// The file, as the header names it without `a/` or `b/`: not yet checked or resolved.
     pub path: String,
-    /// Whether the file comes, changes or goes.
+    /// Whether the file is created, changed or deleted.
     pub action: Action,
     /// The changes, from the top of the file down.
     pub hunks: Vec<Hunk>,

@@ -17,8 +17,8 @@ const MAX_LINES: usize = 500_000;
 /// Reads a unified diff of one or more files.
 ///
 /// # Errors
-/// What is no unified diff, is malformed, renames files, or names one twice. Whether it fits the
-/// files is for [`super::apply()`] to say, whether the paths are any good for whoever resolves them.
+/// The text is not a unified diff, is malformed, renames files, or names one twice.
+/// [`super::apply()`] checks whether it matches the files; the caller validates the paths.
 pub fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     if patch.len() > MAX_PATCH_BYTES {
         return Err(PatchError::TooLarge { bytes: patch.len() });
@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
         PatchError::Malformed { line: self.line, reason, text: text.collect() }
     }
 
-    /// Reads what begins with `line`: a file's part, or a line that says nothing.
+    /// Reads the section that begins with `line`: a file's part, or an irrelevant line.
     fn section(&mut self, line: &str) -> Result<Option<FilePatch>, PatchError> {
         if let Some(paths) = line.strip_prefix("diff --git ") {
             self.next();
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         if self.at_file_header() {
             return self.file().map(Some);
         }
-        // An empty file comes or goes without any hunk; a mere change of mode says nothing here.
+        // An empty file is created or deleted without hunks; a mere change of mode is ignored.
         Ok(action.map(|action| FilePatch { path: git_path(paths), action, hunks: Vec::new() }))
     }
 
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
             let done = due == Some((0, 0));
             let line = |text: &str| {
                 let mut line = PatchLine::new(text);
-                // A patch cut right after its last letter says nothing about the file's end.
+                // A patch that lacks its final newline does not define the file's end.
                 line.ending = line.ending.or(Some(self.eol));
                 line
             };
@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
         let counted = counts.map_or(0, |(olds, _)| olds);
         let extra = blanks.min(old.saturating_sub(counted));
         hunk.lines.truncate(hunk.lines.len() - extra);
-        // A number for lines that are not there says nothing about where the others go.
+        // A line number for missing lines does not place the others.
         if old == extra && counted > 0 {
             hunk.old_start = None;
         }

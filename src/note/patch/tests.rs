@@ -131,7 +131,7 @@ fn line_endings_are_the_files() {
     assert_eq!(patched("a\nb\n", "@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+B\r\n"), "a\nB\n");
     // A patch made for this mixed file.
     assert_eq!(patched("a\r\nb\n", "@@ -1,2 +1,3 @@\n a\r\n+x\r\n+y\n b\n"), "a\r\nx\r\ny\nb\n");
-    // The end of the file, when the patch does not speak of it, and when it does.
+    // The end of the file, when the patch does not define it, and when it does.
     assert_eq!(patched("a\nb", "@@ -1,2 +1,3 @@\n a\n b\n+c\n"), "a\nb\nc");
     assert_eq!(patched("a\r\nb", "@@ -1,2 +1,2 @@\n a\n-b\n+B\n"), "a\r\nB");
     assert_eq!(patched("a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+b\n"), "a\nb\n");
@@ -364,7 +364,7 @@ proptest! {
         prop_assert_eq!(apply(Some(&result), &patch.reverse()).unwrap().bytes, None);
     }
 
-    /// Endings of the patch never reach what they do not touch.
+    /// The patch's endings never affect untouched lines.
     #[test]
     fn a_patch_with_other_endings_touches_the_same_lines((old, new) in change(), wide in any::<bool>()) {
         let hunks = diff::hunks(&old, &new);

@@ -1,10 +1,10 @@
-//! Links of canvases: only bytes inside the strings that hold them change.
+//! Links of canvases: changes only bytes inside the strings that contain them.
 
 use super::{Decide, LinkReference, Replacement, Rewritten, rewrite_note};
 use crate::note::canvas::{self, Piece, PieceKind};
 
-/// Rewrites the links of a canvas: files that its nodes show, pictures behind groups, links in
-/// the text of cards. What is no canvas has no links.
+/// Rewrites the links of a canvas: files that its nodes show, pictures behind groups, links in the
+/// text of cards. An invalid canvas has no links.
 pub fn rewrite_canvas(text: &str, decide: Decide<'_>) -> Rewritten {
     let mut rewritten = Rewritten::default();
     for piece in canvas::pieces(text).unwrap_or_default() {

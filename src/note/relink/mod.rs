@@ -1,9 +1,9 @@
 //! Replaces the paths of links in a text, and nothing else.
 //!
-//! Whoever calls says for each link where it is to lead, as one or more spellings of a linkpath;
-//! here it is written in the link's own syntax: wikilinks stay wikilinks, percent-encoding, angle
-//! brackets, `\|`, quotes, subpath, title and alias stay as they are. What was written is read
-//! again: a spelling that the scanner would not read back is not used.
+//! The caller gives the target of each link as one or more spellings of a linkpath; this module
+//! writes it in the link's own syntax: wikilinks stay wikilinks, percent-encoding, angle brackets,
+//! `\|`, quotes, subpath, title and alias stay as they are. The result is parsed again: a spelling
+//! that the scanner would not read back is not used.
 //!
 //! In reading order: this page, `spell` (one link), `card` (canvases).
 
@@ -17,10 +17,10 @@ pub use card::rewrite_canvas;
 use super::link::{Link, is_external};
 use super::markdown;
 
-/// Edits that are tried one by one where they do not go together.
+/// The most edits to try one by one if they are not valid together.
 const MAX_TRIED: usize = 100;
 
-/// A link, as far as it decides where it leads.
+/// The parts of a link that determine its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkReference<'a> {
     /// Its linkpath, decoded; for a canvas's file the whole path.
@@ -36,8 +36,7 @@ pub struct LinkReference<'a> {
 pub struct Goal {
     /// Linkpaths, the one wanted most first.
     pub paths: Vec<String>,
-    /// Texts that follow if they are what a Markdown link shows: the old one and the new one. The
-    /// first that fits counts.
+    /// Display texts of a Markdown link to update, as old and new text. The first match counts.
     pub shown: Vec<(String, String)>,
     /// The same for the alias of a wikilink.
     pub alias: Option<(String, String)>,
@@ -59,7 +58,7 @@ pub struct Rewritten {
     pub stuck: Vec<(usize, String)>,
 }
 
-/// Decides what a link is to become; `None` leaves it.
+/// Decides the new form of a link; `None` leaves it unchanged.
 pub type Decide<'d> = &'d mut dyn FnMut(LinkReference<'_>) -> Option<Goal>;
 
 pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
@@ -92,7 +91,7 @@ pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
         return rewritten;
     }
     if !holds(text, &links, &edits, &wanted) {
-        // Names with backticks and the like can change how the text around them reads.
+        // Names with backticks, for example, can change the meaning of the text around them.
         let (mut accepted, tried) = (Vec::new(), edits.len() <= MAX_TRIED);
         for edit in edits {
             accepted.push(edit);
@@ -123,8 +122,7 @@ pub fn replaced(text: &str, edits: &[Replacement]) -> String {
     new + &text[at..]
 }
 
-/// Whether the edited text reads as the same links, those edited, in their order, with their new
-/// paths.
+/// Whether the edited text has the same links in order, with new paths for the edited ones.
 fn holds(
     text: &str,
     links: &[Link],

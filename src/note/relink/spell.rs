@@ -7,8 +7,8 @@ use super::{Goal, Replacement};
 use crate::note::link::{Encoding, Link, LinkKind, Quotes, is_external};
 use crate::note::markdown::{self, ahead};
 
-/// The edits that make `link` say `path`, its text with it if it is one of the goal's. `None` if
-/// the link cannot say it.
+/// The edits that change the path of `link` to `path`, and its display text if the goal says so.
+/// `None` if the link's syntax cannot express it.
 pub(super) fn edits(text: &str, link: &Link, path: &str, goal: &Goal) -> Option<Vec<Replacement>> {
     let new = quoted(link, &destination(text, link, path));
     let path_edit = Replacement { range: link.path.clone(), text: new };
@@ -25,7 +25,7 @@ pub(super) fn edits(text: &str, link: &Link, path: &str, goal: &Goal) -> Option<
     says(text, link, &one, path).then_some(one)
 }
 
-/// Whether the link, so edited and read for itself, is of its kind and says `path`.
+/// Whether the edited link, parsed alone, has the same kind and the path `path`.
 fn says(text: &str, link: &Link, edits: &[Replacement], path: &str) -> bool {
     let base = link.range.start;
     let mut shifted: Vec<Replacement> = edits

@@ -3,7 +3,7 @@
 use super::*;
 use crate::note::markdown::ahead;
 
-/// Every link that says `old` is to say `new`.
+/// Changes every link from `old` to `new`.
 fn relinked(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) {
     let mut decide = |reference: LinkReference<'_>| {
         let goal = Goal { paths: vec![new.to_owned()], ..Goal::default() };

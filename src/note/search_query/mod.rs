@@ -29,7 +29,7 @@ pub struct Query {
     pub filter: Filter,
     /// The whole query in plain English.
     pub understood: String,
-    /// Parts that were probably meant otherwise, with the reason, as sentences.
+    /// Parts that were probably not interpreted as intended, with the reason, as sentences.
     pub ignored: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ pub struct Text {
     is_quoted: bool,
 }
 
-/// A regular expression to be found.
+/// A regular expression to find.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     regex: Regex,

@@ -69,7 +69,7 @@ fn date(words: &[String]) -> Option<(Vec<u32>, usize)> {
     if let Some(month) = words.get(at).and_then(|word| month(word)) {
         return Some(with_year(month, first, at + 1));
     }
-    // `14-11-2026` and `11-14-2026`; which of two small numbers is the month, nobody can tell.
+    // `14-11-2026` and `11-14-2026`; of two small numbers, the month is ambiguous.
     let (second, year) = (day(1)?, year(2)?);
     match (first > 12, second > 12) {
         (true, false) => Some((vec![year, second, first], 3)),

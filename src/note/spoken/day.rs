@@ -18,7 +18,7 @@ pub enum Day {
     },
 }
 
-/// Words around a day that say that its note is meant.
+/// Words around a day that refer to its note.
 const AROUND: [&str; 15] = [
     "the", "my", "daily", "on", "for", "of", "note", "notes", "page", "journal", "diary", "entry",
     "log", "from", "s",
@@ -29,7 +29,7 @@ pub fn parse(text: &str, today: NaiveDate) -> Option<Day> {
     let possessive = text.replace("'s", "").replace("’s", "");
     let mut found = words(&possessive);
     found.retain(|word| !AROUND.contains(&&**word));
-    // A weekday beside a date adds nothing, as long as it is the right one.
+    // A weekday with a date adds nothing, if it is the right one.
     let named = found.first().and_then(|word| weekday(word)).filter(|_| found.len() > 2);
     let phrase: Vec<&str> =
         found.iter().skip(usize::from(named.is_some())).map(|word| &**word).collect();

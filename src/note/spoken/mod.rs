@@ -105,7 +105,7 @@ pub fn singular(word: &str) -> String {
     }
 }
 
-/// How a name with umlauts is spelt without them in German, where that is another text: `Mueller`.
+/// A name with umlauts transcribed as in German, if that differs: `Mueller`.
 pub fn spelt_out(name: &str) -> Option<String> {
     let mut found = false;
     let spelt: String = name
@@ -210,7 +210,7 @@ fn ends_in_zeros_first(rest: &[char]) -> bool {
     digits > 1 && rest[0] == '0' && rest.get(digits) != Some(&'.')
 }
 
-/// The signs of a name that nobody says and that tell it from another: `🌱`, `#`, `$`.
+/// The unpronounced signs of a name that distinguish it from others: `🌱`, `#`, `$`.
 pub fn signs(name: &str) -> Vec<char> {
     const SAID_OR_SILENT: &str = "&+%@-–—_.,:;!?¡¿'’ʼ`´\"“”„«»()[]{}/\\|·…";
     let is_sign = |c: &char| {

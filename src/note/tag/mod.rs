@@ -1,9 +1,9 @@
 //! Tags: `#word` in a note's text, and the `tags` property.
 //!
 //! A tag consists of letters, digits, `_`, `-`, `/` and any other character that is neither ASCII
-//! punctuation, blank nor general punctuation, emoji included, with at least one character that is
-//! no digit. In text it follows a blank or begins the line. Case does not count; nested tags
-//! (`a/b`) are also their parents.
+//! punctuation, blank nor general punctuation, emoji included, with at least one non-digit. In text
+//! it follows a blank or begins the line. Case does not count; nested tags (`a/b`) are also their
+//! parents.
 
 pub mod rename;
 
@@ -30,7 +30,7 @@ fn is_tag_character(c: char) -> bool {
 }
 
 /// The tags that the value of the `tags` property names: a list, or one text parted by commas or
-/// blanks. A leading `#` does not count; entries of a list that no tag could be are dropped.
+/// blanks. A leading `#` does not count; invalid tags in a list are dropped.
 pub fn of_property(value: &Value) -> Vec<&str> {
     let plain = |entry: &'_ str| -> bool { is_name(entry) };
     match value {

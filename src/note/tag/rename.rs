@@ -19,11 +19,11 @@ pub struct Renamed {
     pub inline: usize,
     /// Tags of the property that were renamed.
     pub properties: usize,
-    /// Tags that were taken out of the property, which had them already.
+    /// Duplicate tags removed from the property.
     pub dropped: usize,
 }
 
-/// A tag's name as people give it, with or without `#`; `None` if no tag can be called so.
+/// A tag's name as people write it, with or without `#`; `None` if it is invalid.
 pub fn name_of(requested: &str) -> Option<&str> {
     let requested = requested.trim();
     let name = requested.strip_prefix('#').unwrap_or(requested);
@@ -31,8 +31,7 @@ pub fn name_of(requested: &str) -> Option<&str> {
     (whole && is_name(name)).then_some(name)
 }
 
-/// Whether `name` is the tag `from` or nested in it; then how many of its bytes say so, and where
-/// they begin.
+/// If `name` is the tag `from` or nested in it: the range of the bytes to replace.
 fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
     let start = name.len() - name.trim_start_matches('/').len();
     let mut end = start;
@@ -48,9 +47,9 @@ fn part_of(name: &str, from: &str) -> Option<Range<usize>> {
 /// math and links contain no tags, and neither do unreadable properties.
 ///
 /// # Errors
-/// [`PropertyError`] where the properties would not be what they should afterwards, as where the tag
-/// has an anchor that something else refers to, or stands in lines of its own (`tags: |`); and where a
-/// tag stands twice in the property then and cannot be taken out.
+/// [`PropertyError`] if the result would be wrong, for example because the tag has an anchor that
+/// something else refers to, or is in a block scalar (`tags: |`); and if the property would have a
+/// tag twice that cannot be removed.
 pub fn rename(text: &str, from: &str, to: &str) -> Result<Renamed, PropertyError> {
     let document = markdown::read(text);
     let mut renamed = Renamed::default();
@@ -91,7 +90,7 @@ fn with(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     new
 }
 
-/// Whether the properties are what they were after these edits of `tags`, and that is `value`.
+/// Whether after these edits `tags` is `value` and all other properties are unchanged.
 fn read_again(
     text: &str,
     found: &Frontmatter,
@@ -110,7 +109,7 @@ fn read_again(
         .map_err(|reason| PropertyError::Unsafe { name: tags.name.clone(), reason })
 }
 
-/// Collects the edits of the property; gives the number of tags they rename, and the value then.
+/// Collects the edits of the property; returns the number of renamed tags, and the new value.
 fn in_property(
     text: &str,
     tags: &Property,

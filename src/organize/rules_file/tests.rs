@@ -40,7 +40,7 @@ fn rules(text: &str) -> RuleFile {
     })
 }
 
-/// The one rule of a file, written without its list.
+/// The rule of a file with a single rule.
 #[track_caller]
 fn rule(text: &str) -> Rule {
     let text = format!("rules:\n- name: r\n  {}\n", text.replace('\n', "\n  "));
@@ -173,7 +173,7 @@ fn rules_stand_in_blocks_of_a_note() {
     assert_eq!(read_note("text", &find_base).expect_err("none")[0].kind, Kind::InvalidRule);
 }
 
-/// Each input with the kind, line, column, message and hint of its first fault.
+/// Each input with the kind, line, column, message and hint of its first error.
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
     let r = "rules:\n- name: r\n  ";

@@ -1,4 +1,4 @@
-//! Names, what they can be read as, and names made by patterns.
+//! Readings of names, and names made by patterns.
 
 use proptest::prelude::*;
 
@@ -209,7 +209,7 @@ proptest! {
     #[test]
     fn what_is_made_of_a_name_is_made_once(name in plain_names(), style in 0..Style::ALL.len()) {
         let vocabulary = Vocabulary::default();
-        // Where capitals alone part words, `A1 b` gives what no longer says where they were.
+        // If only capitals separate words, the result for `A1 b` cannot be split again.
         if matches!(Style::ALL[style], Style::Camel | Style::Pascal) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! One HTML file: no script, nothing from elsewhere, every text escaped.
+//! One HTML file: no script, no external resources, every text escaped.
 
 use super::text::effects;
 use super::{View, summary, tree};

@@ -1,4 +1,4 @@
-//! A plan as people look at it: as a tree, a table, a diff, JSON, or one HTML file without a script.
+//! Displays a plan: as a tree, a table, a diff, JSON, or one HTML file without a script.
 //!
 //! Each group shows its first items, then a count; the whole view is limited to a number of characters.
 
@@ -15,7 +15,7 @@ use super::linked::ChangedText;
 use super::plan::{Item, Plan};
 use room::Room;
 
-/// The heading of the folders that go.
+/// The heading of removed folders.
 const EMPTIED: &str = "Removed when empty";
 
 /// The default number of items shown per group.
@@ -30,18 +30,18 @@ pub enum GroupBy {
     /// The rules that took them.
     Rule,
     Source,
-    /// The folders where they will be.
+    /// Their target folders.
     Destination,
 }
 
-/// A plan, and how it is looked at.
+/// A plan and the way to display it.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'p> {
     pub plan: &'p Plan,
     pub group_by: GroupBy,
-    /// Items shown of each group; [`PER_GROUP`].
+    /// Items shown per group; see [`PER_GROUP`].
     pub per_group: usize,
-    /// Files to which nothing happens, by path, where they are to be shown.
+    /// Unchanged files by path, if they are shown.
     pub unchanged: Option<&'p [String]>,
     /// The most characters.
     pub room: usize,
@@ -54,12 +54,12 @@ struct Group<'p> {
 }
 
 impl<'p> View<'p> {
-    /// A plan by action, as much of it as fits.
+    /// A view of a plan by action, within `room`.
     pub fn of(plan: &'p Plan, room: usize) -> Self {
         Self { plan, group_by: GroupBy::default(), per_group: PER_GROUP, unchanged: None, room }
     }
 
-    /// The folders as they are and as they will be, with how many files leave and come.
+    /// The folders before and after, with the numbers of leaving and arriving files.
     pub fn tree(&self) -> String {
         tree::tree(self)
     }
@@ -86,8 +86,8 @@ impl<'p> View<'p> {
         text::diff(self, texts)
     }
 
-    /// The groups with their first items, for programs. Why each item is there is left out, and so are groups that do
-    /// not fit.
+    /// The groups with their first items, for programs. Omits the reasons of items, and groups that
+    /// do not fit.
     pub fn json(&self) -> Value {
         let (mut groups, mut left_out) = (Vec::new(), 0);
         let mut left = self.room;

@@ -78,7 +78,8 @@ fn short(text: &str) -> String {
     format!("{}{more}", visible(&line))
 }
 
-/// The texts that change as unified diffs, each with its path and, where it moves, its new one; then what only moves.
+/// Changed texts as unified diffs, each with its path and its new path if it moves; then files that
+/// only move.
 pub fn diff(view: &View<'_>, texts: &[ChangedText]) -> String {
     let mut room = Room::new(view.room);
     room.line(&summary(view.plan));

@@ -1,4 +1,4 @@
-//! Which step needs which: from `depends_on`, and from the results that its expressions use.
+//! The dependencies of steps: from `depends_on`, and from the results that their expressions use.
 
 use super::Input;
 use super::values::NAMES;
@@ -8,7 +8,7 @@ use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
 use crate::bases::nearest::{did_you_mean, nearest};
 use crate::bases::visit;
 
-/// A step that another one needs, and where that is written.
+/// A reference to a step, and its position.
 pub(super) struct StepReference {
     pub(super) step: usize,
     pub(super) needs: String,

@@ -14,7 +14,7 @@ use crate::bases::template::Template;
 use crate::bases::value::{FileId, Object, Text, Value};
 use crate::bases::{Evaluator, Scope};
 
-/// The names that expressions of a workflow know, by their column.
+/// The names in expressions of a workflow, by column.
 pub const NAMES: [&str; 3] = ["inputs", "steps", "item"];
 
 /// The one row that expressions are evaluated for.
@@ -98,7 +98,7 @@ impl Values<'_> {
     }
 }
 
-/// JSON as a value. Texts stay texts: `date(…)` and `link(…)` make more of them.
+/// JSON as a value. Texts stay texts; `date(…)` and `link(…)` convert them.
 pub fn of_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -113,7 +113,7 @@ pub fn of_json(json: &Json) -> Value {
     }
 }
 
-/// A source of one row that has no file: its properties are the names a workflow binds.
+/// A source of one row without a file, whose properties are the names that a workflow binds.
 impl Source for Values<'_> {
     fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_> {
         Box::new(std::iter::empty())

@@ -77,8 +77,8 @@ fn is_prefix(before: &str) -> bool {
     before.chars().all(|c| c.is_whitespace() || c.is_ascii_digit() || ">-+*.)".contains(c))
 }
 
-/// Returns a tag from its name to its end, and whether it is active; `None` if it does not end in `tag` and the text
-/// continues (`is_cut`).
+/// Returns a tag, beginning at its name, and whether it is active; `None` if it does not end in
+/// `tag` and the text continues (`is_cut`).
 fn judge(tag: &str, is_cut: bool, begins_line: bool) -> Option<(&str, bool)> {
     let ends_name = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>');
     let name_end = tag.find(ends_name).unwrap_or(tag.len());
@@ -119,7 +119,7 @@ fn is_passive(name: &str, value: Option<&str>) -> bool {
         "href" | "cite" => {
             let value = address::clean(value);
             let before_path = value.split(['/', '?', '#']).next().unwrap_or_default();
-            // A character reference before the path may stand for the colon of a scheme.
+            // A character reference before the path may be the colon of a scheme.
             !before_path.contains('&') && !address::acts(&value)
         }
         "style" => {

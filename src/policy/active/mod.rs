@@ -4,8 +4,8 @@
 //! (`markdown`), and a finding of any of them counts. Code counts like prose: an unneeded question about an example in
 //! a code block costs less than an image that leaks a diary. Text that cannot be parsed counts as active.
 //!
-//! Links do nothing until somebody follows them and do not count, unless following them does something in
-//! Obsidian or on this machine (`obsidian:`, `javascript:`, `file:` and the like).
+//! Links do nothing until they are followed and do not count, unless following them does something
+//! in Obsidian or on this machine (such as `obsidian:`, `javascript:`, `file:`).
 
 mod address;
 mod base;
@@ -125,8 +125,8 @@ fn has_word(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
 
-/// Merges what several parses of one text found. What more than one of them found counts as often as in the
-/// parse that found it most often.
+/// Merges the findings of several parses of one text. A finding counts as often as in the parse
+/// that found it most often.
 fn union(readings: Vec<Vec<ActiveContent>>) -> Vec<ActiveContent> {
     let mut most: HashMap<String, Vec<ActiveContent>> = HashMap::new();
     for reading in readings {

@@ -50,7 +50,7 @@ fn active_content_is_found_in_every_spelling() {
         "![](ht\u{200b}tps://x.example)",
         "![](data:image/svg+xml,x)",
         "![x][ref]\n\n[ref]: https://x.example/a.png",
-        // The definition may come later, in a block of its own.
+        // The definition may come later, in another block.
         "![a [b](c) d](https://x.example/?d=S)",
         "![a [b][r] d](https://x.example/?d=S)\n\n[r]: foo.md",
         "![x](https\\://x.example)",

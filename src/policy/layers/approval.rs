@@ -72,9 +72,7 @@ impl Layer for Approval {
         if let Some(foreign) = call.foreign.filter(|foreign| !foreign.is_allowed) {
             let server = foreign.server;
             ask(
-                format!(
-                    "it is a tool of the server `{server}`, and nobody here knows what it does"
-                ),
+                format!("it is a tool of the server `{server}`, and its effects are unknown"),
                 // Notes in later arguments would leave the machine unseen.
                 !foreign.reaches_out,
             );
@@ -103,7 +101,7 @@ fn touches(effect: &Effect, note: &VaultPath) -> bool {
     paths.any(|path| path == with_ending || is_within(&note, &path))
 }
 
-/// Whether the first path is the second or lies in it.
+/// Whether the first path is the second or in it.
 fn is_within(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -89,7 +89,7 @@ impl Layer for BlastRadius {
             };
             ask(format!("it deletes the folder `{}` with {files}", folder.path), true);
         }
-        // Writes beside a move or its undo are updated links, which count as part of it.
+        // Writes together with a move or its undo are updated links, which count as part of it.
         let moves = |one: &Effect| matches!(one.action, Action::Move | Action::Restore);
         let moves = effects.iter().any(moves);
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);

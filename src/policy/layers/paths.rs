@@ -1,7 +1,7 @@
 //! Which folders a caller may change, and whether anything may be changed at all.
 //!
-//! Which folders a caller may see is enforced by the vault's view that the tool is given; protected paths
-//! are the vault's business for every caller.
+//! Which folders a caller may see is enforced by the vault's view that the tool is given; the vault
+//! enforces protected paths for every caller.
 
 use super::Layer;
 use crate::policy::call::{Call, Effect, Refusal, Verdict};
@@ -26,7 +26,7 @@ impl Layer for Paths {
         if call.foreign.is_some() && call.only_proposes() {
             return Verdict::Refuse(Refusal::denied(
                 self.name(),
-                "the mode is `plan`, and nobody can say beforehand what a tool of a server does",
+                "the mode is `plan`, and the effects of a server's tool are unknown",
                 "say what you would call it for; a person can change the mode with `steward mode auto`",
             ));
         }

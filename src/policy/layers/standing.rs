@@ -56,7 +56,7 @@ impl Layer for Standing {
                 "a person can apply the plan, or enable the rule with `--with-trash`",
             );
         }
-        // Writes beside a move are updated links.
+        // Writes together with a move are updated links.
         let moves = effects.iter().any(|one| one.action == Action::Move);
         let counts = |one: &&Effect| !(moves && one.action == Action::Write);
         let is_inside = |one: &Effect| {

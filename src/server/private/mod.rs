@@ -18,7 +18,7 @@ mod system;
 
 #[derive(Debug, thiserror::Error)]
 pub enum NotPrivate {
-    /// Whoever planted a link could collect our token.
+    /// An attacker could plant a link to collect our token.
     #[error("it is a symlink, or no {0}")]
     Wrong(&'static str),
     #[error("it belongs to another user")]

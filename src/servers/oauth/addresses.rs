@@ -1,9 +1,10 @@
-//! The addresses that are contacted for a sign-in: documents and tokens come from places that an untrusted server names.
+//! Restricts the addresses that are contacted for a sign-in: an untrusted server names them.
 //!
-//! A server on another machine could name an address within the user's machine or network, and make the steward send
-//! requests there. So it may name only public `https` addresses. Hosts in the settings are the user's own choice, and a
-//! server on this machine may name others on it. The resolver checks the addresses that are then connected to, so that a
-//! name cannot change in between.
+//! A server on another machine could name an address within the user's machine or network, and make
+//! the steward send requests there. So it may name only public `https` addresses. Hosts in the
+//! settings are the user's own choice, and a server on this machine may name others on it. The
+//! resolver checks the addresses that are then connected to, so that a name cannot change
+//! meanwhile.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,10 +25,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The longest document, in bytes.
 const MAX_DOCUMENT: usize = 256 << 10;
 
-/// Variables by which a proxy resolves names in our place.
+/// Variables that make a proxy resolve names for us.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// The addresses that may be asked for the sign-in at one server.
+/// The addresses that may be contacted for the sign-in at one server.
 #[derive(Debug, Clone)]
 pub(super) struct Addresses {
     /// Hosts that the settings name.
@@ -46,7 +47,7 @@ impl Addresses {
     /// Reads an address that a document names.
     ///
     /// # Errors
-    /// It may not be asked.
+    /// It may not be contacted.
     pub fn read(&self, text: &str) -> Result<Url, LoginError> {
         let bad = || LoginError::BadAddress(text.chars().take(200).collect());
         let url = Url::parse(text).map_err(|_| bad())?;
@@ -152,7 +153,7 @@ impl Addresses {
     }
 }
 
-/// The host of an address, with its port where that is not the usual one.
+/// The host of an address, with its port unless that is the default.
 pub(super) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -168,7 +169,7 @@ fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// Finds public addresses alone.
+/// Resolves to public addresses only.
 struct PublicOnly;
 
 impl Resolve for PublicOnly {
@@ -186,7 +187,6 @@ async fn public_addresses(name: Name) -> Result<Addrs, Box<dyn Error + Send + Sy
     }
 }
 
-/// Whether an address is one of the public internet.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -215,7 +215,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_documentation())
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, 6to4, or by NAT64.
+/// The IPv4 address in an IPv6 address: mapped, 6to4, or NAT64.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {

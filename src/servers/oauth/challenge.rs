@@ -1,4 +1,4 @@
-//! What a server wants of whoever comes without a token, or with one that is not enough: `WWW-Authenticate`.
+//! `WWW-Authenticate`: what a server requires if the token is missing or insufficient.
 
 /// The longest header that is read, in bytes.
 const MAX_HEADER: usize = 8 << 10;
@@ -7,12 +7,12 @@ const MAX_HEADER: usize = 8 << 10;
 const MAX_SCOPES: usize = 64;
 const MAX_SCOPE: usize = 256;
 
-/// The Bearer challenge of a response; empty where the server says nothing more.
+/// The Bearer challenge of a response; empty if it has no parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
     /// The address of the document that describes the server.
     pub resource_metadata: Option<String>,
-    /// The scopes that the request takes.
+    /// The scopes that the request needs.
     pub scopes: Vec<String>,
     /// Why the token was refused.
     pub error: Option<String>,
@@ -34,13 +34,13 @@ impl Challenge {
         })
     }
 
-    /// Whether the token is good, and not enough.
+    /// Whether the token is valid but lacks scopes.
     pub fn wants_more(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 }
 
-/// The scopes of a list with blanks between them, each once.
+/// The scopes of a list separated by blanks, without duplicates.
 pub fn scopes(text: &str) -> Vec<String> {
     let mut scopes = Vec::<String>::new();
     for scope in text.split(' ').filter(|scope| is_scope(scope)) {
@@ -56,7 +56,7 @@ fn is_scope(text: &str) -> bool {
     (1..=MAX_SCOPE).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// Schemes in lower case, each with its parameters. What cannot be read is passed over up to the next comma.
+/// Schemes in lower case, each with its parameters. Skips unreadable parts up to the next comma.
 fn challenges(header: &str) -> Vec<(String, Vec<(String, String)>)> {
     const BLANK: [char; 2] = [' ', '\t'];
     let mut all = Vec::<(String, Vec<(String, String)>)>::new();

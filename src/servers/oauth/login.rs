@@ -1,4 +1,4 @@
-//! The way to tokens: discovery, registration, the user's browser, the code that it brings back.
+//! Obtains tokens: discovery, registration, the user's browser, the authorization code.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use super::metadata::{
 use super::stored::{Client, Login, Logins, locked};
 use super::token;
 
-/// The path to which the browser comes back.
+/// The path of the redirect address.
 pub const CALLBACK: &str = "/callback";
 
-/// The scope of tokens that are renewed while nobody is there.
+/// The scope for tokens that can be renewed without the user.
 const OFFLINE: &str = "offline_access";
 
-/// What the settings say of a sign-in.
+/// The settings of a sign-in.
 #[derive(Debug, Clone, Default)]
 pub struct LoginOptions {
-    /// As what the steward was registered, or the address of a document that describes it.
+    /// The registered client id, or the address of a client metadata document.
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
     /// The authorisation server.
     pub issuer: Option<Url>,
-    /// The port to which the browser comes back.
+    /// The port of the redirect address.
     pub redirect_port: Option<u16>,
 }
 
@@ -63,7 +63,7 @@ impl Prepared {
     /// Finds out how to sign in at the server at `url`, which answered with this challenge.
     ///
     /// # Errors
-    /// The server offers no sign-in, or only one that is not safe with an untrusted server.
+    /// The server offers no sign-in, or only one that is unsafe with an untrusted server.
     pub async fn new(
         server: &str,
         url: &Url,
@@ -80,7 +80,8 @@ impl Prepared {
             && before.issuer != issuer.issuer
             && options.issuer.is_none()
         {
-            // What was registered by hand was registered with one, and its secret is for that one.
+            // A client registered by hand was registered with one issuer, and its secret is for
+            // that one.
             let (before, now) = (before.issuer.clone(), issuer.issuer);
             return Err(LoginError::AnotherIssuer { before, now });
         }
@@ -95,7 +96,7 @@ impl Prepared {
         &self.server
     }
 
-    /// The port to which the browser should come back, and whether it can be no other.
+    /// The port of the redirect address, and whether it is fixed.
     pub fn port(&self) -> Option<(u16, bool)> {
         let registered = || {
             let redirect = self.before.as_ref()?.client.redirect.as_deref()?;
@@ -104,10 +105,10 @@ impl Prepared {
         self.options.redirect_port.map(|port| (port, true)).or_else(registered)
     }
 
-    /// Registers the steward, if need be, and begins. The browser will come back to this port.
+    /// Registers the steward if needed, and begins. The browser will be redirected to this port.
     ///
     /// # Errors
-    /// It is not registered.
+    /// The registration failed.
     pub async fn begin(self, port: u16) -> Result<Waiting, LoginError> {
         let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
         let client = self.client(&redirect).await?;
@@ -129,7 +130,7 @@ impl Prepared {
         Ok(Waiting { prepared: self, client, redirect, state, verifier, address })
     }
 
-    /// The client of the settings, the one that is registered there already, or a new one.
+    /// The client from the settings, the one already registered there, or a new one.
     async fn client(&self, redirect: &str) -> Result<Client, LoginError> {
         let method = |secret: bool| method(&self.issuer.methods, secret).to_owned();
         let id = self.options.client_id.clone();
@@ -187,15 +188,15 @@ impl Waiting {
         self.address.as_str()
     }
 
-    /// The host that asks the user.
+    /// The host where the user signs in.
     pub fn host(&self) -> String {
         host(&self.address)
     }
 
-    /// The code in the address to which the browser has come back; `None` if that is no answer to this sign-in.
+    /// The code in the redirect address; `None` if it does not belong to this sign-in.
     ///
     /// # Errors
-    /// It comes from somebody else, or the user has refused.
+    /// It comes from another server, or the user refused.
     pub fn code(&self, address: &str) -> Result<Option<String>, LoginError> {
         let Ok(base) = Url::parse(&self.redirect) else { return Ok(None) };
         let Ok(address) = base.join(address.trim()) else { return Ok(None) };
@@ -208,7 +209,7 @@ impl Waiting {
         }
         let issuer = &self.prepared.issuer;
         match value("iss") {
-            // As it is: two spellings of one address are two names.
+            // Compared verbatim: two spellings of one address are two names.
             Some(from) if from != issuer.issuer => return Err(LoginError::WrongIssuer),
             None if issuer.says_issuer => return Err(LoginError::WrongIssuer),
             _ => {}
@@ -226,7 +227,7 @@ impl Waiting {
     /// Exchanges the code for tokens, and stores them.
     ///
     /// # Errors
-    /// There are none, or they cannot be stored.
+    /// None were issued, or they cannot be stored.
     pub async fn finish(&self, code: &str) -> Result<SignedIn, LoginError> {
         let Self { prepared, client, redirect, verifier, .. } = self;
         let form = [
@@ -262,7 +263,7 @@ impl Waiting {
     }
 }
 
-/// What the server says of itself.
+/// The server's metadata.
 async fn described(
     addresses: &Addresses,
     url: &Url,
@@ -280,7 +281,7 @@ async fn described(
     Err(LoginError::NotOffered)
 }
 
-/// The first authorisation server that can be used, or the one that the settings name.
+/// The first usable authorisation server, or the one in the settings.
 async fn chosen(
     addresses: &Addresses,
     resource: &Resource,
@@ -304,7 +305,7 @@ async fn chosen(
     Err(LoginError::BadDocument { host: host(&issuer), why })
 }
 
-/// The scopes that the server now requires, else those it publishes, plus those requested before, so that none is lost.
+/// The scopes that the server now requires, else those it publishes, plus all requested before.
 fn scopes(
     challenge: &Challenge,
     resource: &Resource,
@@ -335,7 +336,7 @@ fn method(taken: &[String], has_secret: bool) -> &'static str {
     ours.iter().find(|ours| taken.iter().any(|taken| taken == *ours)).copied().unwrap_or(ours[0])
 }
 
-/// Whether a client id is the address of a document about the client.
+/// Whether a client id is the address of a metadata document.
 fn is_document(id: &str) -> bool {
     id.starts_with("https://")
 }

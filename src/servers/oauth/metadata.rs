@@ -8,17 +8,17 @@ use super::addresses::{Addresses, host};
 use super::challenge::scopes;
 use super::error::LoginError;
 
-/// What a server says of itself (RFC 9728).
+/// The metadata of a server (RFC 9728).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resource {
-    /// Its name, for which tokens are asked.
+    /// Its resource identifier, which token requests name.
     pub name: String,
-    /// The authorisation servers that sign in for it.
+    /// Its authorisation servers.
     pub issuers: Vec<String>,
     pub scopes: Vec<String>,
 }
 
-/// What an authorisation server says of itself (RFC 8414, or OpenID Connect Discovery).
+/// The metadata of an authorisation server (RFC 8414, or OpenID Connect Discovery).
 #[derive(Debug, Clone)]
 pub(super) struct AuthorizationServer {
     pub issuer: String,
@@ -26,16 +26,16 @@ pub(super) struct AuthorizationServer {
     pub token: Url,
     pub registration: Option<Url>,
     pub revocation: Option<Url>,
-    /// How programs prove there who they are.
+    /// Its client authentication methods.
     pub methods: Vec<String>,
     pub scopes: Vec<String>,
-    /// A client id may be the address of a document about the client.
+    /// A client id may be the address of a metadata document.
     pub takes_documents: bool,
-    /// Its redirects say from whom they are.
+    /// Its redirects name their issuer.
     pub says_issuer: bool,
 }
 
-/// Where a server's document is looked for if no challenge names it.
+/// Where to look for a server's document if no challenge names it.
 pub(super) fn resource_places(url: &Url) -> Vec<Url> {
     const NAME: &str = "/.well-known/oauth-protected-resource";
     let path = url.path().trim_end_matches('/');
@@ -46,7 +46,7 @@ pub(super) fn resource_places(url: &Url) -> Vec<Url> {
     candidates
 }
 
-/// Where an authorisation server's document is looked for.
+/// Where to look for an authorisation server's document.
 pub(super) fn issuer_places(issuer: &Url) -> Vec<Url> {
     const OAUTH: &str = "/.well-known/oauth-authorization-server";
     const OPENID: &str = "/.well-known/openid-configuration";
@@ -66,7 +66,7 @@ fn at(url: &Url, path: &str) -> Url {
     place
 }
 
-/// Reads what the server at `url` says of itself.
+/// Parses the metadata of the server at `url`.
 ///
 /// # Errors
 /// It is not about this server, or names no authorisation server.
@@ -104,7 +104,7 @@ fn is_about(name: &str, url: &Url) -> bool {
     named.origin() == url.origin() && is_within && is_plain
 }
 
-/// Reads what an authorisation server says of itself; `issuer` is the name by which it was found.
+/// Parses an authorisation server's metadata; `issuer` is the name by which it was found.
 ///
 /// # Errors
 /// It has another `issuer`, names an address that may not be contacted, or does not protect codes (PKCE).
@@ -132,7 +132,7 @@ pub(super) fn authorization_server(
     let bad = |why: &str| LoginError::BadDocument { host: host(from), why: why.to_owned() };
     let read = Document::deserialize(document);
     let read = read.map_err(|_| bad("it lacks an `issuer` or an address"))?;
-    // Byte by byte: whoever may speak for another one could be handed its codes.
+    // Byte by byte: a server that could claim another's name would get its codes.
     if read.issuer != issuer {
         return Err(bad("it is about another `issuer`"));
     }

@@ -1,8 +1,9 @@
-//! Signing in at servers of other people by OAuth 2.1, as MCP wants it: documents that servers publish, a browser, tokens.
+//! OAuth 2.1 sign-in at third-party servers, as MCP specifies it: published metadata, a browser,
+//! tokens.
 //!
-//! `challenge` (what a server wants), `metadata` (what it publishes) and `addresses` (which addresses are contacted) check
-//! what untrusted servers say; `login` obtains tokens, `token` requests them, `stored` keeps them between runs; this file
-//! adds them to requests.
+//! `challenge` (what a server requires), `metadata` (what it publishes) and `addresses` (which
+//! addresses are contacted) validate what untrusted servers send; `login` obtains tokens, `token`
+//! requests them, `stored` keeps them between runs; this file adds them to requests.
 //!
 //! Invariants: a token goes only to the `url` of the settings for which it was issued, and to its authorisation server;
 //! no error, `Debug` or log has a token; all processes renew under one lock, since a refresh token may be valid only once.
@@ -30,7 +31,7 @@ use stored::{Login, Logins, locked};
 #[derive(Clone)]
 pub(super) struct Tokens {
     server: String,
-    /// The address of the settings.
+    /// The address in the settings.
     url: Url,
     named: Option<Url>,
     logins: Arc<dyn Logins>,
@@ -73,7 +74,8 @@ impl Tokens {
         self.load().ok().flatten().as_ref().and_then(header)
     }
 
-    /// The header of a request; `None` without a sign-in. A token that ends soon is renewed before.
+    /// The header of a request; `None` without a sign-in. A token that expires soon is renewed
+    /// first.
     ///
     /// # Errors
     /// The sign-in cannot be read or renewed now.
@@ -90,10 +92,10 @@ impl Tokens {
         }
     }
 
-    /// The header in place of one that was refused, or ends soon; `None` if there is no other.
+    /// A header to replace one that was refused or expires soon; `None` if there is none.
     ///
-    /// It is renewed to the end even if the caller goes away: the refresh token is spent once it is sent, and a second
-    /// use of it ends the sign-in (RFC 9700, section 4.14.2).
+    /// The renewal completes even if the caller goes away: the refresh token is used up once it is
+    /// sent, and using it again ends the sign-in (RFC 9700, section 4.14.2).
     ///
     /// # Errors
     /// As [`Self::header`].
@@ -121,7 +123,7 @@ impl Tokens {
             return Ok(present);
         }
         let Some(refresh) = login.refresh_token.clone() else {
-            // Without another one it may still be good, unless it was refused.
+            // Without a new token the old one may still be valid, unless it was refused.
             return Ok(present.filter(|_| refused.is_none()));
         };
         let addresses = self.addresses();
@@ -143,7 +145,7 @@ impl Tokens {
         Ok(header(&login))
     }
 
-    /// Notes scopes that the server has wanted, for the next sign-in.
+    /// Stores scopes that the server required, for the next sign-in.
     ///
     /// # Errors
     /// They cannot be stored.
@@ -168,12 +170,12 @@ impl Tokens {
         }))
     }
 
-    /// Forgets the sign-in, and tells its authorisation server; whether there was one.
+    /// Deletes the sign-in and revokes it; returns whether there was one.
     ///
     /// # Errors
     /// It cannot be removed.
     pub async fn forget(&self) -> Result<bool, LoginError> {
-        // A renewal that is under way would store the sign-in again. Without a lock it is removed all the same.
+        // A renewal in progress would store the sign-in again. It is removed even without a lock.
         let lock = locked(&self.logins, &self.server).await.ok();
         let login = self.load().ok().flatten();
         let removed = self.logins.remove(&self.server)?;

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::LoginError;
 
-/// A token that ends within this time is renewed before it is used.
+/// A token that expires within this time is renewed before use.
 const EARLY: Duration = Duration::from_secs(60);
 
-/// The place of sign-ins, one for each server, that only this user can read.
+/// Stores sign-ins, one per server, readable only by this user.
 pub trait Logins: Send + Sync {
     /// The text of a server's sign-in, if there is one.
     ///
@@ -21,22 +21,22 @@ pub trait Logins: Send + Sync {
     /// It cannot be read, or others can read it.
     fn load(&self, server: &str) -> Result<Option<String>, LoginError>;
 
-    /// Stores a sign-in in place of the one before.
+    /// Stores a sign-in, replacing the previous one.
     ///
     /// # Errors
     /// It cannot be written.
     fn store(&self, server: &str, text: &str) -> Result<(), LoginError>;
 
-    /// Removes a sign-in; whether there was one.
+    /// Removes a sign-in; returns whether there was one.
     ///
     /// # Errors
     /// It cannot be removed.
     fn remove(&self, server: &str) -> Result<bool, LoginError>;
 
-    /// Waits until no other process changes this sign-in, and keeps them out as long as the file is open. Blocks.
+    /// Locks this sign-in against other processes until the file is closed. Blocks.
     ///
     /// # Errors
-    /// There is no such lock.
+    /// It cannot be locked.
     fn lock(&self, server: &str) -> Result<File, LoginError>;
 }
 
@@ -54,27 +54,27 @@ pub(super) struct Login {
     pub client: Client,
     pub access_token: Option<String>,
     pub refresh_token: Option<String>,
-    /// When the access token ends, in seconds since the Unix epoch.
+    /// When the access token expires, in seconds since the Unix epoch.
     pub ends: Option<u64>,
-    /// What was granted.
+    /// The granted scopes.
     pub scopes: Vec<String>,
-    /// What was asked for.
+    /// The requested scopes.
     pub requested: Vec<String>,
-    /// What the server has wanted since.
+    /// Further scopes that the server has required since.
     pub wanted: Vec<String>,
 }
 
-/// What the steward is to an authorisation server.
+/// The steward's client registration at an authorisation server.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Client {
     pub id: String,
     pub secret: Option<String>,
-    /// How it proves who it is.
+    /// Its authentication method.
     pub method: String,
-    /// Where the browser comes back to, if that was registered.
+    /// The registered redirect address.
     pub redirect: Option<String>,
-    /// It stands in the settings.
+    /// It comes from the settings.
     pub is_given: bool,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Debug for Client {
 }
 
 impl Login {
-    /// The sign-in at the server with this address, if there is one. One that cannot be read is none.
+    /// The sign-in at the server with this address, if there is a readable one.
     ///
     /// # Errors
     /// As [`Logins::load`].
@@ -109,7 +109,7 @@ impl Login {
         logins.store(server, &serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// Whether the access token ends soon.
+    /// Whether the access token expires soon.
     pub fn is_ending(&self) -> bool {
         self.ends.is_some_and(|ends| now().saturating_add(EARLY.as_secs()) >= ends)
     }
@@ -119,7 +119,7 @@ impl Login {
     }
 }
 
-/// Waits for the lock of a sign-in without holding up other requests.
+/// Waits for the lock of a sign-in without blocking other requests.
 ///
 /// # Errors
 /// As [`Logins::lock`].

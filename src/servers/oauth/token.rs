@@ -1,4 +1,4 @@
-//! Requests for tokens: of a code, and of a sign-in that is to be renewed or ended.
+//! Token requests: exchange of a code, renewal and revocation.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -19,12 +19,12 @@ pub(super) struct Issued {
     pub access_token: String,
     pub refresh_token: Option<String>,
     pub ends: Option<u64>,
-    /// `None` if they are those that were asked for.
+    /// `None` if they equal the requested ones.
     pub scopes: Option<Vec<String>>,
 }
 
 impl Issued {
-    /// Puts them into a sign-in.
+    /// Stores them in a sign-in.
     pub fn put_into(self, login: &mut Login) {
         login.access_token = Some(self.access_token);
         login.refresh_token = self.refresh_token.or(login.refresh_token.take());
@@ -35,10 +35,11 @@ impl Issued {
     }
 }
 
-/// Asks for tokens with this form.
+/// Requests tokens with this form.
 ///
 /// # Errors
-/// They are not issued; [`LoginError::Refused`] with `invalid_grant` if what they were asked for is used up.
+/// They are not issued; [`LoginError::Refused`] with `invalid_grant` if the code or refresh token
+/// is no longer valid.
 pub(super) async fn ask(
     addresses: &Addresses,
     endpoint: &Url,
@@ -54,7 +55,7 @@ pub(super) async fn ask(
     issued(&answer).map_err(|why| LoginError::BadDocument { host: host(endpoint), why })
 }
 
-/// Tells the authorisation server that a token is no longer used. Nobody depends on its answer.
+/// Revokes a token. The answer is ignored.
 pub(super) async fn revoke(addresses: &Addresses, endpoint: &Url, client: &Client, token: &str) {
     let _ = post(addresses, endpoint, client, &[("token", token)]).await;
 }
@@ -79,7 +80,7 @@ async fn post(
 }
 
 fn basic(id: &str, secret: &str) -> Option<HeaderValue> {
-    // As the names and values of a form, so that a colon in one of them is no end of it.
+    // Form-encoded, so that a colon in either is not a separator.
     let part = |text: &str| encoded(&[("x", text)]).split_off("x=".len());
     let pair = BASE64_STANDARD.encode(format!("{}:{}", part(id), part(secret)));
     sensitive(&format!("Basic {pair}"))
@@ -101,7 +102,7 @@ fn encoded(form: &[(&str, &str)]) -> String {
     url.as_ref().and_then(Url::query).unwrap_or_default().to_owned()
 }
 
-/// The code of an error that an authorisation server answered, if it can be shown.
+/// The error code of an authorisation server's answer, if it can be shown.
 pub(super) fn error_code(answer: &Value) -> Option<String> {
     let code = answer["error"].as_str()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

@@ -181,7 +181,7 @@ impl Blobs {
         self.sync_folder()
     }
 
-    /// Stores everything that `source` gives without holding it in memory. Returns its hash and length.
+    /// Stores everything from `source` without holding it in memory. Returns its hash and length.
     pub fn put_reader(&self, source: &mut impl Read) -> Result<(BlobHash, u64), BlobError> {
         self.make_folder()?;
         let temp = self.folder.join(temp_name());
@@ -308,7 +308,7 @@ impl Blobs {
         Ok(stored)
     }
 
-    /// Deletes a blob; a missing one is no error.
+    /// Deletes a blob; a missing one is not an error.
     pub fn remove(&self, hash: BlobHash) -> Result<(), BlobError> {
         let path = self.path_of(hash);
         match chaos::step("remove a blob", || std::fs::remove_file(&path)) {

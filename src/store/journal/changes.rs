@@ -198,9 +198,10 @@ impl Changes {
         self.0.first(&query, rusqlite::params_from_iter(values), StepRow::read)
     }
 
-    /// The applied steps after `first` up to `last` that can change which files there are, each with its own error: in
-    /// order, or with `is_back` from the last one, to be taken back. Most steps write a file that is known to be there
-    /// by the one before; those are left out without being read and checked, which would take most of the time.
+    /// The applied steps after `first` up to `last` that can add or remove files, each with its own
+    /// error: in order, or with `is_back` from the last one, for reverting. Most steps write an
+    /// existing file; they are skipped without being read and verified, which would take most of
+    /// the time.
     pub fn tree_steps(
         &self,
         first: i64,
@@ -227,7 +228,8 @@ impl Changes {
                         }
                         let path = step.path.to_owned();
                         let read = StepRow::read(row);
-                        // A damaged row says nothing of its file, and the next one of the same file is needed.
+                        // A damaged row does not tell its file, and the next one of the same file
+                        // is needed.
                         if read.is_ok() {
                             there.insert(path);
                         }

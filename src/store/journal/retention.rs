@@ -1,8 +1,8 @@
 //! How long texts are kept: by versions of a file, and by counted days.
 //!
-//! If age were measured by the clock alone, one that jumps ahead would delete everything. So a day is
-//! counted when the steward runs on it, at most one at each maintenance; a text is beyond the limit if it
-//! is old by the clock and by the days counted since. A smaller limit takes effect on the third counted
+//! By the clock alone, a clock that jumps ahead would delete everything. So a day is counted when
+//! the steward runs on it, at most one at each maintenance; a text is beyond the limit if it is old
+//! by the clock and by the days counted since. A smaller limit takes effect on the third counted
 //! day on which it is requested ([`DelayedLimit`]).
 
 use std::collections::BTreeMap;

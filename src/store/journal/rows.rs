@@ -108,7 +108,7 @@ pub(super) const STEP: &str = "step.id, step.operation, step.change_set, step.nu
                     step.other, step.before_text, step.after_text, step.notes, step.detail, \
                     step.undoes, step.undone_by, step.texts_kept, operation.ended, step.checksum";
 
-/// The columns of a step that say what it is about, unchecked.
+/// The columns that identify a step's subject, not verified.
 pub(super) struct StepGlance<'a> {
     pub kind: &'a str,
     pub path: &'a str,

@@ -6,7 +6,7 @@ use super::super::prelude::*;
 use super::likely::likely;
 use crate::vault::Want;
 
-/// Values in one answer: what the protocol allows.
+/// The most values in one answer, as the protocol limits them.
 const MOST: usize = 100;
 
 /// Days that are checked for a note.
@@ -31,7 +31,7 @@ pub enum What {
     Path,
     /// A day.
     Day,
-    /// Whatever somebody likes.
+    /// Free text.
     Text,
 }
 

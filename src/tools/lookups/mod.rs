@@ -1,4 +1,4 @@
-//! Lookups of doors besides the tools: notes as resources, prompts, and completion.
+//! Reads of the transports other than tools: notes as resources, prompts, and completion.
 //!
 //! A lookup is called like a tool, so that permission, rate, paths, hooks and the audit apply, but it is not listed as
 //! one, and its name is that of the client's method. Names of a protocol belong to that protocol's room.

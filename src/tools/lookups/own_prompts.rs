@@ -24,13 +24,13 @@ pub(super) struct PromptRequest<'a> {
     pub(super) settings: &'a DailyNotes,
 }
 
-/// The folder as the settings name it.
+/// The configured folder.
 pub(super) fn folder(context: &Context) -> Option<String> {
     let folder = context.settings.prompts_folder.trim();
     (!folder.is_empty()).then(|| folder.to_owned())
 }
 
-/// The folder's path, where it is there.
+/// The folder's path, if it exists.
 pub(super) fn found(context: &Context, folder: &str) -> Option<VaultPath> {
     let found = context.vault.resolve(folder, Want::Folder).ok()?;
     (!found.path.is_root()).then_some(found.path)

@@ -1,4 +1,4 @@
-//! What all prompts made from notes have in common: their names, their texts, and how they are listed.
+//! Shared by prompts made from notes: their names, texts and listing.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub(super) const DAILY: &str = "daily";
 /// Notes of a folder that become prompts: clients show all of them as commands.
 pub(super) const MOST: usize = 40;
 
-/// Bytes of text that a prompt brings into a conversation.
+/// Bytes of a prompt's text.
 const MOST_BYTES: usize = 100 << 10;
 
 /// A prompt.
@@ -26,16 +26,16 @@ pub struct Prompt {
     pub(super) name: String,
     /// For people.
     pub(super) title: String,
-    /// What it brings into the conversation.
+    /// The text that it adds to the conversation.
     pub(super) description: String,
-    /// What it can be given.
+    /// Its arguments.
     pub(super) arguments: Vec<PromptArgument>,
-    /// For a person's own, what MCP has no word for.
+    /// For a person's own: data that MCP does not define.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub(super) meta: Option<Meta>,
 }
 
-/// What MCP has no word for.
+/// Data that MCP does not define.
 #[derive(Serialize, JsonSchema)]
 pub struct Meta {
     pub(super) vault: Own,
@@ -46,22 +46,22 @@ pub struct Meta {
 pub struct Own {
     /// Its note.
     pub(super) path: String,
-    /// What can follow its name, for people.
+    /// A hint for the argument, for people.
     pub(super) hint: Option<String>,
 }
 
-/// Something that a prompt can be given.
+/// An argument of a prompt.
 #[derive(Serialize, JsonSchema)]
 pub struct PromptArgument {
     /// The name for clients.
     pub(super) name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub(super) description: &'static str,
-    /// Whether there is no prompt without it.
+    /// Whether it is required.
     pub(super) required: bool,
 }
 
-/// A text of a note, which goes into the conversation as material.
+/// The text of a note, added to the conversation as data.
 #[derive(Serialize, JsonSchema)]
 pub struct Selection {
     /// The note.

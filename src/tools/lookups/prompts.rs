@@ -1,4 +1,5 @@
-//! Prompts: the note of a day, the templates of the core plugin, and the person's own, filled.
+//! Prompts with their arguments filled in: the daily note, the core plugin's templates, and the
+//! person's own.
 
 use super::super::daily_note::{day_asked, place};
 use super::super::prelude::*;
@@ -8,7 +9,7 @@ use crate::note::path::VaultPath;
 use crate::note::template::{Variables, fill};
 use crate::vault::{DailyNotes, ResolvedEntry, Want, WriteTarget};
 
-/// Before the name of a template.
+/// The prefix of a template's name.
 const PREFIX: &str = "template_";
 
 /// Lists the prompts: the daily note, the person's own, and one for each template.
@@ -21,7 +22,7 @@ pub struct ListPrompts {}
 pub struct ListOutput {
     /// `daily`, then the person's own and the templates by path.
     prompts: Vec<Prompt>,
-    /// The folder of the person's own; empty where the settings name none.
+    /// The folder of the person's own prompts; empty if none is configured.
     folder: String,
 }
 
@@ -85,7 +86,7 @@ pub fn prompt_folders(context: &Context, own: &str) -> Vec<VaultPath> {
     templates.into_iter().chain(own_prompts::found(context, own)).collect()
 }
 
-/// The text that a prompt brings into a conversation.
+/// Fills in a prompt.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetPrompt {
@@ -103,14 +104,14 @@ pub struct GetPrompt {
     arguments: Option<String>,
 }
 
-/// A prompt that is filled.
+/// A filled-in prompt.
 #[derive(Serialize, JsonSchema)]
 pub struct GetOutput {
     /// Its description, for people.
     description: String,
     /// The text for the conversation.
     text: String,
-    /// The selected text that it speaks of.
+    /// The selected text that it refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
     selection: Option<Selection>,
 }
@@ -125,7 +126,7 @@ impl Tool for GetPrompt {
     type Output = GetOutput;
 
     fn run(self, context: &Context) -> Result<Answer<GetOutput>, ToolError> {
-        // Clients send an empty text for what somebody left blank.
+        // Clients send an empty text for a field left blank.
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let time = day_asked(context, given(self.date).as_deref().unwrap_or("today"))?;
         let settings = context.vault.daily_notes()?;

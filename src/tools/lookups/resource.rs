@@ -1,4 +1,4 @@
-//! A file as a resource: the whole of it.
+//! A whole file as a resource.
 
 use base64::Engine as _;
 
@@ -8,7 +8,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
-/// Bytes of the largest resource: a client gives its model the whole of it.
+/// The largest resource in bytes: a client passes all of it to its model.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a file whole, text as text and any other as base64; at most one megabyte.

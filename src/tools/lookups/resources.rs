@@ -4,7 +4,7 @@ use super::super::list_files::{Listed, listed, parse_glob};
 use super::super::prelude::*;
 use crate::vault::{EntryQuery, Kind, Order, Want};
 
-/// Notes that are listed at all: clients show them to choose from, and search finds the others.
+/// The most listed notes: clients show them as a menu, and search finds the others.
 const MOST_LISTED: usize = 200;
 
 /// Notes in one answer.

@@ -1,6 +1,6 @@
 //! `query_notes`
 
-mod asked;
+mod query;
 mod words;
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use crate::bases::{Evaluator, Scope};
 use crate::index::properties::Moment;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
-use asked::{RunnableQuery, written};
+use query::{RunnableQuery, written};
 use words::words;
 
 const MAX_RESULTS: usize = 1_000;
@@ -78,34 +78,34 @@ pub enum Dialect {
 /// A table.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The view, where a base was asked.
+    /// The view, if a base was queried.
     view: Option<String>,
     /// The columns, in their order.
     columns: Vec<Column>,
-    /// The rows that are shown, in their order; those of one group follow each other.
+    /// The rows shown, in order; those of a group are adjacent.
     rows: Vec<Row>,
-    /// The groups of the rows that are shown, where the view has any, in their order.
+    /// The groups of the rows shown, in order, if the view has groups.
     groups: Vec<Group>,
-    /// Over all rows, where the view has summaries.
+    /// Summaries over all rows, if the view has any.
     summaries: Vec<Summary>,
-    /// How many rows there are, those beyond the limit included.
+    /// The number of all rows, including those beyond the limit.
     total: usize,
     /// Parts that may not mean what was intended.
     warnings: Vec<Warning>,
-    /// Rows that the condition could not tell; `None` if it could tell all.
+    /// Rows for which the condition failed; `None` if there are none.
     row_errors: Option<RowErrors>,
-    /// Whether `this` was asked for and is not given: it is then the base itself, or null without a base.
+    /// Whether `this` was needed but not given: it is then the base itself, or null without a base.
     is_this_missing: bool,
     /// Notes whose properties could not be read.
     unknown_files: usize,
-    /// Why the note asked about is in the answer or not.
+    /// Why the note in `explain` is in the answer or not.
     explanation: Option<Explanation>,
 }
 
 /// A column.
 #[derive(Serialize, JsonSchema)]
 pub struct Column {
-    /// As it is asked for: `note.status`, `file.mtime`, `formula.total`, or an expression.
+    /// As requested: `note.status`, `file.mtime`, `formula.total`, or an expression.
     key: String,
     /// The column's heading.
     title: String,
@@ -119,9 +119,9 @@ pub struct Row {
     /// A value for each column: dates as ISO texts, links as `[[…]]`, files as paths, an error as an object with
     /// `error`.
     cells: Vec<Json>,
-    /// The same as texts, as they are shown.
+    /// The same as displayed texts.
     texts: Vec<String>,
-    /// Which of `groups` it is in, from 0.
+    /// The index of its group in `groups`, from 0.
     group: Option<usize>,
 }
 
@@ -132,18 +132,18 @@ pub struct Group {
     key: Json,
     /// The same as text.
     text: String,
-    /// How many rows it has.
+    /// The number of its rows.
     count: usize,
-    /// Over the rows of the group.
+    /// Summaries over the rows of the group.
     summaries: Vec<Summary>,
 }
 
-/// A column summed up.
+/// A summary of a column.
 #[derive(Serialize, JsonSchema)]
 pub struct Summary {
     /// The key of the column.
     column: String,
-    /// How: `Sum`, `Average`.
+    /// Its name: `Sum`, `Average`.
     name: String,
     /// The value.
     value: Json,
@@ -154,28 +154,28 @@ pub struct Summary {
 /// A part that may not mean what was intended.
 #[derive(Serialize, JsonSchema)]
 pub struct Warning {
-    /// What.
+    /// The message.
     message: String,
     /// A replacement.
     hint: Option<String>,
-    /// Where in the expression or base: the line, from 1.
+    /// The line in the expression or base, from 1.
     line: u32,
-    /// The character of the line, from 1.
+    /// The character in the line, from 1.
     column: u32,
 }
 
 /// Rows for which the condition ended in an error. None of them is in the table.
 #[derive(Serialize, JsonSchema)]
 pub struct RowErrors {
-    /// How many rows.
+    /// The number of rows.
     count: usize,
-    /// The file of the first.
+    /// The first row's file.
     path: String,
     /// The error.
     message: String,
     /// The expression.
     expression: String,
-    /// Where in it: the character, from 1.
+    /// The character in it, from 1.
     column: usize,
 }
 
@@ -193,19 +193,19 @@ pub struct Explanation {
 /// A part of a condition.
 #[derive(Serialize, JsonSchema)]
 pub struct Part {
-    /// How deep it lies in the whole.
+    /// Its depth in the whole.
     depth: usize,
     /// Its text; `and`, `or`, `not`, `&&`, `||`, `!` for operators on the parts below it.
     expression: String,
-    /// How it came out.
+    /// Its outcome.
     outcome: PartOutcome,
-    /// Why it failed, where it did.
+    /// Why it failed, if it did.
     error: Option<String>,
     /// The values that it read from the note.
     reads: Vec<Read>,
 }
 
-/// How a part came out.
+/// The outcome of a part.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum PartOutcome {
@@ -213,11 +213,11 @@ enum PartOutcome {
     HoldsNot,
     /// It ended in an error.
     Failed,
-    /// The part before it had decided.
+    /// An earlier part decided.
     NotAsked,
 }
 
-/// Something that a part read.
+/// A value that a part read.
 #[derive(Serialize, JsonSchema)]
 pub struct Read {
     /// Its name: `status`, `file.tags`.
@@ -367,7 +367,7 @@ impl Warning {
     }
 }
 
-/// Which character of its line, from 1, begins at this byte.
+/// The position in its line, from 1, of the character at this byte.
 fn column_of(text: &str, at: u32) -> usize {
     let before = text.get(..at as usize).unwrap_or(text);
     let line = before.rsplit('\n').next().unwrap_or_default();

@@ -19,10 +19,10 @@ use passage::Passage;
 /// Notes in one answer.
 const MOST: usize = 50;
 
-/// Characters in which an answer says how the query was read.
+/// The most characters of the query's description in an answer.
 const MOST_UNDERSTOOD: usize = 1_000;
 
-/// Parts of the query that an answer names as not read as meant.
+/// The most parts of the query that are reported as misunderstood.
 const MOST_IGNORED: usize = 20;
 
 /// The sentence in an answer while vectors are being made.
@@ -72,7 +72,7 @@ pub enum Matching {
     All,
 }
 
-/// How much meaning counts.
+/// The role of meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
@@ -87,35 +87,35 @@ pub enum Meaning {
 pub struct Output {
     /// The best first.
     pub(super) notes: Vec<NoteFound>,
-    /// How many notes were found in all.
+    /// The number of all notes found.
     total: usize,
-    /// How the query was read.
+    /// The interpretation of the query.
     understood: String,
     /// Parts of the query that were not read as probably intended, with the reason; at most 20.
     ignored: Vec<String>,
-    /// Notes of the vault that are still to be read, so that they could not be found.
+    /// Notes that have not been indexed yet, and so could not be found.
     pub(super) unread_notes: usize,
-    /// Words that were not looked for, since there were more than 32: the commonest.
+    /// The commonest words, dropped because there were more than 32.
     words_left_out: usize,
     /// Whether meaning counted: `used`, `off`, `not_ready` (still being read), `no_words` (no word is known).
     meaning: &'static str,
 }
 
-/// A note that answers.
+/// A found note.
 #[derive(Serialize, JsonSchema)]
 pub struct NoteFound {
     /// Its path.
     pub(super) path: String,
     /// Its name.
     title: String,
-    /// How well it answers, from 0 to 1; 1 is the best for this question.
+    /// Its relative score, from 0 to 1; the best note has 1.
     score: f64,
     /// Where the words occur: `title` (the name or an alias), `words` (the text); `meaning`.
     pub(super) why: Vec<&'static str>,
     /// Whether Obsidian excludes it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     excluded: bool,
-    /// The passages that answer best, the best first; at most 3.
+    /// The best passages, best first; at most 3.
     pub(super) chunks: Vec<ChunkFound>,
 }
 
@@ -181,7 +181,7 @@ impl Tool for SearchNotes {
         let found = found.map_err(|_| ToolError::cancelled())?;
         let SearchResults { notes, total, unread, words_left_out, marks, meant } = found;
         let knowledge = &context.index.knowledge;
-        // Reading the notes takes longest in a small vault.
+        // Reading the notes dominates in a small vault.
         let notes = notes.into_par_iter().map(|note| shown(knowledge, &links, note, &marks));
         let notes = notes.collect();
         let (unread_notes, meaning) = (unread, word(meant));
@@ -241,7 +241,7 @@ fn query(input: &SearchNotes) -> Result<(Query, String, Vec<String>), ToolError>
     Ok((Query { words, filter, needs_word, meaning }, understood, ignored))
 }
 
-/// Whether meaning counted, as a word of an answer.
+/// Whether meaning counted, as a word.
 pub(super) fn word(meant: Meant) -> &'static str {
     match meant {
         Meant::Used => "used",
@@ -251,7 +251,7 @@ pub(super) fn word(meant: Meant) -> &'static str {
     }
 }
 
-/// A note as it is shown, its passages from the text as it is now.
+/// A note for the answer, with passages from its current text.
 fn shown(
     knowledge: &Knowledge,
     links: &Seen<'_>,

@@ -1,4 +1,4 @@
-//! Which folders of a vault an outline opens, and their lines.
+//! Chooses the folders that an outline opens, and their lines.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::items::Item;
 use super::tree::Tree;
 
-/// Names that differ only in digits become one line from this many on.
+/// The minimum number of names that differ only in digits to be shown as one line.
 const ALIKE: usize = 4;
 
 /// The most lines of notes of an opened folder; with more, so many notes are named.
@@ -71,7 +71,7 @@ fn inside(tree: &Tree, number: usize, folders: usize, notes: usize) -> Vec<Item>
     items
 }
 
-/// The notes to name in a folder with many: two thirds the most linked, the rest the newest.
+/// The notes to name in a folder with many: two thirds most linked, the rest newest.
 fn foremost(tree: &Tree, folder: usize, most: usize) -> HashSet<usize> {
     let most = most.min(NAMED);
     let notes = &tree.folders[folder].notes;
@@ -144,7 +144,7 @@ struct Closed {
 }
 
 impl<'t> Outline<'t> {
-    /// Opens the top, then the most telling closed folder as long as one fits.
+    /// Opens the top folder, then the most informative closed folder as long as one fits.
     pub fn new(tree: &'t Tree, mut room: usize) -> Self {
         let mut outline = Self { tree, opened: HashMap::new() };
         let all = usize::MAX;

@@ -189,7 +189,7 @@ impl Catalogue {
         (rows.len() == limit || span == self.by_time.len()).then_some(rows)
     }
 
-    /// The matches in tree order, if the glob has one depth and few rows lie at or above it: the
+    /// The matches in tree order, if the glob has one depth and few rows are at or above it: the
     /// content of folders at that depth is skipped.
     fn shallow(&self, ranges: &[Range<usize>], span: usize, test: &Test<'_>) -> Option<Vec<u32>> {
         // A row's depth saturates at the maximum.

@@ -1,7 +1,7 @@
 //! The file index of the vault: a cache of the disk, never an authority.
 //!
-//! Answers by path, fold key, name, folder in tree order, time and glob. All paths lie in two
-//! strings, one as spelt and one folded, in order of modification time as of the last build; an
+//! Answers by path, fold key, name, folder in tree order, time and glob. All paths are stored in
+//! two strings, one as spelt and one folded, in order of modification time as of the last build; an
 //! entry is a row of 40 bytes, and four for the prefix of its name. A hundred thousand files take
 //! 15 to 19 MB, and a pattern is searched in one text.
 //!
@@ -169,7 +169,7 @@ impl Catalogue {
         })
     }
 
-    /// The range of `ordered` that lies below `folder`.
+    /// The range of `ordered` below `folder`.
     fn range(&self, folder: PathRef<'_>) -> std::ops::Range<usize> {
         if folder.is_root() {
             return 0..self.ordered.len();

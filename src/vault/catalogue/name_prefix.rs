@@ -1,6 +1,6 @@
 //! A prefilter on the first four bytes of every name.
 //!
-//! They lie in one array, which fits into a core's cache for a hundred thousand rows, so a glob
+//! They are in one array, which fits into a core's cache for a hundred thousand rows, so a glob
 //! that begins with literal text (`**/2025-0?-1*.md`) is compared with many rows at once. The glob
 //! itself is then matched against the remaining rows.
 

@@ -1,4 +1,5 @@
-//! Which names came and went, so that what was concluded from names is concluded again for these alone.
+//! The history of added and removed names, so that only conclusions from these names are drawn
+//! again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +24,7 @@ pub(super) struct NameHistory {
 }
 
 impl NameHistory {
-    /// A history without a past: nobody knows a moment of it.
+    /// An empty history: earlier moments are unknown.
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Self { number: NUMBER.fetch_add(1, Ordering::Relaxed), rows: Vec::new() }

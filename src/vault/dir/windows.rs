@@ -3,7 +3,7 @@
 //!
 //! Two calls that cap-std lacks take an absolute path, built from the folder's: the exchange
 //! (`ReplaceFileW`, which keeps the replaced file's permissions and returns the old version) and
-//! the rename without replacing (`MoveFileExW` without its flag for that).
+//! the rename without replacing (`MoveFileExW` without that flag).
 
 #![expect(
     clippy::disallowed_methods,
@@ -77,8 +77,8 @@ impl Folder {
 
     /// Stats `name`; follows no link.
     pub fn stat(&self, name: Name) -> io::Result<Meta> {
-        // It opens the file without any access: that works for one that another program has locked, and keeps nobody
-        // from renaming it meanwhile.
+        // It opens the file without any access: that works for a file locked by another program,
+        // and does not prevent a rename meanwhile.
         Ok(meta_of(&self.dir.symlink_metadata(name.as_str())?))
     }
 
@@ -188,8 +188,9 @@ impl Folder {
         let (ours, theirs) = (self.place.join(name.as_str()), to.place.join(to_name.as_str()));
         let aside = to.place.join(crate::vault::temp::temp_name());
         replace(&theirs, &ours, &aside).inspect_err(|_| {
-            // It can fail after it has renamed the old version (ERROR_UNABLE_TO_MOVE_REPLACEMENT_2). This does nothing
-            // otherwise: there is no `aside`, or `theirs` exists.
+            // It can fail after it has renamed the old version
+            // (ERROR_UNABLE_TO_MOVE_REPLACEMENT_2). Otherwise this does nothing: `aside` is
+            // missing, or `theirs` exists.
             let _ = move_new(&aside, &theirs);
         })?;
         move_new(&aside, &ours).inspect_err(|_| {

@@ -39,7 +39,7 @@ pub(super) fn replace(old: &Path, new: &Path, aside: &Path) -> io::Result<()> {
     })
 }
 
-/// Virus scanners and indexers hold files for a moment, and nobody else can rename them meanwhile.
+/// Virus scanners and indexers hold files for a moment, during which they cannot be renamed.
 const PAUSES: [Duration; 4] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -47,7 +47,8 @@ const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
 ];
 
-/// What the calls answer then. After the last two, which are `ReplaceFileW`'s, both files still have their names.
+/// The errors of a held file. After the last two, which `ReplaceFileW` returns, both files still
+/// have their names.
 const HELD: [u32; 3] =
     [ERROR_SHARING_VIOLATION, ERROR_UNABLE_TO_REMOVE_REPLACED, ERROR_UNABLE_TO_MOVE_REPLACEMENT];
 

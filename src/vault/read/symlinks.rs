@@ -15,7 +15,7 @@ pub struct RedirectedLink {
     pub now: VaultPath,
     /// The link's text.
     pub says: String,
-    /// The text that would keep its target; `None` if the target lies outside the vault.
+    /// The text that would keep its target; `None` if the target is outside the vault.
     pub should_say: Option<String>,
 }
 

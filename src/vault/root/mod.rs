@@ -80,7 +80,7 @@ fn not_opened(location: &Path) -> impl Fn(io::Error) -> VaultError {
     }
 }
 
-/// The path in the vault at `root` that `location` resolves to, if it lies inside.
+/// The path in the vault at `root` that `location` resolves to, if it is inside.
 fn inside(root: &Path, location: &Path) -> Option<VaultPath> {
     below(root, &dunce::canonicalize(location).ok()?)
 }
@@ -91,7 +91,7 @@ fn below(root: &Path, real: &Path) -> Option<VaultPath> {
 }
 
 impl Root {
-    /// Opens the folder at `location`; `state`, the steward's own folder, is protected if it lies
+    /// Opens the folder at `location`; `state`, the steward's own folder, is protected if it is
     /// inside.
     pub(super) fn open(location: &Path, state: &Path) -> Result<Self, VaultError> {
         let location = dunce::canonicalize(location).map_err(not_opened(location))?;
@@ -141,8 +141,8 @@ impl Root {
         Ok(true)
     }
 
-    /// Protects those of the steward's settings files and folders that lie in the vault, directly or
-    /// through a link; returns them. Only the first call takes effect.
+    /// Protects the steward's settings files and folders that are in the vault, directly or through
+    /// a link; returns them. Only the first call takes effect.
     pub fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
         let mut own: Vec<VaultPath> =
             places.iter().filter_map(|location| inside(&self.location, location)).collect();
@@ -266,7 +266,7 @@ impl Root {
         opened.hard_links.refuse(&opened, &opened.protection, path, meta)
     }
 
-    /// Refuses a folder that contains a protected one: deleting or moving it would take that along.
+    /// Refuses a folder that contains a protected one, which would be deleted or moved with it.
     pub(super) fn refuse_protected_below(&self, path: &VaultPath) -> Result<(), VaultError> {
         let opened = self.folder();
         opened.hard_links.refuse_folder(&opened, &opened.protection, path)

@@ -3,7 +3,7 @@
 //! A save of an existing file, where the file system can exchange names (Linux, macOS):
 //! 1. hash the file, which must be what the caller read. If its metadata is unchanged since that
 //!    read, the hash is skipped: step 3 detects what this misses;
-//! 2. write a temporary file beside it, with its mode, owner and attributes; fsync;
+//! 2. write a temporary file next to it, with its mode, owner and attributes; fsync;
 //! 3. exchange the two names and hash the displaced version: if it differs from step 1, another
 //!    program saved in between, and the names are exchanged back;
 //! 4. fsync the folder and unlink the displaced version, but keep it open for a few seconds: an
@@ -122,7 +122,7 @@ impl Writer {
         }))
     }
 
-    /// Writes `content` to a temporary file beside `path`, durable but not yet in place. `temp` is
+    /// Writes `content` to a temporary file next to `path`, durable but not yet in place. `temp` is
     /// its name, made by [`temp_name`].
     ///
     /// # Errors

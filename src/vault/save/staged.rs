@@ -1,4 +1,4 @@
-//! One write: staged beside its target, committed, then finished or reverted.
+//! One write: staged next to its target, committed, then finished or reverted.
 //!
 //! After any failure one of three holds: the new text is in place; the old text is, as if nothing
 //! had happened; or a text of unknown origin is in the recovery folder and the error says so. No
@@ -82,7 +82,7 @@ enum Stage {
 }
 
 impl Staged {
-    /// Writes `content` to `temp` beside its target and syncs it through `durable`.
+    /// Writes `content` to `temp` next to its target and syncs it through `durable`.
     pub(super) fn write(
         path: &VaultPath,
         folder: Arc<Folder>,
@@ -136,7 +136,7 @@ impl Staged {
     }
 
     /// Removes the temporary file. Before the commit it is the new text, after it a version that
-    /// equals what the caller had read; in between it may be another program's and stays.
+    /// equals what the caller had read; otherwise it may be another program's and stays.
     fn discard(&mut self) {
         let ours = match self.stage {
             Stage::Staged => self.method != Method::InPlace,

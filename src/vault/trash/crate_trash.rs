@@ -26,8 +26,8 @@ pub(super) fn put(
     }
 }
 
-/// As Obsidian does. The crate's usual way is to have Finder do it: with a sound, and only after the user has let this
-/// program control Finder.
+/// Like Obsidian. The crate's default uses Finder, which plays a sound and needs the user's
+/// permission to control it.
 #[cfg(target_os = "macos")]
 fn delete(place: &Path) -> Result<(), trash::Error> {
     use trash::macos::{DeleteMethod, TrashContextExtMacos as _};

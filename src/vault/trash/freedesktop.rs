@@ -2,7 +2,7 @@
 //! folder, for files on the same disk.
 //!
 //! The `trash` crate is not used here: it moves by path, which may have become another file's; its
-//! trash folder at the root of another disk may lie inside the vault; and it creates a missing home
+//! trash folder at the root of another disk may be inside the vault; and it creates a missing home
 //! folder.
 
 use std::fs::File;

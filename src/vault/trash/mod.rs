@@ -361,7 +361,7 @@ impl Trash {
 
     /// Removes the copy that [`Self::restore`] made of an entry on another disk, at its path or,
     /// perhaps incomplete, at its temporary name. Files that differ stay. Does nothing if both are
-    /// on one disk. Returns whether nothing of the copy is left.
+    /// on one disk. Returns whether the copy is gone.
     pub fn remove_restored_copy(
         &self,
         copy: &VaultPath,

@@ -22,7 +22,7 @@ use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::root::Root;
 
-// MODIFY beside CLOSE_WRITE: a program may keep a note open for hours.
+// MODIFY as well as CLOSE_WRITE: a program may keep a note open for hours.
 const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CREATE)

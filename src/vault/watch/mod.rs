@@ -1,7 +1,7 @@
 //! Watches for changes made by other programs.
 //!
-//! Events are a hint: a missed or late one delays an update but never makes an answer wrong for
-//! good. Lost events (a queue overflow, a moved root) and a timer cause a full scan; file systems
+//! Events are a hint: a missed or late one delays an update but never makes an answer permanently
+//! wrong. Lost events (a queue overflow, a moved root) and a timer cause a full scan; file systems
 //! without events are scanned periodically, and `status` says so.
 
 #[cfg(target_os = "linux")]
@@ -486,7 +486,7 @@ fn run(watcher: &Weak<Watcher>, events: Option<&Events>, stop: &platform::Stop) 
             held.apply_events(events);
         }
         held.late.check(&held.recovery, Instant::now());
-        // No event reports that it is back or was replaced.
+        // No event reports its return or replacement.
         let was_gone = held.gone.load(Ordering::Relaxed);
         if was_gone || period(&held).is_some_and(|period| last.elapsed() >= period) {
             last = Instant::now();

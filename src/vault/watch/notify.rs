@@ -40,7 +40,7 @@ impl Events {
         })
     }
 
-    /// Watches anew, after another root took the vault's path.
+    /// Watches again after another root took the vault's path.
     pub fn reset(&self, root: &Root) {
         let mut watcher = lock(&self.watcher);
         let _ = watcher.unwatch(root.root());

@@ -1,5 +1,5 @@
-//! The line editor: editing, completion and history. Runs on a thread of its own, since waiting for
-//! a key blocks.
+//! The line editor: editing, completion and history. Runs on its own thread, since waiting for a
+//! key blocks.
 
 use std::io;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ impl Editor {
 
     /// Prints whole lines above the edited one.
     pub fn print(&self, lines: String) {
-        // If the terminal is gone, nobody reads it.
+        // If the terminal is gone, the output is lost.
         let _ = self.printer.send(lines);
     }
 }

@@ -42,7 +42,7 @@ pub fn start(desk: EditorSetup) -> io::Result<()> {
     remember(&mut editor, &history);
 
     let above = editor.create_external_printer();
-    // It may block until the editor accepts the text, so it has a thread of its own.
+    // It has its own thread, since it may block until the editor accepts the text.
     thread::Builder::new().name("printer".to_owned()).spawn(move || match above {
         Ok(mut above) => to_print.into_iter().try_for_each(|text| above.print(text)).is_ok(),
         // A terminal that cannot move its cursor: the text is printed after the typed line.

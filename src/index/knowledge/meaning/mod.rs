@@ -1,7 +1,8 @@
 //! The meaning of a text as a vector of length 1: the mean of the vectors of its tokens.
 //!
-//! The model is Minish Lab's potion-base-8M with 8 bits a number, which the program carries (`data/potion-base-8m`).
-//! It knows English well and other languages a little, and reads a chunk in a fraction of a millisecond.
+//! The model is Minish Lab's potion-base-8M in 8 bits, which is part of the program
+//! (`data/potion-base-8m`). It is good at English and has some knowledge of other languages; a
+//! chunk takes a fraction of a millisecond.
 
 pub mod minilm;
 mod passages;
@@ -22,14 +23,14 @@ const MODEL_SUM: &str = "b388087a522383ac723934486806b2176f3d2c686983016aba965dc
 /// The first bytes of a model file.
 const MAGIC: &[u8] = b"steward static 1";
 
-/// The model that the program carries.
+/// The built-in model.
 static BUILT_IN: LazyLock<Option<Model>> =
     LazyLock::new(|| Model::read(include_bytes!("../../../../data/potion-base-8m/model.i8")));
 
 /// A static model: a vector for each token. `scripts/potion.py` documents the format of its file.
 struct Model {
     vocabulary: wordpiece::Vocabulary,
-    /// By token: what its row is multiplied by.
+    /// By token: the scale of its row.
     scales: &'static [u8],
     rows: &'static [u8],
 }
@@ -80,7 +81,7 @@ impl<const D: usize> Vector<D> {
     /// A vector from its bytes.
     fn of_row(row: &[u8]) -> Self {
         let row = std::array::from_fn(|at| row.get(at).map_or(0, |value| value.cast_signed()));
-        // Of the rounded numbers, so that a vector has a cosine of 1 to itself.
+        // Of the rounded numbers, so that the cosine of a vector with itself is 1.
         let squares: i32 = row.iter().map(|value| i32::from(*value).pow(2)).sum();
         let scale = if squares == 0 { 0.0 } else { 1.0 / (squares as f32).sqrt() };
         Self { row, scale }

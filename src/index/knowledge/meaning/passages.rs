@@ -1,4 +1,4 @@
-//! What the model reads of a chunk: the note's name and the headings above, then its text without what is no prose.
+//! The input of the model for a chunk: the note's name, the headings above, and the text's prose.
 
 use std::sync::LazyLock;
 

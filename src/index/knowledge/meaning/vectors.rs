@@ -17,7 +17,8 @@ use crate::index::synced::{Cancelled, RecordTable};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{Cancel, Vault};
 
-/// The most vectors of a vault: 156 MB, or 233 MB of the model that can be installed. Notes beyond are found by their words.
+/// The most vectors of a vault: 156 MB, or 233 MB for the installable model. Further notes are
+/// found only by words.
 const MOST: usize = 600_000;
 
 /// The number of nearest chunks that make a note count as near.
@@ -29,13 +30,14 @@ const LEAST: f32 = 0.2;
 /// The fewest notes for which a second thread is worth its start.
 const BATCH: usize = 1_024;
 
-/// A model that makes vectors of `D` numbers.
+/// A model with vectors of `D` numbers.
 pub(in crate::index::knowledge) trait Maker<const D: usize>:
     Sized + Send + Sync + 'static
 {
     /// The folder of saved vectors.
     const NAME: &'static str;
-    /// The first bytes of saved vectors. They change also when chunks or passages are made differently.
+    /// The first bytes of saved vectors. Change them also when the computation of chunks or
+    /// passages changes.
     const HEADER: &'static [u8];
     /// The SHA-256 of the model.
     const SUM: &'static str;
@@ -49,7 +51,7 @@ pub(in crate::index::knowledge) trait Maker<const D: usize>:
     fn meaning(&self, text: &str) -> Option<Vector<D>>;
 }
 
-/// The model that the program carries.
+/// The built-in model.
 pub(in crate::index::knowledge) struct BuiltIn;
 
 impl Maker<DIMENSIONS> for BuiltIn {
@@ -99,7 +101,7 @@ pub(in crate::index::knowledge) type BetterVectors = VectorsOf<MiniLm, { minilm:
 /// All notes.
 pub(in crate::index::knowledge) struct VectorsOf<M, const D: usize> {
     maker: PhantomData<M>,
-    /// One after the other, since a search reads all.
+    /// Contiguous, since a search reads all.
     notes: IndexMap<VaultPath, Note<D>>,
     unsure: BTreeSet<VaultPath>,
     /// All PDFs, and whether their text was read.
@@ -132,7 +134,7 @@ pub(in crate::index::knowledge) struct Near {
 
 /// The nearest chunks of those that were compared.
 struct Nearest<'n> {
-    /// What a chunk must exceed to be one of them.
+    /// The cosine that a chunk must exceed to be included.
     least: f32,
     /// Cosine, note and chunk.
     chunks: Vec<(f32, &'n VaultPath, usize)>,
@@ -163,7 +165,7 @@ impl<M, const D: usize> VectorsOf<M, D> {
         let of_all = self.notes().fold(Nearest::new, |mut nearest, (path, note)| {
             for (chunk, vector) in note.chunks.iter().enumerate() {
                 let cosine = vector.cosine(to);
-                // Few are near enough to be asked for.
+                // Check the cheaper condition first: few are similar enough.
                 if cosine > nearest.least && wanted(path, note.source.stamp.1) {
                     nearest.chunks.push((cosine, path, chunk));
                 }
@@ -414,11 +416,11 @@ mod tests {
         assert!(check::is_loaded::<BetterVectors>(&BetterVectors::default().save()));
     }
 
-    /// A model that is slow, or not there.
+    /// A model that is slow, or missing.
     struct Slow;
 
     static IS_READY: AtomicBool = AtomicBool::new(false);
-    /// The texts that the test model has read, and what cancels it.
+    /// The texts that the test model has read, and its cancellation.
     static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
     static CANCEL: Mutex<Option<Cancel>> = Mutex::new(None);
 

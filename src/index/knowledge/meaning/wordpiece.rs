@@ -1,8 +1,9 @@
-//! Splits text into the tokens of a BERT model without case: words and marks, and words that the vocabulary lacks into
-//! the longest pieces that it has.
+//! Splits text into the tokens of an uncased BERT model: words and marks; words missing in the
+//! vocabulary are split into its longest pieces.
 //!
-//! Does what `tokenizer.json` of the models says, with two differences: for static models a word with an unknown piece has no
-//! token instead of `[UNK]`, which model2vec leaves out, too; and `[SEP]` and the like in a text are ordinary text.
+//! Does what `tokenizer.json` of the models says, with two differences: for static models a word
+//! with an unknown piece has no token instead of `[UNK]`, which model2vec leaves out, too; and
+//! special tokens such as `[SEP]` in a text are ordinary text.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -65,7 +66,7 @@ impl Vocabulary {
         (length == name.len()).then_some(token)
     }
 
-    /// Calls `found` with each token of `text` in order; with `unknown` for a word that has none.
+    /// Calls `found` with each token of `text` in order; with `unknown` for a word without tokens.
     pub fn tokens(&self, text: &str, unknown: Option<usize>, mut found: impl FnMut(usize)) {
         let (mut word, mut pieces) = (String::new(), Vec::new());
         let mut end = |word: &mut String| {
@@ -156,7 +157,7 @@ impl Vocabulary {
 /// Calls `found` with the characters of a text in lower case, without accents and control characters.
 fn each_normal(text: &str, mut found: impl FnMut(char)) {
     let mut start = 0;
-    // Most text needs no normal form: it is looked at in runs of ASCII and of others.
+    // Most text needs no normalisation: process runs of ASCII and of other characters separately.
     while start < text.len() {
         let is_ascii = text.as_bytes()[start].is_ascii();
         let length = text[start..].bytes().position(|byte| byte.is_ascii() != is_ascii);
@@ -182,7 +183,7 @@ fn is_control(c: char) -> bool {
             | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10fffd}')
 }
 
-/// Whether a character is an accent, which takes no room of its own.
+/// Whether a character is a combining accent.
 fn is_accent(c: char) -> bool {
     is_combining_mark(c) && is_of(&MARK, c)
 }
@@ -198,7 +199,7 @@ fn is_of(category: &Option<Regex>, c: char) -> bool {
     category.as_ref().is_some_and(|category| category.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// Whether a character is a Chinese one, and so a word of its own.
+/// Whether a character is an ideograph, which is a word by itself.
 fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{20000}'..='\u{2a6df}'
         | '\u{2a700}'..='\u{2ceaf}' | '\u{f900}'..='\u{faff}' | '\u{2f800}'..='\u{2fa1f}')

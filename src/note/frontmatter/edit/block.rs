@@ -211,7 +211,7 @@ impl<'t> Block<'t> {
     /// The indentation of the block's lists below their keys; without lists, Obsidian's.
     fn list_indent(&self) -> &'t str {
         let indents = self.properties.iter().filter_map(|property| {
-            // An empty value has no line of its own.
+            // An empty value has no line.
             let lines = self.lines(property).ok().filter(|lines| lines.below)?;
             let first = &self.text[line_start(self.text, property.at.start)..lines.end];
             let deep = first.len() - first.trim_start_matches(' ').len();

@@ -1,4 +1,4 @@
-//! Properties changed as people write them.
+//! Changes of properties as people write them.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! From a file to a workflow: its YAML, what each key may hold, and each step against the tool that it calls.
+//! Parses a workflow: its YAML, the value of each key, and each step against the tool that it
+//! calls.
 
 use std::time::Duration;
 
@@ -332,7 +333,7 @@ impl WorkflowReader<'_> {
         self.fault(Kind::UnknownName, name, message, &hint);
     }
 
-    /// A step that calls a tool, with `rules` beside its input where the step has some.
+    /// A step that calls a tool, with `rules` in addition to its input if the step has some.
     fn call(
         &mut self,
         step: &mut Step,
@@ -388,14 +389,15 @@ impl WorkflowReader<'_> {
         step.input = Slot::Object(given);
     }
 
-    /// Rules as the planner takes them: a text, or the path of a file. Their templates are theirs, and filled in there.
+    /// Rules in the planner's form: a text, or the path of a file. The planner fills in their
+    /// templates.
     fn rules(&mut self, node: &Node) -> Json {
         let text = match &node.content {
             Content::Scalar { text, .. } => text.clone(),
             Content::List(_) => json!({ "version": 1, "rules": value(node) }).to_string(),
             Content::Mapping(_) => value(node).to_string(),
         };
-        // A path is looked for when it runs; so are the bases that rules name.
+        // A path is resolved at run time; so are the bases that rules name.
         if text.contains('\n') || text.starts_with('{') {
             let find_base = |_: &str| Err(String::new());
             let faults = rules_file::read(&text, &find_base).err().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! A sentence encoder that reads whole sentences: all-MiniLM-L6-v2, a BERT of six layers. It is not carried by the program
-//! (`models`).
+//! A sentence encoder that reads whole sentences: all-MiniLM-L6-v2, a BERT of six layers. It is not
+//! part of the program (`models`).
 //!
-//! Weights have 8 bits a number in the file, with a scale for each row, and are 32-bit floats in memory but for the table
-//! of words.
+//! In the file, weights have 8 bits with a scale for each row; in memory they are 32-bit floats,
+//! except the word table.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 

@@ -1,4 +1,4 @@
-//! The file in which the encoder is installed: made of the original weights, and read again.
+//! The file of the installed encoder: created from the original weights, and loaded.
 
 use std::collections::HashMap;
 
@@ -73,7 +73,8 @@ fn put_rows<'r>(to: &mut Vec<u8>, rows: impl Iterator<Item = &'r [f32]> + Clone)
     }
 }
 
-/// Makes the file of the original weights and the vocabulary, a token a line; `None` if they are none.
+/// Creates the file from the original weights and the vocabulary (one token per line); `None` if
+/// these are invalid.
 pub(super) fn made(weights: &[u8], vocabulary: &str) -> Option<Vec<u8>> {
     let tensors = Tensors::new(weights)?;
     let mut tokens: Vec<(&str, usize)> = vocabulary.lines().zip(0..).collect();
@@ -163,7 +164,7 @@ impl<'f> Rest<'f> {
     }
 }
 
-/// Reads a file; `None` if it is of another form.
+/// Reads a file; `None` if its format differs.
 pub(super) fn read(file: &[u8]) -> Option<Encoder> {
     let mut rest = Rest(file);
     let count = u32::from_le_bytes(*rest.bytes(4)?.first_chunk()?) as usize;

