@@ -22,7 +22,7 @@ use crate::vault::{Cancel, Kind, Vault};
 const FILE: &str = "table";
 
 /// How often a caller that waits for the first reading checks whether it was cancelled.
-const CHECK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// The shortest time between two saves of a table whose reading is slowest.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
@@ -60,8 +60,8 @@ impl SameAs<'_> {
     }
 }
 
-/// Work for the thread that read all files.
-type AfterReading = Box<dyn Fn(&Cancel) + Send + Sync>;
+/// Work for the thread that reads all files.
+type AtReading = Box<dyn Fn(&Cancel) + Send + Sync>;
 
 /// Tells whether reading in the background has to wait.
 type Waits = Box<dyn Fn() -> bool + Send + Sync>;
@@ -78,8 +78,10 @@ pub(super) struct Persistent<K: RecordTable> {
     was_first: Condvar,
     stop: Mutex<Cancel>,
     reader: Mutex<Option<JoinHandle<()>>>,
+    /// Runs on the thread that is to read all files, before it begins.
+    before: OnceLock<AtReading>,
     /// Runs on the thread that read all files, before they count as read.
-    after: OnceLock<AfterReading>,
+    after: OnceLock<AtReading>,
     /// Asked before and during a reading in the background that is slowest.
     waits: OnceLock<Waits>,
     /// When a table whose reading is slowest was last saved in the background.
@@ -97,10 +99,16 @@ impl<K: SavedTable> Persistent<K> {
             was_first: Condvar::new(),
             stop: Mutex::default(),
             reader: Mutex::default(),
+            before: OnceLock::new(),
             after: OnceLock::new(),
             waits: OnceLock::new(),
             saved: Mutex::default(),
         }
+    }
+
+    /// Sets what precedes the reading of all files on its thread.
+    pub fn set_before(&self, before: impl Fn(&Cancel) + Send + Sync + 'static) {
+        let _ = self.before.set(Box::new(before));
     }
 
     /// Sets what follows the reading of all files on its thread.
@@ -139,6 +147,9 @@ impl<K: SavedTable> Persistent<K> {
                 None => std::thread::park(),
             }
             let _ = previous.map(JoinHandle::join);
+            if let Some(before) = shared.before.get() {
+                before(&stop);
+            }
             if stop.is_cancelled() {
                 return;
             }
