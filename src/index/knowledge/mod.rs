@@ -426,7 +426,7 @@ impl Knowledge {
         let pdfs = self.0.pdfs.synced.table();
         let model = (!self.is_off()).then_some(meaning::MODEL);
         Summary {
-            notes: words.iter().filter(|(path, _)| path.is_note()).count(),
+            notes: words.count_of_notes,
             bytes: words.memory(),
             model,
             is_pending: model.is_some() && !self.0.vectors.is_over(),

@@ -234,6 +234,8 @@ proptest! {
         prop_assert!(closed_up.is_sound());
         prop_assert_eq!(&answered, &ask(&closed_up, &query, &view));
         prop_assert_eq!(seen(&closed_up), seen(&rebuilt(0, 6)));
+        let notes = kept.iter().filter(|(path, _)| path.is_note()).count();
+        prop_assert_eq!(kept.count_of_notes, notes);
         // The answer to a limited caller depends on nothing else.
         let limited = View::of(vec![path(if hidden { "A" } else { "B" })]);
         let alone = if hidden { rebuilt(0, 3) } else { rebuilt(3, 6) };
