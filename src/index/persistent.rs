@@ -22,7 +22,7 @@ use crate::vault::{Cancel, Kind, Vault};
 const FILE: &str = "table";
 
 /// How often a caller that waits for the first reading checks whether it was cancelled.
-const CHECK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// The minimum interval between saves of a table with slow reading.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
@@ -61,8 +61,8 @@ impl SameAs<'_> {
     }
 }
 
-/// Work on the reading thread after all files were read.
-type AfterReading = Box<dyn Fn(&Cancel) + Send + Sync>;
+/// Work on the reading thread.
+type AtReading = Box<dyn Fn(&Cancel) + Send + Sync>;
 
 /// Tells whether background reading must pause.
 type Waits = Box<dyn Fn() -> bool + Send + Sync>;
@@ -79,8 +79,10 @@ pub(super) struct Persistent<K: RecordTable> {
     was_first: Condvar,
     stop: Mutex<Cancel>,
     reader: Mutex<Option<JoinHandle<()>>>,
+    /// Runs on the reading thread before it begins.
+    before: OnceLock<AtReading>,
     /// Runs on the reading thread before the files count as read.
-    after: OnceLock<AfterReading>,
+    after: OnceLock<AtReading>,
     /// Called before and during a slow background reading.
     waits: OnceLock<Waits>,
     /// When a table with slow reading was last saved in the background.
@@ -98,10 +100,16 @@ impl<K: SavedTable> Persistent<K> {
             was_first: Condvar::new(),
             stop: Mutex::default(),
             reader: Mutex::default(),
+            before: OnceLock::new(),
             after: OnceLock::new(),
             waits: OnceLock::new(),
             saved: Mutex::default(),
         }
+    }
+
+    /// Sets the work before the reading of all files, on its thread.
+    pub fn set_before(&self, before: impl Fn(&Cancel) + Send + Sync + 'static) {
+        let _ = self.before.set(Box::new(before));
     }
 
     /// Sets the work after the reading of all files, on its thread.
@@ -140,6 +148,9 @@ impl<K: SavedTable> Persistent<K> {
                 None => std::thread::park(),
             }
             let _ = previous.map(JoinHandle::join);
+            if let Some(before) = shared.before.get() {
+                before(&stop);
+            }
             if stop.is_cancelled() {
                 return;
             }

@@ -38,6 +38,8 @@ pub(super) struct Dictionary {
     hasher: DefaultHashBuilder,
     /// The words with each trigram.
     groups: HashMap<u64, Postings>,
+    /// Memory of all these lists, which are too many to add up.
+    list_bytes: usize,
 }
 
 impl Dictionary {
@@ -62,17 +64,23 @@ impl Dictionary {
         self.numbers.find(self.hasher.hash_one(text), is_it).copied()
     }
 
-    /// The places of a word; adds a new word.
-    pub fn entry(&mut self, text: &str) -> &mut Postings {
+    /// Changes the places of a word; adds a new word.
+    pub fn change(&mut self, text: &str, change: impl FnOnce(&mut Postings)) {
         let number = self.find(text).unwrap_or_else(|| self.add(text));
-        &mut self.places[number as usize]
+        let places = &mut self.places[number as usize];
+        self.list_bytes -= places.memory();
+        change(places);
+        self.list_bytes += places.memory();
     }
 
     fn add(&mut self, added: &str) -> u32 {
         let number = self.ends.len() as u32;
         let groups = groups(added);
         for group in &groups {
-            self.groups.entry(*group).or_default().put(number, postings::ONCE);
+            let words = self.groups.entry(*group).or_default();
+            self.list_bytes -= words.memory();
+            words.put(number, postings::ONCE);
+            self.list_bytes += words.memory();
         }
         postings::push(&mut self.sizes, groups.len() as u8);
         postings::push(&mut self.places, Postings::default());
@@ -160,14 +168,13 @@ impl Dictionary {
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        let lists = self.places.iter().chain(self.groups.values());
         self.places.capacity() * size_of::<Postings>()
             + self.texts.capacity()
             + self.ends.capacity() * size_of::<u32>()
             + self.sizes.capacity()
             + self.numbers.allocation_size()
             + self.groups.allocation_size()
-            + lists.map(Postings::memory).sum::<usize>()
+            + self.list_bytes
     }
 }
 
@@ -197,7 +204,9 @@ mod tests {
 
     fn like(known: &[&str], text: &str, errors: bool) -> Vec<String> {
         let mut dictionary = Dictionary::default();
-        known.iter().for_each(|word| _ = dictionary.entry(word));
+        known.iter().for_each(|word| dictionary.change(word, |places| places.put(7, 3)));
+        let lists = dictionary.places.iter().chain(dictionary.groups.values());
+        assert_eq!(dictionary.list_bytes, lists.map(Postings::memory).sum::<usize>());
         let like = dictionary.like(text, errors, |_| true);
         assert!(like.iter().all(|(_, much)| (0.0..=1.0).contains(much)));
         like.iter().map(|(number, _)| dictionary.text(*number).to_owned()).collect()

@@ -24,7 +24,7 @@ impl Knowledge {
             return None;
         }
         // A caller that cancels gets no answer anyway.
-        let is_ready = self.is_ready(cancel).unwrap_or(false);
+        let is_ready = self.is_ready(true, cancel).unwrap_or(false);
         Some(Likeness { knowledge: self.clone(), to: meaning::of(text), is_ready })
     }
 }

@@ -44,7 +44,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::changes::Feed;
-use super::persistent::Persistent;
+use super::persistent::{CHECK_EVERY, Persistent};
 use super::synced::{Cancelled, RecordTable as _};
 use crate::note::path::VaultPath;
 use crate::note::search_query::Filter;
@@ -237,6 +237,13 @@ impl Knowledge {
             is_lasting: AtomicBool::default(),
             needed: OnceLock::new(),
         });
+        // One after the other: words answer more questions.
+        let words = Arc::clone(&shared.words);
+        shared.vectors.set_before(
+            move |stop| {
+                while !stop.is_cancelled() && words.is_first(CHECK_EVERY) {}
+            },
+        );
         let weak = Arc::downgrade(&shared);
         shared.pdfs.set_after(move |stop| {
             if let Some(shared) = weak.upgrade() {
@@ -368,8 +375,7 @@ impl Knowledge {
         if !query.needs_word || query.meaning == Meaning::Off || self.is_off() {
             return without(Meant::Off);
         }
-        // One after the other: words answer more questions.
-        if !is_whole || !self.is_ready(asking.cancel)? {
+        if !self.is_ready(is_whole, asking.cancel)? {
             return without(Meant::NotReady);
         }
         let text = query.words.join(" ");
@@ -389,10 +395,14 @@ impl Knowledge {
         self.0.is_off.load(Ordering::Relaxed)
     }
 
-    /// Updates the vectors. Returns whether they are up to date; a long update continues in the
-    /// background.
-    fn is_ready(&self, cancel: &Cancel) -> Result<bool, Cancelled> {
+    /// Updates the vectors. Returns whether they are up to date. A long update, and one that waits for the words, continues
+    /// in the background.
+    fn is_ready(&self, is_whole: bool, cancel: &Cancel) -> Result<bool, Cancelled> {
         let vectors = &self.0.vectors;
+        if !is_whole {
+            vectors.is_first(Duration::ZERO);
+            return Ok(false);
+        }
         let waited = self.0.needed.get_or_init(Instant::now).elapsed();
         if vectors.is_first(PATIENCE_FOR_MEANING.saturating_sub(waited)) {
             return Ok(false);
@@ -420,7 +430,7 @@ impl Knowledge {
         let pdfs = self.0.pdfs.synced.table();
         let model = (!self.is_off()).then_some(meaning::MODEL);
         Summary {
-            notes: words.iter().filter(|(path, _)| path.is_note()).count(),
+            notes: words.count_of_notes,
             bytes: words.memory(),
             model,
             is_pending: model.is_some() && !self.0.vectors.is_over(),

@@ -121,7 +121,7 @@ impl Knowledge {
         if self.is_off() {
             return Ok((Meant::Off, Vec::new()));
         }
-        if is_part || !self.is_ready(asking.cancel)? {
+        if !self.is_ready(!is_part, asking.cancel)? {
             return Ok((Meant::NotReady, Vec::new()));
         }
         let kept = self.0.vectors.synced.table();

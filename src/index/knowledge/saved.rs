@@ -29,7 +29,8 @@ impl SavedTable for Table {
         while !rest.0.is_empty() {
             let (word, last) = (rest.packed_text()?, rest.small()?);
             let length = usize::try_from(rest.packed()?).ok()?;
-            *table.dictionary.entry(word) = Postings::of(rest.bytes(length)?, last);
+            let read = Postings::of(rest.bytes(length)?, last);
+            table.dictionary.change(word, |places| *places = read);
         }
         table.is_sound().then_some(())?;
         let changed = |(path, note): (&VaultPath, &Note)| {

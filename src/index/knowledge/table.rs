@@ -145,6 +145,10 @@ pub(super) struct Table {
     pub lengths: Vec<u16>,
     /// The text of all notes.
     pub totals: Totals,
+    /// How many of the files are notes.
+    pub count_of_notes: usize,
+    /// Bytes of all paths.
+    path_bytes: usize,
     pub dictionary: Dictionary,
 }
 
@@ -175,8 +179,9 @@ impl Table {
     pub fn add(&mut self, path: VaultPath, read: Read) {
         let (number, names) = (self.notes.len() as u32, self.owners.len() as u32);
         for (word, places) in &read.words {
-            let known = self.dictionary.entry(word);
-            places.iter().for_each(|(at, counts)| known.put(names + u32::from(*at), *counts));
+            self.dictionary.change(word, |known| {
+                places.iter().for_each(|(at, counts)| known.put(names + u32::from(*at), *counts));
+            });
         }
         let Read { source: Source { stamp, identity, unsure }, lengths, .. } = read;
         if unsure {
@@ -193,6 +198,8 @@ impl Table {
         let hash = self.hasher.hash_one(path.as_str());
         let note = Note { path, stamp, identity, names, words, chunks, unsure };
         self.totals.add(&note);
+        self.count_of_notes += usize::from(note.path.is_note());
+        self.path_bytes += bytes_of(&note.path);
         push(&mut self.notes, Some(note));
         let (notes, hasher) = (&self.notes, &self.hasher);
         let rehash = |number: &u32| hasher.hash_one(path_of(notes, *number));
@@ -220,7 +227,7 @@ impl Table {
                 }
             }
             if !places.is_empty() {
-                *table.dictionary.entry(text) = places;
+                table.dictionary.change(text, |known| *known = places);
             }
         }
         table
@@ -242,15 +249,18 @@ impl Table {
 
     /// Memory in bytes, without the allocator's overhead.
     pub fn memory(&self) -> usize {
-        // A path has two counts before its text.
-        let paths = self.notes.iter().flatten().map(|note| 16 + note.path.as_str().len());
         self.notes.capacity() * size_of::<Option<Note>>()
             + self.numbers.allocation_size()
-            + paths.sum::<usize>()
+            + self.path_bytes
             + self.owners.capacity() * size_of::<u32>()
             + self.lengths.capacity() * size_of::<u16>()
             + self.dictionary.memory()
     }
+}
+
+fn bytes_of(path: &VaultPath) -> usize {
+    // An `Arc<str>` has two reference counts.
+    2 * size_of::<usize>() + path.as_str().len()
 }
 
 fn path_of(notes: &[Option<Note>], number: u32) -> &str {
@@ -298,6 +308,8 @@ impl RecordTable for Table {
         let (number, _) = found.remove();
         let Some(note) = self.notes[number as usize].take() else { return };
         self.totals.take(&note);
+        self.count_of_notes -= usize::from(note.path.is_note());
+        self.path_bytes -= bytes_of(&note.path);
         self.owners[note.names as usize..note.places().end].fill(NOBODY);
         self.unsure.remove(path);
         self.pdfs.remove(path);

@@ -1,6 +1,7 @@
 //! Results of searches, which depend only on the notes that the caller may see.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc;
 
 use proptest::prelude::*;
 
@@ -8,6 +9,7 @@ use super::content::Content;
 use super::meaning::vectors::of as of_vectors;
 use super::table::of;
 use super::*;
+use crate::index::Index;
 use crate::index::synced::RecordTable as _;
 use crate::note::search_query::parse;
 
@@ -131,6 +133,36 @@ fn equal_notes_are_in_the_order_of_time_and_path() {
     assert_eq!(found(&notes, &query("same")), ["d.md", "a.md", "b.md", "c.md"]);
 }
 
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
+fn vectors_are_made_after_the_words_even_if_nobody_searches_again() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+    std::fs::write(place.join("Kettle.md"), "water boils").expect("written");
+    let vault = Vault::open(place, state, Default::default(), &|_| ()).expect("opened").0;
+    let knowledge = Index::new(vault).knowledge;
+    let shared = Arc::clone(&knowledge.0);
+    let (read, was_read) = mpsc::channel();
+    let words = Arc::clone(&shared.words);
+    shared.vectors.set_after(move |_| _ = read.send(words.is_over()));
+    shared.words.set_first(true);
+    shared.vectors.read_in_background(None);
+    let (view, cancel, none) = (View::default(), Cancel::default(), |_: &VaultPath| 0);
+    let asking = Asking {
+        view: &view,
+        cancel: &cancel,
+        wants: &|_, _| true,
+        links: &none,
+        links_at_most: &none,
+        page: 0..10,
+    };
+    let (meant, ..) = knowledge.near(&query("kettle"), &asking, false).expect("nobody withdraws");
+    assert_eq!(meant, Meant::NotReady);
+    shared.words.set_first(false);
+    assert_eq!(was_read.recv_timeout(Duration::from_secs(60)), Ok(true), "made after the words");
+    knowledge.stop();
+}
+
 proptest! {
     /// Links are not counted for notes that cannot reach the page.
     #[test]
@@ -202,6 +234,8 @@ proptest! {
         prop_assert!(closed_up.is_sound());
         prop_assert_eq!(&answered, &ask(&closed_up, &query, &view));
         prop_assert_eq!(seen(&closed_up), seen(&rebuilt(0, 6)));
+        let notes = kept.iter().filter(|(path, _)| path.is_note()).count();
+        prop_assert_eq!(kept.count_of_notes, notes);
         // The answer to a limited caller depends only on visible notes.
         let limited = View::of(vec![path(if hidden { "A" } else { "B" })]);
         let alone = if hidden { rebuilt(0, 3) } else { rebuilt(3, 6) };

@@ -1,5 +1,6 @@
 //! The records of all files, with an index by the linkpaths in them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher as _;
 use std::ops::Bound;
@@ -17,6 +18,9 @@ use crate::vault::{Catalogue, Vault};
 
 /// The most linkpaths resolved before the lock on the graph is released.
 const AT_ONCE: usize = 4_096;
+
+/// Bytes of the two reference counts of an `Arc<str>`.
+const COUNTS: usize = 2 * size_of::<usize>();
 
 /// Size of the graph, and the number of files whose links are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +51,10 @@ pub(super) struct Graph {
     gaps: BTreeMap<VaultPath, Gap>,
     /// Files whose stamp does not tell whether they have changed since they were read.
     unsure: BTreeSet<VaultPath>,
+    /// Those of all records.
+    pub links: usize,
+    /// Memory of the records and linkpaths.
+    pub bytes: usize,
 }
 
 /// A linkpath in one or more files. Its candidates are the same from all of them.
@@ -69,6 +77,16 @@ impl Linkpath {
     /// Whether this link of a source has this linkpath.
     pub fn is_of(&self, link: &StoredLink) -> bool {
         (link.form == Form::CanvasFile) == self.is_file && link.path() == &*self.text
+    }
+
+    /// Its memory in bytes, with its key.
+    fn bytes(&self, key: &str) -> usize {
+        // Nodes are two thirds full.
+        (size_of::<Box<str>>() + size_of::<Self>()) * 3 / 2
+            + key.len()
+            + COUNTS
+            + self.text.len()
+            + self.sources.capacity() * size_of::<u32>()
     }
 
     /// Where it leads among `files`, from `source` and all others.
@@ -112,15 +130,26 @@ impl RecordTable for Graph {
         });
         for link in &mut record.links {
             let Some(key) = key(link, &path) else { continue };
-            let linkpath = self.linkpaths.entry(key).or_insert_with(|| Linkpath::new(link));
+            let linkpath = match self.linkpaths.entry(key) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let linkpath = Linkpath::new(link);
+                    self.bytes += linkpath.bytes(place.key());
+                    place.insert(linkpath)
+                }
+            };
             self.is_resolved &= linkpath.choices.is_some();
             if linkpath.sources.last() != Some(&number) {
+                let before = linkpath.sources.capacity();
                 linkpath.sources.push(number);
+                self.bytes += (linkpath.sources.capacity() - before) * size_of::<u32>();
             }
             if link.is_shared() {
                 link.text = Arc::clone(&linkpath.text);
             }
         }
+        self.links += record.links.len();
+        self.bytes += bytes_of(&path, &record);
         self.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
         self.unsure.extend(record.unsure.then(|| path.clone()));
         let hash = self.hasher.hash_one(path.as_str());
@@ -139,14 +168,16 @@ impl RecordTable for Graph {
         self.free.push(number);
         self.gaps.remove(path);
         self.unsure.remove(path);
-        for key in
-            removed.iter().flat_map(|(_, record)| &record.links).filter_map(|link| key(link, path))
-        {
+        let Some((_, record)) = removed else { return };
+        self.links -= record.links.len();
+        self.bytes -= bytes_of(path, &record);
+        for key in record.links.iter().filter_map(|link| key(link, path)) {
             let Some(linkpath) = self.linkpaths.get_mut(&key) else { continue };
             if let Some(at) = linkpath.sources.iter().rposition(|other| *other == number) {
                 linkpath.sources.swap_remove(at);
             }
             if linkpath.sources.is_empty() {
+                self.bytes -= linkpath.bytes(&key);
                 self.linkpaths.remove(&key);
             }
         }
@@ -265,31 +296,26 @@ impl Graph {
         self.gaps.iter().map(|(path, gap)| (path.clone(), *gap)).collect()
     }
 
+    /// Counts of what is stored; nothing is added up for it.
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary { files: self.len(), gaps: self.gaps(), ..Summary::default() };
-        summary.bytes = self.files.capacity() * size_of::<Option<(VaultPath, Record)>>()
-            + self.numbers.allocation_size();
-        // An `Arc<str>` has two reference counts.
-        let counts = 2 * size_of::<usize>();
-        for (path, record) in self.iter() {
-            summary.links += record.links.len();
-            let alone = record.links.iter().filter(|link| !link.is_shared());
-            summary.bytes += counts
-                + path.as_str().len()
-                + record.links.len() * size_of::<StoredLink>()
-                + alone.map(|link| counts + link.text.len()).sum::<usize>()
-                + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>();
+        let files = self.files.capacity() * size_of::<Option<(VaultPath, Record)>>();
+        Summary {
+            files: self.len(),
+            links: self.links,
+            gaps: self.gaps(),
+            bytes: files + self.numbers.allocation_size() + self.bytes,
         }
-        for (key, linkpath) in &self.linkpaths {
-            // Nodes are two thirds full.
-            summary.bytes += (size_of::<Box<str>>() + size_of::<Linkpath>()) * 3 / 2
-                + key.len()
-                + counts
-                + linkpath.text.len()
-                + linkpath.sources.capacity() * size_of::<u32>();
-        }
-        summary
     }
+}
+
+/// Memory of a record in bytes without what it shares.
+fn bytes_of(path: &VaultPath, record: &Record) -> usize {
+    let alone = record.links.iter().filter(|link| !link.is_shared());
+    COUNTS
+        + path.as_str().len()
+        + record.links.len() * size_of::<StoredLink>()
+        + alone.map(|link| COUNTS + link.text.len()).sum::<usize>()
+        + record.tags.iter().map(|tag| 24 + tag.name.len()).sum::<usize>()
 }
 
 fn path_at(files: &[Option<(VaultPath, Record)>], number: u32) -> &str {

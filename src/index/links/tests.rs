@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::record::is_source;
 use super::{Lead, Scope, Seen};
 use crate::index::Index;
+use crate::index::synced::RecordTable as _;
 use crate::note::path::VaultPath;
 use crate::vault::{self, Cancel, Vault, View};
 
@@ -153,5 +154,11 @@ proptest! {
                 is_as_one_by_one(&seen, &files);
             }
         }
+        let mut graph = index.links.0.synced.table_mut();
+        let paths: Vec<VaultPath> = graph.iter().map(|(path, _)| path.clone()).collect();
+        let links: usize = graph.iter().map(|(_, record)| record.links.len()).sum();
+        prop_assert_eq!(graph.links, links);
+        paths.iter().for_each(|path| graph.remove(path));
+        prop_assert_eq!((graph.links, graph.bytes), (0, 0));
     }
 }

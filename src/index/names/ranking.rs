@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::likeness::{Bag, Likeness, Pairs, letters};
+use super::likeness::{Bag, Likeness, Pairs, letters, most_alike};
 use super::query::{MOST_WORDS, NameQuery};
 use super::table::{Label, NameEntry, NameKey, Origin, Table, Word};
 use crate::note::spoken;
@@ -470,8 +470,7 @@ impl QueryWord {
                 return SAME_STEM;
             }
         }
-        // One substitution changes two letters of the set.
-        if differ as f64 > 2.0 * (1.0 - LEAST_ALIKE) * long as f64 {
+        if most_alike(self.letters, other.letters, long) < LEAST_ALIKE {
             return 0.0;
         }
         let alike = self.likeness.with(theirs, LEAST_ALIKE);

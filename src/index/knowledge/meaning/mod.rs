@@ -67,6 +67,9 @@ impl Model {
     }
 }
 
+/// The number of sums in which vectors are multiplied.
+const SUMS: usize = 8;
+
 /// The meaning of a text: a vector of length 1 in 8 bits a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Vector<const D: usize = DIMENSIONS> {
@@ -99,8 +102,17 @@ impl<const D: usize> Vector<D> {
 
     /// The cosine of the angle to another vector: 1 for the same meaning, about 0 for an unrelated one.
     pub fn cosine(&self, other: &Self) -> f32 {
-        let product = |(a, b): (&i8, &i8)| i32::from(*a) * i32::from(*b);
-        let sum: i32 = self.row.iter().zip(&other.row).map(product).sum();
+        // Compilers make vector instructions of several sums, in less than half the time of one: a search multiplies with
+        // the vectors of all notes.
+        let (rows, others) = (self.row.as_chunks::<SUMS>(), other.row.as_chunks::<SUMS>());
+        let mut sums = [0; SUMS];
+        for (row, other) in rows.0.iter().zip(others.0) {
+            for ((sum, a), b) in sums.iter_mut().zip(row).zip(other) {
+                *sum += i32::from(*a) * i32::from(*b);
+            }
+        }
+        let rest = rows.1.iter().zip(others.1).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        let sum = sums.iter().sum::<i32>() + rest.sum::<i32>();
         sum as f32 * self.scale * other.scale
     }
 }
