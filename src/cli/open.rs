@@ -23,11 +23,8 @@ pub struct OpenArguments {
 pub fn run(session: &Session, arguments: &OpenArguments) -> Result<()> {
     let root = session.vault()?;
     let Some(opened) = session.ask(&PageCodeParams {})? else {
-        return Err(Failure::other(
-            "not_running",
-            format!("the daemon of `{}` is not running", root.display()),
-            "start it with `steward serve`",
-        ));
+        let message = format!("the daemon of `{}` is not running", root.display());
+        return Err(Failure::other("not_running", message, "start it with `steward serve`"));
     };
     if arguments.print || session.output.json() {
         return session.output.answer(&json!(opened), &opened.url);

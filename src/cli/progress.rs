@@ -1,8 +1,10 @@
 //! Progress while a large vault is read for the first time.
 
 use std::io::IsTerminal;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::locks::lock;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -32,7 +34,7 @@ impl Progress {
         if !self.enabled || self.started.elapsed() < PATIENCE {
             return;
         }
-        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bar = lock(&self.bar);
         let bar = bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
                 .with_position(entries as u64);

@@ -1,7 +1,7 @@
 //! A turn of a guest, as a model's: each round is a piece of the guest's answer, up to its next calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::stream;
 
@@ -14,6 +14,7 @@ use crate::llm::{
     Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolCall, Turn,
     TurnEvent, TurnRequest, TurnStream, Usage, Wire,
 };
+use crate::locks::lock;
 
 pub(super) struct GuestTurn(Arc<TurnRequests>);
 
@@ -36,7 +37,7 @@ impl GuestTurn {
 
 impl Drop for GuestTurn {
     fn drop(&mut self) {
-        let live = self.0.of_turn_mut().take();
+        let live = lock(&self.0.live).take();
         if let Some(live) = live {
             live.give_up(self.0.prompt.load(Ordering::Relaxed));
         }
@@ -125,17 +126,13 @@ impl TurnRequests {
         let heard = live.heard().map(|known| known.messages);
         let number = live.prompt(history::prompt(request, heard, live.has_images))?;
         self.prompt.store(number, Ordering::Relaxed);
-        *self.of_turn_mut() = Some(Arc::clone(live));
+        *lock(&self.live) = Some(Arc::clone(live));
         Ok(())
-    }
-
-    fn of_turn_mut(&self) -> MutexGuard<'_, Option<Arc<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The session that this turn has asked already.
     fn of_turn(&self) -> Option<Arc<Live>> {
-        self.of_turn_mut().clone()
+        lock(&self.live).clone()
     }
 
     /// The session for a new turn: the one that runs, or a new one if that one has messages that are no longer in the

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::Journal;
 use super::change::{ChangeId, ChangeSetId};
 use super::error::JournalError;
 use super::step::RecordedStep;
-use super::{Journal, lock};
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::store::journal::StepRow;
 
