@@ -18,6 +18,7 @@ mod vaultgen;
 
 use std::hint::black_box;
 use std::path::Path;
+use vault_steward::hooks::{self, Hooks};
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -154,7 +155,7 @@ fn engine(criterion: &mut Criterion) {
     let (name, home) = (name.expect("a note ends in `.md`"), VaultPath::root());
     group.bench_function("a wikilink, among the names alone", |bencher| {
         let catalogue = vault.catalogue();
-        bencher.iter(|| resolver::resolve(&catalogue, &home, black_box(name)));
+        bencher.iter(|| resolver::resolve_among(&*catalogue, &home, black_box(name)));
     });
     group.finish();
 
@@ -303,7 +304,9 @@ fn engine(criterion: &mut Criterion) {
     // The cost of policy and audit: the difference between the two. As for a client's calls, which
     // are counted; with settings that allow so many.
     let settings = policy::Settings { reads_per_minute: u32::MAX, ..policy::Settings::default() };
-    let calls = Calls::new(context.clone(), settings, Store::at(ground.state.path()));
+    let place = ground.state.path();
+    let hooks = Hooks::new(hooks::Settings::default(), place.join("hooks"), place.join("hooks"));
+    let calls = Calls::new(context.clone(), settings, Store::at(place), hooks);
     calls.begin().expect("the audit can be written");
     let mut group = criterion.benchmark_group("policy");
     let looked_at = || json!({"path": path});

@@ -9,6 +9,7 @@
 //!
 //! | floor | room | what it is |
 //! |---|---|---|
+//! | 0 | `locks` | locking that ignores poisoning |
 //! | 0 | `macros` | macros of all rooms |
 //! | 0 | `chaos` | the points at which the chaos suite can kill the process; empty otherwise |
 //! | 1 | [`note`] | a note as text: paths, names, globs, edits, patches; pure |
@@ -54,6 +55,7 @@ pub mod hooks;
 pub mod index;
 pub mod journal;
 pub mod llm;
+mod locks;
 pub mod mcp;
 pub mod media;
 pub mod methods;

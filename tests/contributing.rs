@@ -154,7 +154,13 @@ impl Project {
 
     fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(&self.0).args(arguments).envs(variables.iter().copied());
+        // As `scripts/test` has it.
+        let (what, rest) = arguments.split_first().expect("a subcommand");
+        cargo
+            .current_dir(&self.0)
+            .args([what, "--features", "conformance"])
+            .args(rest)
+            .envs(variables.iter().copied());
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if name.starts_with("CARGO_") && name != "CARGO_HOME" {

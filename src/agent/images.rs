@@ -4,12 +4,13 @@
 //! request has few images: each takes about as much context as a page of text.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::llm::{Block, BlockKind, Message};
+use crate::locks::lock;
 use crate::tools::Image;
 
 /// The most images in a request.
@@ -74,7 +75,7 @@ pub(super) struct Recent(Arc<Mutex<VecDeque<Arc<Image>>>>);
 
 impl Recent {
     pub fn add(&self, image: Arc<Image>) {
-        let mut images = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut images = lock(&self.0);
         images.retain(|known| (&known.path, &known.revision) != (&image.path, &image.revision));
         images.push_back(image);
         if images.len() > MAX_IMAGES {
@@ -90,7 +91,7 @@ impl Recent {
         read: impl FnOnce() -> Option<Image>,
     ) -> Option<Arc<Image>> {
         let known = {
-            let images = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let images = lock(&self.0);
             images.iter().find(|image| image.path == path && image.revision == revision).cloned()
         };
         known.or_else(|| {

@@ -268,18 +268,22 @@ impl Memory for StoredMemory {
     }
 
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>) {
-        let used = Used {
-            requests: 1,
-            input: usage.input,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            output: usage.output,
-            cost: cost.map_or(0, |dollars| (dollars * 1e6).round().max(0.0) as u64),
-            unpriced: u64::from(cost.is_none()),
-        };
-        if let Err(error) = self.0.count_usage(conversation, model, used) {
+        if let Err(error) = self.0.count_usage(conversation, model, used_by(usage, cost)) {
             tracing::warn!(%error, "what a model was used for is not counted");
         }
+    }
+}
+
+/// The figures of one request.
+pub fn used_by(usage: &Usage, cost: Option<f64>) -> Used {
+    Used {
+        requests: 1,
+        input: usage.input,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        output: usage.output,
+        cost: cost.map_or(0, |dollars| (dollars * 1e6).round().max(0.0) as u64),
+        unpriced: u64::from(cost.is_none()),
     }
 }
 

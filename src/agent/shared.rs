@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll};
 
 use arc_swap::ArcSwap;
@@ -17,6 +17,7 @@ use super::turn_settings::TurnSettings;
 use crate::conversation::{ConversationId, TurnId};
 use crate::hooks::Hooks;
 use crate::llm::ErrorKind;
+use crate::locks::lock;
 
 /// The most messages queued for one turn.
 pub(super) const QUEUE: usize = 32;
@@ -128,7 +129,7 @@ impl SharedAgent {
     }
 
     pub fn state(&self) -> MutexGuard<'_, AgentState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub fn is_working(&self, conversation: ConversationId) -> bool {

@@ -248,12 +248,8 @@ impl<'t> BaseReader<'t> {
         match &node.content {
             Content::Mapping(pairs) => pairs,
             _ => {
-                self.fault(
-                    Kind::InvalidBase,
-                    node,
-                    format!("{what} has to be keys with values"),
-                    "",
-                );
+                let message = format!("{what} has to be keys with values");
+                self.fault(Kind::InvalidBase, node, message, "");
                 &[]
             }
         }

@@ -48,11 +48,8 @@ pub(super) fn compile(source: &str, flags: &str) -> Result<Pattern, PatternFault
         }
     }
     if source.is_empty() {
-        return Err(fault(
-            0,
-            "this pattern is empty".to_owned(),
-            Some("write `/(?:)/`, or `\"\"`"),
-        ));
+        let message = "this pattern is empty".to_owned();
+        return Err(fault(0, message, Some("write `/(?:)/`, or `\"\"`")));
     }
     let mut reader = PatternReader {
         source,

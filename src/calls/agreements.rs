@@ -1,8 +1,9 @@
 //! A person's permanent approvals: a tool in a folder, or a server's tool, with the root as its folder. Stored in the state folder, never in the
 //! vault, where a model could edit them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::policy::Effect;
 use crate::store::StoreError;
@@ -25,13 +26,13 @@ impl Agreements {
     }
 
     pub fn add(&self, tool: &str, folder: &VaultPath, by: &str) -> Result<(), StoreError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.turn);
         let now = chrono::Utc::now().timestamp_millis();
         self.approvals.add(tool, folder.as_str(), by, now)
     }
 
     pub fn revoke(&self, id: i64) -> Result<bool, StoreError> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.turn);
         self.approvals.revoke(id)
     }
 

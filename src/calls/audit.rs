@@ -4,12 +4,13 @@
 //! the disk. The row of a question is on the disk before a person is asked. A clean shutdown writes
 //! all rows; a crash may lose the latest rows, but no change: the journal records those.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::call::Request;
 use super::judge::Judgement;
+use crate::locks::lock;
 use crate::policy::Settings;
 use crate::store::StoreError;
 use crate::store::audit::{self, AuditRow};
@@ -80,7 +81,7 @@ impl Audit {
 
     /// Starts the background writer.
     pub(super) fn run(&self) {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = lock(&self.writer);
         if writer.is_none() {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("steward-audit".to_owned());
@@ -95,8 +96,8 @@ impl Audit {
     /// deleted at once.
     pub(super) fn set(&self, settings: &Settings) {
         let limits = Limits::of(settings);
-        let before = std::mem::replace(&mut *self.shared.limits(), limits);
-        let runs = self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let before = std::mem::replace(&mut *lock(&self.shared.limits), limits);
+        let runs = lock(&self.writer).is_some();
         if runs && before != limits {
             self.shared.flush();
             self.shared.trim();
@@ -105,9 +106,9 @@ impl Audit {
 
     /// Writes the waiting rows and stops the background writer.
     pub(super) fn end(&self) {
-        self.shared.queue().ended = true;
+        lock(&self.shared.queue).ended = true;
         self.shared.wake.notify_all();
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = lock(&self.writer).take();
         if let Some(thread) = writer {
             let _ = thread.join();
         }
@@ -121,7 +122,7 @@ impl Audit {
 
     /// Whether the caller that adds the next row may have to write the waiting rows itself.
     pub(super) fn is_full(&self) -> bool {
-        self.shared.queue().rows.len() + 1 >= MAX_WAITING
+        lock(&self.shared.queue).rows.len() + 1 >= MAX_WAITING
     }
 
     /// Queues a row; a row with an id replaces the row of its question in the store.
@@ -133,7 +134,7 @@ impl Audit {
             return;
         }
         let waiting = {
-            let mut queue = self.shared.queue();
+            let mut queue = lock(&self.shared.queue);
             queue.rows.push(row);
             queue.rows.len()
         };
@@ -158,16 +159,8 @@ impl Drop for Audit {
 }
 
 impl SharedAudit {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn limits(&self) -> MutexGuard<'_, Limits> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn trim(&self) {
-        let Limits { days, calls } = *self.limits();
+        let Limits { days, calls } = *lock(&self.limits);
         let age = chrono::TimeDelta::days(i64::from(days));
         let oldest = (chrono::Utc::now() - age).timestamp_millis();
         if let Err(error) = self.rows.trim(oldest, calls) {
@@ -176,8 +169,8 @@ impl SharedAudit {
     }
 
     fn flush(&self) {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows = std::mem::take(&mut self.queue().rows);
+        let _writing = lock(&self.writing);
+        let rows = std::mem::take(&mut lock(&self.queue).rows);
         if rows.is_empty() {
             return;
         }
@@ -190,7 +183,7 @@ impl SharedAudit {
         let mut trimmed: Option<Instant> = None;
         loop {
             let empty = |queue: &mut Queue| queue.rows.is_empty() && !queue.ended;
-            let queue = self.wake.wait_while(self.queue(), empty);
+            let queue = self.wake.wait_while(lock(&self.queue), empty);
             let queue = queue.unwrap_or_else(PoisonError::into_inner);
             // Rows that arrive meanwhile are written in the same batch.
             let gathered = self.wake.wait_timeout_while(queue, DELAY, |queue| !queue.ended);

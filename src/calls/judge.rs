@@ -1,7 +1,7 @@
 //! Decides on the changes of a call, after its tool has planned them.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
@@ -9,6 +9,7 @@ use super::Calls;
 use super::call::{Answerer, Content, Request, ShownChange, word};
 use crate::edits::{Gate, Proposal, Whole};
 use crate::journal::{ChangeSetId, JournalError};
+use crate::locks::lock;
 use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::path::{VaultPath, visible_lines};
@@ -197,7 +198,7 @@ impl Judge {
     }
 
     pub fn end(&self, result: Result<Answer<Facts>, ToolError>) -> Judged {
-        let mut judgement = std::mem::take(&mut *self.judgement());
+        let mut judgement = std::mem::take(&mut *lock(&self.judgement));
         let question = judgement.question.take();
         let result = match judgement.preview.take() {
             Some(preview) => {
@@ -310,16 +311,12 @@ impl Judge {
     /// Records that a whole plan was approved; its parts are judged next.
     fn begin_parts(&self, proposal: &Proposal, identity: String) {
         if proposal.whole.is_some() {
-            self.judgement().whole = Some(identity);
+            lock(&self.judgement).whole = Some(identity);
         }
     }
 
-    fn judgement(&self) -> std::sync::MutexGuard<'_, Judgement> {
-        self.judgement.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn refuse(&self, refusal: Refusal) -> Refusal {
-        self.judgement().refusal = Some(refusal.clone());
+        lock(&self.judgement).refusal = Some(refusal.clone());
         refusal
     }
 
@@ -327,7 +324,7 @@ impl Judge {
     fn ask(&self, approval_request: ApprovalRequest) -> Refusal {
         let reason = "a person has to agree first".to_owned();
         let (layer, code) = (approval_request.layer, ErrorCode::ApprovalNeeded);
-        self.judgement().question = Some(approval_request);
+        lock(&self.judgement).question = Some(approval_request);
         Refusal { layer, code, reason, hint: None }
     }
 }
@@ -338,7 +335,7 @@ impl Gate for Judge {
             proposal.changes.iter().map(|change| change.effect.clone()).collect();
         let identity = identity(proposal);
         let is_judged_part = {
-            let mut judgement = self.judgement();
+            let mut judgement = lock(&self.judgement);
             judgement.effects.clone_from(&effects);
             let is_part = proposal.whole.is_some_and(|whole| whole.is_part)
                 && judgement.whole.as_ref() == Some(&identity);
@@ -371,7 +368,7 @@ impl Gate for Judge {
         }
         if self.request.dry_run {
             let approval_request = self.approval_request(proposal, &reasons);
-            let mut judgement = self.judgement();
+            let mut judgement = lock(&self.judgement);
             (judgement.preview, judgement.decision) = (Some(approval_request), Some("dry_run"));
             return Err(Refusal::denied("dry_run", "this is a dry run", "nothing was done"));
         }
@@ -410,12 +407,12 @@ impl Gate for Judge {
         let text = limit.to_string();
         let reason = Reason { layer: "blast_radius", text, lasting: false, personal: false };
         let approval_request = self.approval_request(proposal, &[reason]);
-        self.judgement().question = Some(approval_request);
+        lock(&self.judgement).question = Some(approval_request);
     }
 
     fn applied(&self, change_set: ChangeSetId) {
         let effects = {
-            let mut judgement = self.judgement();
+            let mut judgement = lock(&self.judgement);
             judgement.change_set = Some(change_set.0);
             std::mem::take(&mut judgement.effects)
         };

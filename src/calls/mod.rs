@@ -34,7 +34,7 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use crate::edits::Gate;
-use crate::hooks::{self, Hooks, Kind};
+use crate::hooks::{Hooks, Kind};
 use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -81,15 +81,8 @@ struct SharedCalls {
 }
 
 impl Calls {
-    /// Calls tools on `context`, without hooks. Does no I/O yet.
-    pub fn new(context: Context, settings: Settings, store: Store) -> Self {
-        let nowhere = context.vault.root().to_owned();
-        let none = Hooks::new(hooks::Settings::default(), nowhere.clone(), nowhere);
-        Self::with_hooks(context, settings, store, none)
-    }
-
-    /// Like [`Self::new`], with hooks.
-    pub fn with_hooks(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
+    /// Calls tools on `context`. Does no I/O yet.
+    pub fn new(context: Context, settings: Settings, store: Store, hooks: Hooks) -> Self {
         Self(Arc::new(SharedCalls {
             hooks,
             tools: ArcSwap::from_pointee(Registry::built_in().clone()),

@@ -214,10 +214,8 @@ fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>
 
 fn object(text: &str) -> Result<Map<String, Value>> {
     serde_json::from_str(text).map_err(|error| {
-        Failure::usage(
-            format!("the arguments are not a JSON object: {error}"),
-            "quote it for the shell, as in '{\"path\": \"a.md\"}', or use flags",
-        )
+        let hint = "quote it for the shell, as in '{\"path\": \"a.md\"}', or use flags";
+        Failure::usage(format!("the arguments are not a JSON object: {error}"), hint)
     })
 }
 

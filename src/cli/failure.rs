@@ -183,53 +183,36 @@ impl From<anyhow::Error> for Failure {
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         let message = error.to_string();
-        match error {
-            StartError::AlreadyRunning(running) => Self {
-                exit: ALREADY_RUNNING,
-                data: Some(json!(running)),
-                ..Self::other(
-                    "already_running",
-                    message,
-                    "`steward status` says more; `steward call` uses the running daemon automatically",
-                )
-            },
-            StartError::Busy { pid } => Self {
-                exit: ALREADY_RUNNING,
-                data: pid.map(|pid| json!({ "pid": pid })),
-                ..Self::other(
-                    "already_running",
-                    message,
-                    "it is a daemon that is starting, or a change that takes long; try again soon",
-                )
-            },
-            StartError::PortInUse { port } => Self {
-                data: Some(json!({ "port": port })),
-                ..Self::other(
-                    "port_in_use",
-                    message,
-                    "`--port 0` takes any free port; `--port N` or `[server] port` names another",
-                )
-            },
-            StartError::NotMounted { root, marker } => Self {
-                exit: NO_VAULT,
-                data: Some(json!({ "root": root, "marker": marker })),
-                ..Self::other(
-                    "not_mounted",
-                    message,
-                    format!(
-                        "mount the disk and try again; if the folder was emptied on purpose, \
-                         delete `{}` first",
-                        marker.display()
-                    ),
-                )
-            },
-            StartError::Folder(error) => error.into(),
-            StartError::Vault { hint, .. } => Self { hint, ..Self::other("vault", message, "") },
-            StartError::Journal { hint, .. } => {
-                Self { hint, ..Self::other("journal", message, "") }
+        let (exit, code, data, hint) = match error {
+            StartError::AlreadyRunning(running) => {
+                let hint = "`steward status` says more; `steward call` uses the running daemon automatically";
+                (ALREADY_RUNNING, "already_running", Some(json!(running)), Some(hint.to_owned()))
             }
-            StartError::Other(error) => error.into(),
-        }
+            StartError::Busy { pid } => {
+                let hint =
+                    "it is a daemon that is starting, or a change that takes long; try again soon";
+                let data = pid.map(|pid| json!({ "pid": pid }));
+                (ALREADY_RUNNING, "already_running", data, Some(hint.to_owned()))
+            }
+            StartError::PortInUse { port } => {
+                let hint =
+                    "`--port 0` takes any free port; `--port N` or `[server] port` names another";
+                (OTHER, "port_in_use", Some(json!({ "port": port })), Some(hint.to_owned()))
+            }
+            StartError::NotMounted { root, marker } => {
+                let hint = format!(
+                    "mount the disk and try again; if the folder was emptied on purpose, delete `{}` first",
+                    marker.display()
+                );
+                let data = json!({ "root": root, "marker": marker });
+                (NO_VAULT, "not_mounted", Some(data), Some(hint))
+            }
+            StartError::Vault { hint, .. } => (OTHER, "vault", None, hint),
+            StartError::Journal { hint, .. } => (OTHER, "journal", None, hint),
+            StartError::Folder(error) => return error.into(),
+            StartError::Other(error) => return error.into(),
+        };
+        Self { exit, code: code.to_owned(), message, hint, data }
     }
 }
 

@@ -83,10 +83,8 @@ pub fn undo(session: &Session, undo: &UndoArguments) -> Result<()> {
         Some(id) if id.contains('.') => change = Some(id),
         Some(id) => {
             change_set = Some(id.parse::<u64>().map_err(|_| {
-                Failure::usage(
-                    format!("\"{id}\" is not a change number"),
-                    "`steward log` shows them, such as 17 and 17.2",
-                )
+                let hint = "`steward log` shows them, such as 17 and 17.2";
+                Failure::usage(format!("\"{id}\" is not a change number"), hint)
             })?);
         }
     }

@@ -128,11 +128,8 @@ fn read(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
         read().map_err(|error| {
             let hint =
                 "name a folder with `model.safetensors` and `vocab.txt`, or an archive of them";
-            Failure::other(
-                "io_error",
-                format!("could not read `{}`: {error}", path.display()),
-                hint,
-            )
+            let message = format!("could not read `{}`: {error}", path.display());
+            Failure::other("io_error", message, hint)
         })
     };
     match from.is_dir() {
@@ -175,11 +172,8 @@ fn not_installed(error: NotInstalled) -> Failure {
 
 fn remove(session: &Session) -> Result<()> {
     let is_removed = source::remove(&folder(session)).map_err(|error| {
-        Failure::other(
-            "io_error",
-            format!("could not remove it: {error}"),
-            "make its folder writable",
-        )
+        let message = format!("could not remove it: {error}");
+        Failure::other("io_error", message, "make its folder writable")
     })?;
     let text = if is_removed { "it is removed" } else { "it was not installed" };
     // Meaning may be switched off.

@@ -198,10 +198,8 @@ pub(super) fn agreed(yes: bool, question: &dyn Fn() -> String) -> Result<bool> {
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            format!("this needs confirmation: {}", question().replace('\n', ", ")),
-            "add `--yes` to confirm",
-        ));
+        let message = format!("this needs confirmation: {}", question().replace('\n', ", "));
+        return Err(Failure::usage(message, "add `--yes` to confirm"));
     }
     consent::says_yes(&question())
 }

@@ -1,8 +1,10 @@
 //! Progress on stderr: while a large vault is read for the first time, and of a job.
 
 use std::io::IsTerminal;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::locks::lock;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -53,7 +55,7 @@ impl Progress {
         if !self.enabled {
             return;
         }
-        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bar = lock(&self.bar);
         let bar = bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template(template) {

@@ -45,11 +45,8 @@ pub fn definition(file: &Path) -> Result<String> {
 pub fn write(folder: &Path, result: &WorkflowResult) -> Result<()> {
     if result.cut {
         let hint = "run it with `--direct` while no daemon runs, or with less to do";
-        return Err(Failure::other(
-            "too_large",
-            "the run is too large to record through the daemon",
-            hint,
-        ));
+        let message = "the run is too large to record through the daemon";
+        return Err(Failure::other("too_large", message, hint));
     }
     let failed = |error: std::io::Error| {
         let message = format!("could not write into `{}`: {error}", folder.display());
@@ -87,11 +84,8 @@ pub fn check_free(folder: &Path) -> Result<()> {
     });
     if has_steps {
         let message = format!("`{}` has a recording already", folder.display());
-        return Err(Failure::other(
-            "already_exists",
-            message,
-            "name another folder, or delete that one",
-        ));
+        let hint = "name another folder, or delete that one";
+        return Err(Failure::other("already_exists", message, hint));
     }
     Ok(())
 }

@@ -51,11 +51,8 @@ fn newest(session: &Session, installed: &Installation) -> Result<Version> {
     let Some(address) = config.update.address() else {
         let hint =
             format!("`[update] url` in the settings names one; to update: {}", installed.update);
-        return Err(Failure::other(
-            "no_address",
-            "this build has no address to check for newer versions",
-            hint,
-        ));
+        let message = "this build has no address to check for newer versions";
+        return Err(Failure::other("no_address", message, hint));
     };
     let failed = |why: String| {
         let message = format!("could not learn the newest version from `{address}`: {why}");

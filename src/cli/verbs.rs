@@ -185,10 +185,8 @@ pub fn read(session: &Session, read: &ReadArguments) -> Result<()> {
     let mut arguments = json!({ "path": read.name });
     if let Some(lines) = &read.lines {
         let (first, last) = range(lines).ok_or_else(|| {
-            Failure::usage(
-                format!("\"{lines}\" is not a range of lines"),
-                "such as 10, 10-20 or 10-",
-            )
+            let message = format!("\"{lines}\" is not a range of lines");
+            Failure::usage(message, "such as 10, 10-20 or 10-")
         })?;
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);

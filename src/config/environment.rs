@@ -25,7 +25,7 @@ impl Environment {
         }
     }
 
-    /// An environment for tests.
+    #[cfg(test)]
     pub fn new(
         variables: impl IntoIterator<Item = (&'static str, OsString)>,
         home: Option<PathBuf>,

@@ -184,12 +184,8 @@ impl ProgramLocation<'_> {
                 format!("{pip} uninstall vault-steward"),
             )
         };
-        self.found(
-            "pypi",
-            format!("by {by}, from PyPI"),
-            format!("`{update}`"),
-            format!("`{remove}`"),
-        )
+        let message = format!("by {by}, from PyPI");
+        self.found("pypi", message, format!("`{update}`"), format!("`{remove}`"))
     }
 
     fn by_path(&self) -> Option<Installation> {

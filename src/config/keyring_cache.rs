@@ -2,10 +2,11 @@
 //! than the keyring's time limit.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 
 use crate::config::keyring::{Keyring, KeyringError, LIMIT};
 use crate::llm::Key;
+use crate::locks::lock;
 
 /// The cached keys. Clones share them.
 #[derive(Debug, Clone)]
@@ -35,19 +36,19 @@ impl KeyringCache {
     }
 
     pub fn get(&self, provider: &str) -> Option<Key> {
-        self.state().keys.get(provider).cloned()
+        lock(&self.0.state).keys.get(provider).cloned()
     }
 
     /// Clears the cache when the keyring is switched off.
     pub fn forget(&self) {
-        self.state().keys.clear();
+        lock(&self.0.state).keys.clear();
     }
 
     /// Requests the keys of these providers, each on its own thread, which ends within the
     /// keyring's time limit. A provider with a request in progress is skipped.
     pub fn ask(&self, providers: impl IntoIterator<Item = String>) {
         for provider in providers {
-            if !self.state().asking.insert(provider.clone()) {
+            if !lock(&self.0.state).asking.insert(provider.clone()) {
                 continue;
             }
             let cache = self.clone();
@@ -61,11 +62,11 @@ impl KeyringCache {
         let is_asking =
             |state: &mut KeyCache| providers.iter().any(|one| state.asking.contains(one));
         // A timeout makes no difference: only the cache counts.
-        drop(self.0.answered.wait_timeout_while(self.state(), LIMIT, is_asking));
+        drop(self.0.answered.wait_timeout_while(lock(&self.0.state), LIMIT, is_asking));
     }
 
     fn answered(&self, provider: &str, answer: Result<Option<Key>, KeyringError>) {
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         match answer {
             Ok(key) => {
                 state.complaints.remove(provider);
@@ -86,9 +87,5 @@ impl KeyringCache {
         }
         state.asking.remove(provider);
         self.0.answered.notify_all();
-    }
-
-    fn state(&self) -> MutexGuard<'_, KeyCache> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

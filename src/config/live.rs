@@ -6,7 +6,7 @@
 //! reported.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use super::file::{self, Config, ConfigError};
 use super::layers::{self, Flags, Settings};
 use super::vaults::Origin;
 use super::{Environment, keys};
+use crate::locks::lock;
 
 /// Why the current file is not in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl Live {
 
     /// The state of the file.
     pub fn status(&self) -> SettingsStatus {
-        let state = self.state();
+        let state = lock(&self.state);
         SettingsStatus {
             problem: state.problem.clone(),
             needs_restart: keys::differences(&state.configured, &self.current().config),
@@ -150,12 +151,12 @@ impl Live {
 
     /// The settings in the file, including those that need a restart.
     pub fn configured(&self) -> Config {
-        self.state().configured.clone()
+        lock(&self.state).configured.clone()
     }
 
     /// Checks the file and applies changed settings. The rooms have the new settings when this returns.
     pub fn look(&self, how: Look) -> News {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let bytes = self.bytes();
         if let Ok(bytes) = &bytes
             && state.last_bytes.as_ref() == Some(bytes)
@@ -188,7 +189,7 @@ impl Live {
 
     /// Changes one setting in the file with [`change::set`] and applies the file.
     pub fn set(&self, name: &str, value: &Value) -> Result<News, ChangeError> {
-        let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.changing);
         // Report earlier changes by others separately.
         self.look(Look::Early);
         change::set(&self.path, name, value)?;
@@ -249,11 +250,6 @@ impl Live {
             None => None,
         };
         layers::lay(loaded, self.path.clone(), &self.flags, &self.environment)
-    }
-
-    fn state(&self) -> MutexGuard<'_, LiveState> {
-        // The state is consistent between any two statements, so a panic elsewhere does no harm.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

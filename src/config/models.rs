@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::keyring_cache::KeyringCache;
@@ -18,6 +18,7 @@ use crate::llm::endpoint::Connections;
 use crate::llm::settings::{KeyNeed, split_reference};
 use crate::llm::tape::Tape;
 use crate::llm::{Chain, Endpoint, Facts, Key, Origin, Settings, Usage, Wire, facts, setup};
+use crate::locks::lock;
 
 /// The context window of a model without a configured size, in tokens: the smallest of local
 /// servers for this purpose.
@@ -102,7 +103,7 @@ impl ChosenModels {
     /// Replaces the settings, from the next turn on.
     pub fn set_settings(&self, config: &Config) {
         let (settings, others) = (config.models.clone(), outside_chain(config));
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         let is_new = state.settings != settings || state.others != others;
         (state.settings, state.others) = (settings, others);
         let all = state.all();
@@ -113,10 +114,6 @@ impl ChosenModels {
         if is_new || (state.chosen.is_none() && state.problem.is_none()) {
             self.make(&mut state);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, ModelsState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn key(&self, known: &setup::ProviderConfig) -> Result<Option<Key>, KeyError> {
@@ -146,7 +143,7 @@ impl ChosenModels {
         if let Some(provider) = self.0.tape.player() {
             return Some(Model { provider, window: REPLAYED_WINDOW });
         }
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         // A key from `steward key set` takes effect at the next turn.
         let keys = self.keys(&state.all());
         if keys != state.keys || state.problem.is_some() {
@@ -167,7 +164,7 @@ impl ChosenModels {
 
     /// The models in order, as `provider/model`.
     pub fn chain(&self) -> Vec<String> {
-        self.state().settings.chain.clone()
+        lock(&self.0.state).settings.chain.clone()
     }
 
     /// The key of a provider, if one is found.
@@ -224,7 +221,7 @@ impl ChosenModels {
             return None;
         }
         let (mut settings, all) = {
-            let state = self.state();
+            let state = lock(&self.0.state);
             (state.settings.clone(), state.all())
         };
         if all.keyring {
@@ -238,7 +235,7 @@ impl ChosenModels {
 
 impl Models for ChosenModels {
     fn current(&self) -> Option<Model> {
-        let settings = self.state().all();
+        let settings = lock(&self.0.state).all();
         if settings.keyring && self.0.tape.player().is_none() {
             self.ask_keyring(&settings);
         }
@@ -247,7 +244,7 @@ impl Models for ChosenModels {
 
     fn preferring(&self, model: &str) -> Option<Model> {
         let usual = self.current()?;
-        if self.state().settings.chain.first().is_some_and(|first| first == model) {
+        if lock(&self.0.state).settings.chain.first().is_some_and(|first| first == model) {
             return Some(usual);
         }
         let settings = self.has(model).then(|| self.beginning_with(&[model])).flatten();
@@ -257,7 +254,7 @@ impl Models for ChosenModels {
     }
 
     fn has(&self, model: &str) -> bool {
-        let settings = self.state().settings.clone();
+        let settings = lock(&self.0.state).settings.clone();
         let is_ready = |(name, _): (&str, &str)| {
             setup::provider(&settings, name)
                 .is_ok_and(|known| known.need != KeyNeed::Required || self.key_of(&known).is_some())
@@ -297,7 +294,7 @@ impl Models for ChosenModels {
     }
 
     fn advice(&self) -> BoxFuture<'static, String> {
-        let state = self.state();
+        let state = lock(&self.0.state);
         let (problem, settings) = (state.problem.clone(), state.settings.clone());
         drop(state);
         Box::pin(async move {
@@ -323,7 +320,7 @@ impl Models for ChosenModels {
     }
 
     fn price(&self, origin: Option<&Origin>, usage: Option<&Usage>) -> (String, Option<f64>) {
-        let state = self.state();
+        let state = lock(&self.0.state);
         let asked = |(wire, endpoint, model, ..): &&KnownModel| {
             origin.is_some_and(|origin| {
                 origin.wire == *wire && origin.endpoint == *endpoint && origin.model == *model

@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "our own key files, beside the settings")]
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -189,7 +189,10 @@ pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, Ke
 pub(super) fn replace(path: &Path, line: &str) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
-    let written = write_new(&beside, line).and_then(|()| fs::rename(&beside, path));
+    // Left behind by an earlier process with the same number.
+    let _ = fs::remove_file(&beside);
+    let written = private::write_new(&beside, format!("{line}\n").as_bytes())
+        .and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
@@ -220,19 +223,6 @@ fn read(path: &Path) -> Result<Option<Key>, KeyError> {
     // Read more than a key may have, to detect a longer one.
     file.take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes).map_err(failed("read", path))?;
     key(&String::from_utf8_lossy(&bytes), &path.to_string_lossy()).map(Some)
-}
-
-fn write_new(path: &Path, line: &str) -> io::Result<()> {
-    // Left behind by an earlier process with the same number.
-    let _ = fs::remove_file(path);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(line.as_bytes())?;
-    file.write_all(b"\n")?;
-    file.sync_all()
 }
 
 fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> KeyError + use<> {

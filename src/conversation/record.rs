@@ -118,7 +118,7 @@ pub enum ConversationState {
     Ended,
 }
 
-words!(pub ConversationState::word, parse { Open => "open", Waiting => "waiting", Ended => "ended" });
+words!(pub ConversationState::word { Open => "open", Waiting => "waiting", Ended => "ended" });
 
 /// The state of a conversation to display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub enum Shown {
     Done,
 }
 
-words!(pub Shown::word, parse {
+words!(pub Shown::word {
     Working => "working", Waiting => "waiting_for_you", Done => "done",
 });
 

@@ -1,7 +1,7 @@
 //! Reports conversations and turns to hooks.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use crate::calls::Calls;
 use crate::conversation::{Conversation, ConversationId, TurnId, title};
 use crate::hooks::{Event, Hooks, Kind};
 use crate::journal::Query;
+use crate::locks::lock;
 
 /// The number of recent change sets that are searched for those of a turn.
 const LOOKED_THROUGH: usize = 200;
@@ -35,7 +36,7 @@ impl Hooked {
     }
 
     fn ended(&self, conversation: ConversationId, turn: TurnId, end: &End) {
-        let mut first_messages = self.first_messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first_messages = lock(&self.first_messages);
         let first_message = first_messages.remove(&turn);
         if !self.calls.hooks().hears(Kind::TurnEnded) {
             return;
@@ -62,8 +63,7 @@ impl UpdateSink for Hooked {
         let TurnUpdate { conversation, turn, what } = &update;
         match what {
             Update::Show(Show::User(user_message)) => {
-                let mut first_messages =
-                    self.first_messages.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut first_messages = lock(&self.first_messages);
                 first_messages.entry(*turn).or_insert_with(|| user_message.text.clone());
             }
             Update::Ended { end } => self.ended(*conversation, *turn, end),

@@ -161,15 +161,9 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
         ));
     }
     // Started early, to be ready for the first search.
-    let text = context.index.text.clone();
-    text.set_resident(config.search.resident_megabytes);
-    text.start(&state);
-    let names = context.index.names.clone();
-    names.start(&state);
-    let links = context.index.links.clone();
-    links.start(&state, config.search.read_links_at_start);
-    let knowledge = context.index.knowledge.clone();
-    knowledge.start(&state);
+    let index = context.index.clone();
+    index.text.set_resident(config.search.resident_megabytes);
+    index.start(&state, config.search.read_links_at_start);
     let conversations = kept_conversations(context.journal.store().new_connection(), &config);
     context.conversations = Some(Arc::new(conversations.clone()));
     let kept = conversations.store().clone();
@@ -230,10 +224,7 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let since = stopping.get().map_or(Duration::ZERO, Instant::elapsed);
     calls.hooks().end(WHOLE_END.saturating_sub(since).min(LAST_HOOKS));
     vault.stop();
-    text.stop();
-    names.stop();
-    links.stop();
-    knowledge.stop();
+    index.stop();
     calls.end();
     // The store's last connection: marks a clean shutdown.
     kept.database.end();

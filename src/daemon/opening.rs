@@ -63,9 +63,7 @@ pub fn open(
     let opened = Vault::open(root, state, config.vault.clone(), progress).map_err(not_opened)?;
     check_mounted(&opened.0, state)?;
     let context = context(opened, folders::memory(root, state), config);
-    context.index.names.load_saved(state);
-    context.index.links.load_saved(state);
-    context.index.knowledge.load_saved(state);
+    context.index.load_saved(state);
     Ok(context)
 }
 
@@ -166,7 +164,7 @@ pub fn calls(context: Context, state: &Path, config: &Config) -> Calls {
     let (vault, place) = (context.vault.root().to_owned(), folders::hooks_folder(state));
     let hooks = Hooks::new(config.hooks.clone(), vault, place);
     let store = context.journal.store().append_connection();
-    let calls = Calls::with_hooks(context, config.policy.clone(), store, hooks);
+    let calls = Calls::new(context, config.policy.clone(), store, hooks);
     calls.policy().guard(guarded(config));
     calls
 }

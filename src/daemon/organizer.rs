@@ -5,7 +5,7 @@
 //! restart neither loses nor repeats work.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use crate::calls::{Answerer, Calls, Cancel, Decision, Outcome, Request};
 use crate::journal::{ChangeSetId, Query};
+use crate::locks::lock;
 use crate::methods::host::HostDoor;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
@@ -105,7 +106,7 @@ impl Organizer {
     }
 
     pub fn hear(&self, change: &VaultChange, now: i64) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if !state.is_active {
             return;
         }
@@ -145,7 +146,7 @@ impl Organizer {
         let (mode, _) = self.calls.mode().map_err(failed)?;
         if rows.is_empty() || !settings.automatic || mode == Mode::ReadOnly {
             let is_time = {
-                let mut state = self.state();
+                let mut state = lock(&self.state);
                 let was_held = std::mem::replace(&mut state.is_held, !rows.is_empty());
                 state.is_active = false;
                 state.pending.clear();
@@ -159,7 +160,7 @@ impl Organizer {
             self.note(&store, now, is_time)?;
             return Ok(Some(now + LOOK));
         }
-        let since = match std::mem::take(&mut self.state().is_held) {
+        let since = match std::mem::take(&mut lock(&self.state).is_held) {
             true => now,
             false => rows.iter().map(|row| row.since).min().unwrap_or(now),
         };
@@ -167,7 +168,7 @@ impl Organizer {
         let quiet = i64::try_from(settings.quiet_seconds).unwrap_or(i64::MAX).saturating_mul(1000);
         let open = self.host.known().flatten();
         let due: HashSet<VaultPath> = {
-            let state = self.state();
+            let state = lock(&self.state);
             state.pending.due(now, quiet, open.as_deref()).into_iter().collect()
         };
         let zone = context.clock.zone();
@@ -197,17 +198,17 @@ impl Organizer {
         if !due.is_empty() && !on_change.is_empty() {
             acted |= self.take(&context, &store, &on_change, due, now, quiet, mode)?;
         } else {
-            self.state().pending.handled(&due, now.saturating_sub(quiet));
+            lock(&self.state).pending.handled(&due, now.saturating_sub(quiet));
         }
-        let is_time = now - self.state().noted >= NOTE;
+        let is_time = now - lock(&self.state).noted >= NOTE;
         self.note(&store, now, acted || is_time)?;
-        let next = self.state().pending.next(quiet, open.as_deref());
+        let next = lock(&self.state).pending.next(quiet, open.as_deref());
         Ok(Some(next.unwrap_or(i64::MAX).min(now + LOOK)))
     }
 
     /// Starts recording changes, and collects those since the stored time of processed changes.
     fn begin(&self, context: &Context, since: i64, now: i64) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let folders = std::mem::take(&mut state.folders);
         let was_active = std::mem::replace(&mut state.is_active, true);
         drop(state);
@@ -237,7 +238,7 @@ impl Organizer {
             let moved = moved_in(context, since).into_iter();
             found.extend(moved.map(|(path, at)| (path, at.min(now))));
         }
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         found.into_iter().for_each(|(path, at)| state.pending.changed(path, at));
     }
 
@@ -247,7 +248,7 @@ impl Organizer {
             return Ok(());
         }
         let until = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             state.noted = now;
             state.pending.first().map_or(now, |first| (first - 1).min(now))
         };
@@ -266,7 +267,7 @@ impl Organizer {
         quiet: i64,
         mode: Mode,
     ) -> Result<bool, ToolError> {
-        let changed = self.state().pending.all().clone();
+        let changed = lock(&self.state).pending.all().clone();
         let only: HashSet<VaultPath> = changed.keys().cloned().collect();
         let plan = enabled::plan(context, rules, Some(&only))?;
         let round = Round { context, rules, plan: &plan, now };
@@ -279,7 +280,7 @@ impl Organizer {
             at.is_none_or(|at| rules.iter().all(|one| one.row.enabled < at))
         })?;
         let recent = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             state.recent.retain(|at| now - at < quiet.max(1));
             state.recent.len()
         };
@@ -291,7 +292,7 @@ impl Organizer {
         if is_burst && !items.iter().all(is_due) {
             return Ok(false);
         }
-        self.state().pending.handled(&due, now.saturating_sub(quiet));
+        lock(&self.state).pending.handled(&due, now.saturating_sub(quiet));
         let items = items.into_iter().filter(is_due).collect();
         self.act(&round, store, items, is_burst || mode == Mode::Ask)
     }
@@ -389,7 +390,7 @@ impl Organizer {
         let cancel = Cancel::default();
         let error = match self.calls.call(request, &cancel) {
             Outcome::Answered(Ok(_)) => {
-                let mut state = self.state();
+                let mut state = lock(&self.state);
                 state.recent.extend(items.iter().map(|_| round.now));
                 // The same may happen after another edit on another day.
                 let done = items.iter().filter_map(|item| VaultPath::from_disk(&item.path));
@@ -411,7 +412,7 @@ impl Organizer {
             return Ok(items);
         }
         // The file was just edited: retry later.
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let mut left = Vec::new();
         for item in items {
             match VaultPath::from_disk(&item.path) {
@@ -437,10 +438,6 @@ impl Organizer {
         );
         tracing::warn!(rule = rule.row.name, note = item.path, "a rule stopped: {reason}");
         enabled::stop(context, rule.row.id, &reason)
-    }
-
-    fn state(&self) -> MutexGuard<'_, OrganizerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,10 +5,11 @@
 //! gone from the vault, and only the journal has it. Five minutes later this is checked, and if it
 //! happened, `status` and the log say how to restore the text.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::journal::{Action, ChangeId, Difference, Journal, ListedSet};
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::{Revision, Vault};
 
@@ -33,7 +34,7 @@ struct Made {
 impl NewNotes {
     /// Records a change set that was applied at `now`.
     pub fn hear(&self, set: &ListedSet, now: Instant) {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.0);
         for change in &set.changes {
             // Our own later changes explain a missing text.
             waiting.retain(|made| {
@@ -50,17 +51,13 @@ impl NewNotes {
     }
 
     pub fn is_due(&self, now: Instant) -> bool {
-        self.waiting().iter().any(|made| made.due <= now)
+        lock(&self.0).iter().any(|made| made.due <= now)
     }
 
     /// Checks the due notes, and returns a sentence for each whose text is gone.
     pub fn look(&self, vault: &Vault, journal: &Journal, now: Instant) -> Vec<String> {
-        let due: Vec<Made> = self.waiting().extract_if(.., |made| made.due <= now).collect();
+        let due: Vec<Made> = lock(&self.0).extract_if(.., |made| made.due <= now).collect();
         due.iter().filter_map(|made| lost(vault, journal, made)).collect()
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<Made>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The vault as context for the agent: the open note, and changes by others.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, FixedOffset, Utc};
@@ -11,6 +11,7 @@ use crate::agent::prompt::Situation;
 use crate::calls::Calls;
 use crate::conversation::ConversationId;
 use crate::journal::ListedSet;
+use crate::locks::lock;
 use crate::methods::host::HostDoor;
 use crate::note::path::VaultPath;
 use crate::policy::Scope;
@@ -71,7 +72,7 @@ impl Surroundings {
         if let ChangeKind::Renamed { from } = &change.kind {
             paths.push(from.clone());
         }
-        let mut news = self.news();
+        let mut news = lock(&self.news);
         news.count += 1;
         news.last.retain(|known| known.words != words);
         let number = news.count;
@@ -83,7 +84,7 @@ impl Surroundings {
 
     /// Records the steward's own change, which the agent already knows.
     pub fn applied(&self, set: &ListedSet) {
-        let mut news = self.news();
+        let mut news = lock(&self.news);
         let now = Instant::now();
         for change in &set.changes {
             let paths = [Some(&change.path), change.from.as_ref()];
@@ -93,10 +94,6 @@ impl Surroundings {
         while news.ours.len() > NEWS {
             news.ours.pop_front();
         }
-    }
-
-    fn news(&self) -> MutexGuard<'_, RecentChanges> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn vault(&self) -> &Vault {
@@ -134,7 +131,7 @@ impl VaultContext for Surroundings {
 
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation {
         let vault = self.vault().seen_through(self.calls.view(scope));
-        let mut news = self.news();
+        let mut news = lock(&self.news);
         let count = news.count;
         // A new conversation has no outdated information.
         let since = news.told.insert(conversation, count).unwrap_or(count);

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -20,6 +20,7 @@ use crate::agent::turn::{MessageKind, Reason, Show};
 use crate::agent::{Agent, Conversations, MessageOutcome, PendingOutcome, PromptError};
 use crate::conversation::{ConversationId, TurnId};
 use crate::llm::ErrorKind;
+use crate::locks::lock;
 use crate::methods::inbox;
 use crate::policy::Scope;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
@@ -580,8 +581,4 @@ async fn blocking<T: Send + 'static>(
             Err(_) => std::future::pending().await,
         },
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

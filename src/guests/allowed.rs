@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::settings::Guest;
+use crate::locks::lock;
 
 /// The guests that a person has allowed to answer. Another command needs permission again.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Allowed {
     /// # Errors
     /// The file cannot be written.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
-        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = lock(&self.lock);
         let mut all = self.read();
         match all.remove(name) {
             Some(_) => self.write(&all).map(|()| true),
@@ -57,7 +58,7 @@ impl Allowed {
 
     /// Stores a person's permission.
     pub fn add(&self, guest: &Guest) {
-        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = lock(&self.lock);
         let mut all = self.read();
         all.insert(guest.name.clone(), guest.command.clone());
         if let Err(error) = self.write(&all) {

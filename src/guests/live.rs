@@ -1,7 +1,7 @@
 //! A running session of a guest: its start, its messages, its requests, and its end.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use super::seat::Seat;
 use super::settings::Guest;
 use super::stored_sessions::StoredSessions;
 use crate::llm::{ErrorKind, LlmError, Message, Stop, Usage};
+use crate::locks::lock;
 
 /// How long a guest may take to start and to begin a session. Some of them fetch a list of models first.
 const START: Duration = Duration::from_secs(60);
@@ -218,18 +219,14 @@ impl Live {
         Ok(live)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether it has ended.
     pub fn is_dead(&self) -> bool {
-        self.state().is_dead
+        lock(&self.state).is_dead
     }
 
     /// Since when no prompt is in flight.
     pub fn idle_since(&self) -> Option<Instant> {
-        let state = self.state();
+        let state = lock(&self.state);
         state.prompt.is_none().then_some(state.idle)
     }
 
@@ -246,19 +243,19 @@ impl Live {
 
     /// The part of the conversation that it has received; `None` for a new session.
     pub fn heard(&self) -> Option<KnownMessages> {
-        self.state().heard.clone()
+        lock(&self.state).heard.clone()
     }
 
     /// Records the messages that it has received.
     pub fn has_heard(&self, known: KnownMessages) {
-        self.state().heard = Some(known);
+        lock(&self.state).heard = Some(known);
     }
 
     /// Stores the session for a later run.
     fn keep(&self) {
         let Some(stored) = &self.stored else { return };
         let (heard, has_failed) = {
-            let state = self.state();
+            let state = lock(&self.state);
             (state.heard.clone(), state.has_failed)
         };
         match heard.filter(|_| !has_failed) {
@@ -271,7 +268,7 @@ impl Live {
     pub async fn settle(&self) {
         loop {
             let settled = self.settled.notified();
-            if self.state().prompt.is_none() {
+            if lock(&self.state).prompt.is_none() {
                 return;
             }
             settled.await;
@@ -280,7 +277,7 @@ impl Live {
 
     /// Sends a prompt; returns its number.
     pub fn prompt(&self, blocks: Vec<Value>) -> Result<u64, LlmError> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.is_dead {
             return Err(error(&self.guest, ErrorKind::Truncated, "it has ended"));
         }
@@ -306,7 +303,7 @@ impl Live {
     /// and kills the guest if it continues regardless. A later turn's prompt is left alone.
     pub fn give_up(self: &Arc<Self>, number: u64) {
         {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             if state.number != number {
                 return;
             }
@@ -318,7 +315,7 @@ impl Live {
             }
         }
         self.keep();
-        if self.state().prompt != Some(number) {
+        if lock(&self.state).prompt != Some(number) {
             return;
         }
         let cancel = json!({
@@ -328,7 +325,7 @@ impl Live {
         let live = Arc::clone(self);
         let end_if_it_goes_on = async move {
             tokio::time::sleep(CANCEL).await;
-            if live.state().prompt == Some(number) {
+            if lock(&live.state).prompt == Some(number) {
                 let why = "it went on after it was cancelled, and was ended";
                 let end = move || live.die(error(&live.guest, ErrorKind::Truncated, why));
                 let _ = tokio::task::spawn_blocking(end).await;
@@ -344,7 +341,7 @@ impl Live {
     pub fn die(&self, fault: LlmError) {
         self.seat.close();
         let (was_prompted, is_new) = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             let is_new = !std::mem::replace(&mut state.is_dead, true);
             (state.prompt.take().is_some() && !state.is_cancelled, is_new)
         };
@@ -360,7 +357,7 @@ impl Live {
 
     /// Counts a line; an error if the limit is exceeded.
     fn count(&self, bytes: usize) -> Result<(), LlmError> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.bytes = state.bytes.saturating_add(bytes);
         match state.bytes <= MAX_BYTES {
             true => Ok(()),
@@ -375,12 +372,12 @@ impl Live {
     fn show(&self, update: &Value) -> Result<(), LlmError> {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
         if matches!(kind, "tool_call" | "tool_call_update") {
-            self.state().calls.add(update);
+            lock(&self.state).calls.add(update);
         }
         let Some(shown) = acp::shown(update, &self.seat.tools()) else { return Ok(()) };
         let (AgentOutput::Text { text, .. } | AgentOutput::Thought(text)) = &shown;
         {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             if state.prompt.is_none() || state.is_cancelled {
                 return Ok(());
             }
@@ -398,7 +395,7 @@ impl Live {
     }
 
     fn answered(&self, id: u64, result: Result<Value, String>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.prompt != Some(id) {
             return;
         }
@@ -431,11 +428,11 @@ impl Live {
             self.process.tell(&acp::unknown(&id, method));
             return;
         }
-        let call = self.state().calls.add(&params["toolCall"]);
+        let call = lock(&self.state).calls.add(&params["toolCall"]);
         let permission = Permission::read(params, &call, &self.seat.tools());
         let key = id.to_string();
         let is_known = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             let is_on = state.prompt.is_some() && !state.is_cancelled;
             is_on
                 && (permission.is_ours
@@ -465,7 +462,7 @@ impl Live {
         tokio::spawn(async move {
             let agreed = asks.ask(question).await;
             // A yes after the end of the turn has no effect.
-            let is_wanted = live.state().pending_permissions.remove(&key);
+            let is_wanted = lock(&live.state).pending_permissions.remove(&key);
             live.process.tell(&permission.answer(&id, agreed && is_wanted));
         });
     }
@@ -511,7 +508,7 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
                 // No new request may start; pending ones get its last error output, which may still
                 // be arriving.
                 let is_idle = {
-                    let mut state = live.state();
+                    let mut state = lock(&live.state);
                     let is_idle = state.prompt.is_none();
                     state.is_dead |= is_idle;
                     is_idle
@@ -559,7 +556,7 @@ fn handle(live: &Arc<Live>, line: &str, asks: &Arc<dyn Ask>) -> Result<(), LlmEr
         AgentMessage::Update { .. } | AgentMessage::Other => {}
         AgentMessage::Malformed if line.trim().is_empty() => {}
         AgentMessage::Malformed => {
-            let mut state = live.state();
+            let mut state = lock(&live.state);
             state.malformed += 1;
             if state.malformed > MAX_MALFORMED {
                 drop(state);

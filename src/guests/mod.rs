@@ -32,13 +32,14 @@ mod stored_sessions;
 mod turn;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::llm::{ErrorKind, LlmError, Message, Origin, Provider, ToolResult};
+use crate::locks::lock;
 pub use allowed::Allowed;
 pub use ask::{Ask, GuestQuestion};
 pub use live::VARIABLE;
@@ -110,7 +111,7 @@ impl Guests {
 
     /// The tokens of all sessions.
     pub fn secrets(&self) -> Vec<String> {
-        self.state().seats.iter().map(|seat| seat.secret.clone()).collect()
+        lock(&self.0.state).seats.iter().map(|seat| seat.secret.clone()).collect()
     }
 
     /// The names of the tools of the session with this token; `None` if there is none.
@@ -135,7 +136,7 @@ impl Guests {
     /// Ends all guests and prevents new ones. Blocks briefly.
     pub fn end(&self) {
         let live: Vec<Arc<Live>> = {
-            let mut state = self.state();
+            let mut state = lock(&self.0.state);
             state.is_ending = true;
             state.seats.drain(..).for_each(|seat| seat.close());
             state.live.drain().map(|(_, live)| live).collect()
@@ -145,18 +146,14 @@ impl Guests {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn seat(&self, secret: &str) -> Option<Arc<Seat>> {
         // The server has authenticated the token; this only finds the seat.
-        self.state().seats.iter().find(|seat| seat.secret == secret).cloned()
+        lock(&self.0.state).seats.iter().find(|seat| seat.secret == secret).cloned()
     }
 
     /// The session for a conversation, if it runs with these settings.
     fn running(&self, guest: &Guest, conversation: &str) -> Option<Arc<Live>> {
-        let found = self.state().live.get(conversation).cloned()?;
+        let found = lock(&self.0.state).live.get(conversation).cloned()?;
         (found.guest == *guest && !found.is_dead()).then_some(found)
     }
 
@@ -179,7 +176,7 @@ impl Guests {
         let seat = Arc::new(Seat::new(blake3::Hash::from_bytes(bytes).to_hex().to_string()));
         seat.offer(tools);
         {
-            let mut state = self.state();
+            let mut state = lock(&self.0.state);
             if state.is_ending {
                 return Err(ending(guest));
             }
@@ -193,18 +190,18 @@ impl Guests {
         let (place, stored) = (&self.0.place, Arc::clone(&self.0.stored));
         let beginning = Beginning { guest, conversation, messages, place, stored, seat, asks };
         let live = Live::begin(beginning).await?;
-        if self.state().is_ending {
+        if lock(&self.0.state).is_ending {
             live.die(ending(guest));
             return Err(ending(guest));
         }
         taken.seat = None;
-        self.state().live.insert(conversation.to_owned(), Arc::clone(&live));
+        lock(&self.0.state).live.insert(conversation.to_owned(), Arc::clone(&live));
         Ok(live)
     }
 
     /// Ends the session of a conversation.
     async fn remove(&self, conversation: &str) {
-        let removed = self.state().live.remove(conversation);
+        let removed = lock(&self.0.state).live.remove(conversation);
         if let Some(live) = removed {
             self.vacate(&live.seat);
             let end =
@@ -215,7 +212,7 @@ impl Guests {
 
     async fn make_room(&self) {
         let oldest = {
-            let state = self.state();
+            let state = lock(&self.0.state);
             if state.live.len() < MAX_LIVE {
                 return;
             }
@@ -229,7 +226,7 @@ impl Guests {
 
     fn vacate(&self, seat: &Arc<Seat>) {
         seat.close();
-        self.state().seats.retain(|one| !Arc::ptr_eq(one, seat));
+        lock(&self.0.state).seats.retain(|one| !Arc::ptr_eq(one, seat));
     }
 }
 
@@ -263,7 +260,7 @@ async fn look_for_idle(guests: Weak<SharedGuests>) {
         let Some(inner) = guests.upgrade() else { return };
         let guests = Guests(inner);
         let old: Vec<String> = {
-            let state = guests.state();
+            let state = lock(&guests.0.state);
             let is_old = |live: &Arc<Live>| {
                 live.is_dead() || live.idle_since().is_some_and(|since| since.elapsed() >= IDLE)
             };

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::settings::{Guest, at_home};
+use super::settings::Guest;
+use crate::hooks::places::at_home;
 use crate::hooks::places::find;
 
 /// Where guests run, and what they cannot access.

@@ -6,13 +6,15 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc as std_mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc as std_mpsc};
 
 use tokio::sync::mpsc;
 
 use super::place::Place;
-use super::settings::{Guest, at_home};
+use super::settings::Guest;
 use crate::hooks::children;
+use crate::hooks::places::at_home;
+use crate::locks::lock;
 
 /// The longest line of output, in bytes.
 const MAX_LINE: u64 = 8 << 20;
@@ -118,7 +120,7 @@ impl Process {
 
     /// The last line of its standard error.
     pub fn error_line(&self) -> String {
-        self.error_line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.error_line).clone()
     }
 
     /// Ends it, with everything that it started, once it exceeds its memory limit.
@@ -129,7 +131,7 @@ impl Process {
         let mut memory = children::Memory::of(id, mark.clone());
         let most = u64::from(memory_mb) << 20;
         std::thread::spawn(move || {
-            let running = || child.lock().unwrap_or_else(PoisonError::into_inner);
+            let running = || lock(&child);
             while running().is_some() {
                 if memory.bytes(most) > most {
                     let _ = fault.set(format!(
@@ -150,14 +152,14 @@ impl Process {
 
     /// Kills it with everything that it started. Blocks briefly.
     pub fn end(&self) {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let child = lock(&self.child).take();
         end(child, &self.mark);
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let child = lock(&self.child).take();
         let mark = std::mem::take(&mut self.mark);
         if child.is_some() {
             // On its own thread, since it blocks.
@@ -219,7 +221,7 @@ fn drain(pipe: impl Read, last: &Mutex<String>) {
         let text = String::from_utf8_lossy(&bytes);
         let line: String = text.trim().chars().filter(|c| !c.is_control()).take(200).collect();
         if !line.is_empty() {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = line;
+            *lock(&last) = line;
         }
     }
 }

@@ -4,12 +4,13 @@
 //! A call waits here until the turn takes it over, and then for its result.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, oneshot};
 
 use crate::llm::{ToolArgs, ToolCall, ToolResult};
+use crate::locks::lock;
 
 /// The most calls that may wait.
 const MAX_WAITING: usize = 64;
@@ -45,28 +46,24 @@ impl Seat {
         Self { secret, tag, state: Mutex::default(), called: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The names of the tools.
     pub fn tools(&self) -> Vec<String> {
-        self.state().tools.clone()
+        lock(&self.state).tools.clone()
     }
 
     /// Replaces the tools.
     pub fn offer(&self, tools: Vec<String>) {
-        self.state().tools = tools;
+        lock(&self.state).tools = tools;
     }
 
     /// Accepts calls.
     pub fn open(&self) {
-        self.state().is_open = true;
+        lock(&self.state).is_open = true;
     }
 
     /// Ends all calls, and accepts no more.
     pub fn close(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.is_open = false;
         state.new.clear();
         for (_, sender) in state.waiting.drain() {
@@ -80,7 +77,7 @@ impl Seat {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<oneshot::Receiver<Result<ToolResult, &'static str>>, &'static str> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if !state.is_open {
             return Err(NO_TURN);
         }
@@ -102,7 +99,7 @@ impl Seat {
     pub async fn taken(&self) -> Vec<ToolCall> {
         loop {
             let called = self.called.notified();
-            let new: Vec<ToolCall> = self.state().new.drain(..).collect();
+            let new: Vec<ToolCall> = lock(&self.state).new.drain(..).collect();
             if !new.is_empty() {
                 return new;
             }
@@ -112,13 +109,13 @@ impl Seat {
 
     /// Whether one of the results is that of a waiting call.
     pub fn waits_for(&self, results: &[ToolResult]) -> bool {
-        let state = self.state();
+        let state = lock(&self.state);
         results.iter().any(|result| state.waiting.contains_key(&result.call_id))
     }
 
     /// Passes the results to the waiting calls.
     pub fn answer(&self, results: Vec<ToolResult>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         for result in results {
             if let Some(sender) = state.waiting.remove(&result.call_id) {
                 let _ = sender.send(Ok(result));

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::hooks::places::at_home;
+
 /// The program and permissions of a guest, from `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
@@ -87,14 +89,6 @@ pub fn command_fault(command: &[String]) -> Option<String> {
             program.escape_debug()
         )
     })
-}
-
-/// Expands a leading `~/`.
-pub fn at_home(text: &str) -> PathBuf {
-    match (text.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(text),
-    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
 use super::history::KnownMessages;
 use super::settings::Guest;
+use crate::locks::lock;
 
 /// The most stored sessions; beyond it the oldest are forgotten.
 const MOST: usize = 200;
@@ -75,7 +76,7 @@ impl StoredSessions {
     }
 
     fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Session>)) {
-        let _lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = lock(&self.lock);
         let mut all = self.read();
         change(&mut all);
         let beside = self.file.with_extension("new");

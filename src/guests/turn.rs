@@ -2,7 +2,7 @@
 //! up to its next calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::stream;
 
@@ -15,6 +15,7 @@ use crate::llm::{
     Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolCall, Turn,
     TurnEvent, TurnRequest, TurnStream, Usage, Wire,
 };
+use crate::locks::lock;
 
 pub(super) struct GuestTurn(Arc<TurnRequests>);
 
@@ -37,7 +38,7 @@ impl GuestTurn {
 
 impl Drop for GuestTurn {
     fn drop(&mut self) {
-        let live = self.0.of_turn_mut().take();
+        let live = lock(&self.0.live).take();
         if let Some(live) = live {
             live.give_up(self.0.prompt.load(Ordering::Relaxed));
         }
@@ -126,17 +127,13 @@ impl TurnRequests {
         let heard = live.heard().map(|known| known.messages);
         let number = live.prompt(history::prompt(request, heard, live.has_images))?;
         self.prompt.store(number, Ordering::Relaxed);
-        *self.of_turn_mut() = Some(Arc::clone(live));
+        *lock(&self.live) = Some(Arc::clone(live));
         Ok(())
-    }
-
-    fn of_turn_mut(&self) -> MutexGuard<'_, Option<Arc<Live>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The session that this turn already uses.
     fn of_turn(&self) -> Option<Arc<Live>> {
-        self.of_turn_mut().clone()
+        lock(&self.live).clone()
     }
 
     /// The session for a new turn: the running one, or a new one if the running one has messages

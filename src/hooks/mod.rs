@@ -25,8 +25,10 @@ pub mod settings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use crate::locks::lock;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
@@ -94,7 +96,7 @@ impl Hooks {
 
     /// Replaces the settings, from the next event on.
     pub fn replace(&self, settings: Settings) {
-        self.0.shared.failures().retain(|name, _| settings.commands.contains_key(name));
+        lock(&self.0.shared.failures).retain(|name, _| settings.commands.contains_key(name));
         self.0.shared.settings.store(Arc::new(settings));
     }
 
@@ -154,7 +156,7 @@ impl Hooks {
 
     /// One sentence for each hook whose last run failed.
     pub fn failures(&self) -> Vec<String> {
-        self.0.shared.failures().values().cloned().collect()
+        lock(&self.0.shared.failures).values().cloned().collect()
     }
 
     /// Waits until the queue is empty, at most `timeout`, then kills and drops the rest. Later
@@ -172,10 +174,6 @@ impl Drop for HookQueue {
 }
 
 impl SharedHooks {
-    fn failures(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn run(
         &self,
         name: &str,
@@ -200,7 +198,7 @@ impl SharedHooks {
     fn record<T>(&self, name: &str, hook: &Hook, result: Result<T, Fault>) -> Result<T, Fault> {
         match &result {
             Ok(_) => {
-                self.failures().remove(name);
+                lock(&self.failures).remove(name);
             }
             Err(Fault::Withdrawn) => {}
             Err(fault) => {
@@ -210,7 +208,7 @@ impl SharedHooks {
                     tracing::warn!(hook = name, %fault, "a hook failed");
                 }
                 let sentence = format!("the hook `{name}` failed: {fault}");
-                self.failures().insert(name.to_owned(), sentence);
+                lock(&self.failures).insert(name.to_owned(), sentence);
             }
         }
         result

@@ -1,11 +1,12 @@
 //! The queue of events after the fact: one thread delivers them in order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::{Event, SharedHooks};
+use crate::locks::lock;
 
 /// The queue's length; beyond it new events are dropped and that is logged.
 const MAX_WAITING: usize = 1_000;
@@ -121,8 +122,4 @@ fn work(shared: &SharedHooks, state: &(Mutex<QueueState>, Condvar)) {
         lock(&state.0).busy = false;
         state.1.notify_all();
     }
-}
-
-fn lock(state: &Mutex<QueueState>) -> MutexGuard<'_, QueueState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,11 +10,12 @@
 //! [`unsure_for`] tells whether the time of a file just read identifies its text.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use rayon::prelude::*;
 
+use crate::locks::{lock, read, write};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{ChangeKind, Entry, FileId, Kind, Meta, Vault, VaultChange};
 
@@ -60,7 +61,7 @@ impl Feed {
         let queues = Arc::<RwLock<Vec<Arc<Queue>>>>::default();
         let fed = Arc::clone(&queues);
         vault.subscribe(Box::new(move |change| {
-            let queues = fed.read().unwrap_or_else(PoisonError::into_inner);
+            let queues = read(&fed);
             queues.iter().for_each(|queue| queue.hear(change));
         }));
         Self { vault, queues }
@@ -76,7 +77,7 @@ impl Feed {
     ) -> Listener {
         let pending = Mutex::new(Pending::everything());
         let queue = Arc::new(Queue { accepts, most, pending, wake: Box::new(wake) });
-        self.queues.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&queue));
+        write(&self.queues).push(Arc::clone(&queue));
         Listener { vault: self.vault.clone(), queue }
     }
 }
@@ -90,7 +91,7 @@ struct Queue {
 
 impl Queue {
     fn hear(&self, change: &VaultChange) {
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         let mut added = false;
         if let ChangeKind::Renamed { from } = &change.kind {
             added |= self.add(&mut pending, from, change.entry);
@@ -118,10 +119,6 @@ impl Queue {
             *pending = Pending::everything();
         }
         true
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,12 +201,12 @@ impl Listener {
 
     /// The changes since the last call; the first time, all files.
     pub fn take(&self) -> Pending {
-        std::mem::take(&mut *self.queue.pending())
+        std::mem::take(&mut *lock(&self.queue.pending))
     }
 
     /// Makes these files pending again, even with unchanged stamps.
     pub fn again(&self, paths: impl Iterator<Item = VaultPath>) {
-        let mut pending = self.queue.pending();
+        let mut pending = lock(&self.queue.pending);
         for path in paths {
             self.queue.add(&mut pending, &path, Kind::File);
         }
@@ -217,7 +214,7 @@ impl Listener {
 
     /// Makes all files pending again.
     pub fn reset(&self) {
-        *self.queue.pending() = Pending::everything();
+        *lock(&self.queue.pending) = Pending::everything();
     }
 
     /// The files to read again for `pending`, each once: first reported files, then those of folders. `known` are

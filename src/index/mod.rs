@@ -18,6 +18,8 @@ pub mod search;
 mod synced;
 pub mod text;
 
+use std::path::Path;
+
 use crate::vault::Vault;
 use changes::Feed;
 use knowledge::Knowledge;
@@ -49,5 +51,29 @@ impl Index {
             properties: Properties::new(vault.clone(), &feed, knowledge),
             text: Text::new(vault, &feed),
         }
+    }
+
+    /// Starts the threads that build what an earlier run did not save in `state`, the steward's folder for the vault;
+    /// that of the links at once if `read_links` says so.
+    pub fn start(&self, state: &Path, read_links: bool) {
+        self.text.start(state);
+        self.names.start(state);
+        self.links.start(state, read_links);
+        self.knowledge.start(state);
+    }
+
+    /// Stops the threads and saves changes.
+    pub fn stop(&self) {
+        self.text.stop();
+        self.names.stop();
+        self.links.stop();
+        self.knowledge.stop();
+    }
+
+    /// Loads what an earlier run saved in `state`, for a process that ends soon.
+    pub fn load_saved(&self, state: &Path) {
+        self.names.load_saved(state);
+        self.links.load_saved(state);
+        self.knowledge.load_saved(state);
     }
 }

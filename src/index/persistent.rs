@@ -8,13 +8,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::changes::{Feed, Stamp, identity};
 use super::sealed;
 use super::synced::{Cancelled, RecordTable, Synced};
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Kind, Vault};
 
@@ -320,10 +321,6 @@ fn yields(_: usize) {
 
 fn read(folder: &Path) -> io::Result<Vec<u8>> {
     std::fs::read(folder.join(FILE))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rayon::prelude::*;
 
 use super::changes::{Changed, Feed, Listener, Stamp, stamp};
+use crate::locks::{lock, read, write};
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::{Cancel, Vault};
 
@@ -90,12 +91,12 @@ impl<K: RecordTable> Synced<K> {
     }
 
     pub fn table(&self) -> RwLockReadGuard<'_, K> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
+        read(&self.table)
     }
 
     /// The records, to adapt them to changed settings.
     pub fn table_mut(&self) -> RwLockWriteGuard<'_, K> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+        write(&self.table)
     }
 
     /// Replaces the table by an empty one: every file is read again.
@@ -262,8 +263,4 @@ impl<K: RecordTable> Synced<K> {
             None => table.remove(&path),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

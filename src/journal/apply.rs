@@ -1,7 +1,7 @@
 //! Applies changes: check, store texts, record the intent, execute, record the end.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, RwLock};
 
 use arc_swap::ArcSwap;
 
@@ -9,6 +9,7 @@ use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Ta
 use super::error::JournalError;
 use super::execute::{Ended, Failed, detail_after, execute, failure, finish, revert};
 use super::listing::{History, ListedSet};
+use super::now;
 use super::parts::Parts;
 use super::plan::{self, TextBatch};
 use super::recovery::{self, Recovered, recover_unfinished, remove_late_folders, undo_marks};
@@ -16,7 +17,7 @@ use super::rename_counts::RenameCounts;
 use super::rollback::Rollback;
 use super::settings::Settings;
 use super::step::{Act, RecordedStep, Step};
-use super::{lock, now};
+use crate::locks::{lock, read};
 use crate::store::journal::{NewSet, StepResult};
 use crate::store::{Database, Store};
 use crate::vault::Writer;
@@ -206,7 +207,7 @@ impl Executor {
         );
         match self.history.listed(intent.set, Some(intent.operation)) {
             Ok(Some(listed)) => {
-                let sinks = self.sinks.read().unwrap_or_else(PoisonError::into_inner);
+                let sinks = read(&self.sinks);
                 sinks.iter().for_each(|sink| sink(&listed));
             }
             Ok(None) => {}

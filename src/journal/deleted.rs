@@ -35,7 +35,7 @@ words!(pub TrashPlace::word {
 /// A deleted file or folder that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrashItem {
-    /// The name for [`Trash::restore`] and [`super::Journal::empty_trash`]: for an item in the
+    /// The name for [`Trash::restore_with`] and [`super::Journal::empty_trash`]: for an item in the
     /// vault's trash its path, `.trash/Note 2.md`; otherwise the change that deleted it, `17.2`.
     pub id: String,
     pub place: TrashPlace,
@@ -73,21 +73,11 @@ impl Trash<'_> {
 
     /// Restores an item to its former path or to the full path `to`. If the name is taken, it
     /// becomes `name (restored).md` next to it. Files that others put into `.trash/` go to the
-    /// vault's root, since their former path is unknown.
+    /// vault's root, since their former path is unknown. Writes what `follow` returns in the same change set. Runs only if
+    /// `review` returns `true`.
     ///
     /// # Errors
     /// [`UndoError`]; the item stays where it is.
-    pub fn restore(
-        &self,
-        item: &str,
-        to: Option<&VaultPath>,
-        origin: &Origin,
-    ) -> Result<Restored, UndoError> {
-        self.restore_with(item, to, origin, &mut |_| Vec::new(), &mut |_| true)
-    }
-
-    /// Like [`Self::restore`], and writes what `follow` returns in the same change set. Runs only
-    /// if `review` returns `true`.
     pub fn restore_with(
         &self,
         item: &str,

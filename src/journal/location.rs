@@ -2,11 +2,11 @@
 
 use super::error::UndoError;
 use super::file_history::{after_moves, after_moves_and_deletion};
-use super::lock;
 use super::obstacle::not_there;
 use super::overlay::OverlayEntry;
 use super::step::{Act, RecordedStep};
 use super::undo_plan::UndoPlan;
+use crate::locks::lock;
 use crate::note::merge;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;

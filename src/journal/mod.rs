@@ -54,7 +54,7 @@ mod undo;
 mod undo_plan;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 pub use apply::Sink;
 pub use as_of::{AsOf, Content, Gap, Moment, TreeEntry, Was, When};
@@ -74,6 +74,7 @@ pub use retention::{Freed, StoredTexts, Verified};
 pub use settings::Settings;
 pub use undo::Undone;
 
+use crate::locks::write;
 use crate::store::{Prepared, Store, StoreError};
 use crate::vault::Writer;
 use apply::Executor;
@@ -116,7 +117,7 @@ impl Journal {
     /// When a later call of the same turn extends a change set, `sink` gets only what that call
     /// did.
     pub fn subscribe(&self, sink: Sink) {
-        self.0.executor.sinks.write().unwrap_or_else(PoisonError::into_inner).push(sink);
+        write(&self.0.executor.sinks).push(sink);
     }
 
     /// Applies new settings from the next call on.
@@ -181,14 +182,10 @@ impl Journal {
     /// `force` puts the whole earlier file back and stores the newer text, so that undoing the undo
     /// restores it. If the file is gone, `force` writes it again.
     ///
+    /// Writes what `follow` returns in the same change set. Runs only if `review` returns `true`.
+    ///
     /// # Errors
     /// [`UndoError`]; nothing has changed.
-    pub fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError> {
-        self.undo_with(target, force, origin, &mut |_| Vec::new(), &mut |_| true)
-    }
-
-    /// Like [`Self::undo`], and writes what `follow` returns in the same change set. Runs only if
-    /// `review` returns `true`.
     pub fn undo_with(
         &self,
         target: Target,
@@ -241,11 +238,6 @@ impl Journal {
         let _guard = self.0.executor.exclusive();
         self.0.executor.recover(prepared?.warnings)
     }
-}
-
-/// Locks a mutex even after a panic elsewhere: every statement leaves the guarded value consistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Milliseconds since the Unix epoch.

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 
+use super::Journal;
 use super::change::{ChangeId, ChangeSetId};
 use super::error::JournalError;
 use super::file_history::after_moves;
 use super::step::{DELETE, MOVE, RecordedStep};
-use super::{Journal, lock};
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::store::journal::StepRow;
 

@@ -25,13 +25,6 @@ pub struct Verified {
     pub orphans: usize,
 }
 
-impl Verified {
-    /// Whether no text is damaged or missing.
-    pub fn is_sound(&self) -> bool {
-        self.damaged.is_empty() && self.missing.is_empty()
-    }
-}
-
 /// Texts that garbage collection removed, or would remove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Freed {

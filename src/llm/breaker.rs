@@ -1,9 +1,10 @@
 //! A circuit breaker: moves a provider that keeps failing to the end of the chain for a while.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::error::ErrorKind;
+use crate::locks::lock;
 
 /// Closed: ask this provider. Open: ask others first. After the pause, one turn tries the provider;
 /// its success closes the breaker.
@@ -28,13 +29,13 @@ impl Breaker {
 
     /// Whether to ask other providers first at time `now`.
     pub fn is_open(&self, now: Duration) -> bool {
-        matches!(*self.lock(), BreakerState::Open { until } if now < until)
+        matches!(*lock(&self.state), BreakerState::Open { until } if now < until)
     }
 
     /// Records that a turn goes to this provider. After the pause, that turn is the trial, and the
     /// breaker stays open for others.
     pub fn tried(&self, now: Duration) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if let BreakerState::Open { until } = &mut *state
             && *until <= now
         {
@@ -43,13 +44,13 @@ impl Breaker {
     }
 
     pub fn succeeded(&self) {
-        *self.lock() = BreakerState::Closed { failures: 0 };
+        *lock(&self.state) = BreakerState::Closed { failures: 0 };
     }
 
     /// Records a turn that failed after all its retries.
     pub fn failed(&self, kind: ErrorKind, now: Duration) {
         use ErrorKind as K;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let open = BreakerState::Open { until: now + self.pause };
         *state = match (kind, *state) {
             // The request is at fault, not the provider.
@@ -61,10 +62,6 @@ impl Breaker {
                 BreakerState::Closed { failures: failures + 1 }
             }
         };
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BreakerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

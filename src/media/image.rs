@@ -5,7 +5,9 @@
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::locks::lock;
 
 use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
@@ -102,7 +104,7 @@ pub fn scaled_to(format: Format, bytes: &[u8], side: u32) -> Result<Scaled, BadI
     if format == Format::Jpeg && !has_end(bytes) {
         return Err(BadImage::Damaged("its end is missing".to_owned()));
     }
-    let _alone = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = lock(&DECODING);
     let work = AssertUnwindSafe(|| {
         let image = decoded(format, bytes)?;
         let original = (image.width(), image.height());

@@ -1,9 +1,10 @@
 //! Counts the use of models outside conversations.
 
+use crate::agent::memory::used_by;
 use crate::agent::ports::Models as _;
 use crate::config::models::ChosenModels;
 use crate::llm::{self, Origin};
-use crate::store::usage::{Usage, UsageRow, Used};
+use crate::store::usage::{Usage, UsageRow};
 
 /// Adds one request to a model to the figures of `steward usage`. Failures are only logged.
 pub(super) fn count(
@@ -13,16 +14,7 @@ pub(super) fn count(
     usage: Option<llm::Usage>,
 ) {
     let (model, cost) = models.price(origin, usage.as_ref());
-    let usage = usage.unwrap_or_default();
-    let used = Used {
-        requests: 1,
-        input: usage.input,
-        cache_read: usage.cache_read,
-        cache_write: usage.cache_write,
-        output: usage.output,
-        cost: cost.map_or(0, |dollars| (dollars * 1e6).round().max(0.0) as u64),
-        unpriced: u64::from(cost.is_none()),
-    };
+    let used = used_by(&usage.unwrap_or_default(), cost);
     let day = chrono::Local::now().format("%Y-%m-%d").to_string();
     if let Err(error) = stored.count(&UsageRow { day, model, conversation: None, used }) {
         tracing::warn!(%error, "what a model was used for is not counted");

@@ -19,9 +19,10 @@ pub mod layers;
 pub mod schema;
 pub mod settings;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use crate::locks::{read, write};
 use crate::note::path::VaultPath;
 pub use call::{Action, Agreement, Call, Effect, ForeignCall, Reason, Refusal, Verdict};
 pub use caller::{Caller, Scope};
@@ -71,12 +72,12 @@ impl Policy {
     pub fn replace(&self, settings: Settings) {
         let layers = layers::enabled(&settings, &self.guarded, &self.clock);
         let state = PolicyState { layers, settings };
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        *write(&self.state) = Arc::new(state);
     }
 
     /// Sets the notes whose changes need approval unless a person makes them.
     pub fn guard(&self, guarded: Guarded) {
-        *self.guarded.write().unwrap_or_else(PoisonError::into_inner) = guarded;
+        *write(&self.guarded) = guarded;
     }
 
     pub fn settings(&self) -> Settings {
@@ -84,7 +85,7 @@ impl Policy {
     }
 
     fn state(&self) -> Arc<PolicyState> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read(&self.state))
     }
 
     pub fn is_on(&self, layer: &str) -> bool {

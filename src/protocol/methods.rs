@@ -22,7 +22,8 @@ macro_rules! methods {
         /// The names of all requests.
         pub const METHODS: &[&str] = &[$($name),+];
 
-        /// Checks whether `params` are valid for `method`.
+        /// Checks whether `params` are valid for `method`; for the fuzz targets.
+        #[cfg(feature = "conformance")]
         pub fn check(
             method: &str,
             params: serde_json::Map<String, serde_json::Value>,
@@ -34,6 +35,7 @@ macro_rules! methods {
         }
 
         /// Every request, for the TypeScript.
+        #[cfg(feature = "conformance")]
         pub(crate) fn methods() -> Vec<typescript::Method> {
             vec![$(typescript::Method::new::<$params, $result>($name, &[$($doc),+])),+]
         }
@@ -80,11 +82,13 @@ macro_rules! notifications {
         })+
 
         /// Every notification from the client, for the TypeScript.
+        #[cfg(feature = "conformance")]
         pub(crate) fn client_notifications() -> Vec<typescript::Method> {
             vec![$(typescript::Method::new::<$cparams, ()>($cname, &[$($cdoc),+])),+]
         }
 
         /// Every notification from the server, for the TypeScript.
+        #[cfg(feature = "conformance")]
         pub(crate) fn server_notifications() -> Vec<typescript::Method> {
             vec![$(typescript::Method::new::<$sparams, ()>($sname, &[$($sdoc),+])),+]
         }
@@ -105,6 +109,7 @@ macro_rules! server_requests {
         })+
 
         /// Every request from the server, for the TypeScript.
+        #[cfg(feature = "conformance")]
         pub(crate) fn server_requests() -> Vec<typescript::Method> {
             vec![$(typescript::Method::new::<$params, $result>($name, &[$($doc),+])),+]
         }

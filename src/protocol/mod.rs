@@ -10,7 +10,7 @@
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`resolve_link`], [`models`],
 //! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
-//! [`version`], [`typescript`].
+//! [`version`], `typescript`.
 
 pub mod acp;
 pub mod as_of;
@@ -44,6 +44,7 @@ pub mod status;
 pub mod strict;
 pub mod timeline;
 pub mod tools;
+#[cfg(feature = "conformance")]
 pub mod typescript;
 pub mod version;
 pub mod workflows;

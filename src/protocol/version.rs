@@ -29,6 +29,7 @@ impl Version {
 
     /// The oldest version that this one has to work with: the previous minor version, or the first
     /// release.
+    #[cfg(test)]
     pub fn oldest_partner(self) -> Self {
         let before = Self { minor: self.minor.saturating_sub(1), patch: 0, ..self };
         before.max(Self { major: 0, minor: 1, patch: 0 })

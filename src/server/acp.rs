@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::lock;
 use super::session_event::SessionEvent;
+use crate::locks::lock;
 use crate::protocol::permission::{PermissionContent, PermissionOption, RequestPermissionParams};
 use crate::protocol::session::{FileChange, MessageKind, SessionUpdate};
 use crate::protocol::tools::Content;

@@ -13,10 +13,11 @@ use super::acp::Attached;
 use super::approvals::WaitPolicy;
 use super::outbox::{Outbox, STUCK_DEADLINE};
 use super::table::{Afterwards, Client, Context, Later, Write};
-use super::{Settings, SharedServer, lock};
+use super::{Settings, SharedServer};
 use crate::calls::Request;
 use crate::calls::run::{Answered, Stopped, Task, Work};
 use crate::calls::tracker::Tracker;
+use crate::locks::lock;
 use crate::policy;
 use crate::protocol::envelope::{self, RequestId};
 use crate::protocol::error::{ErrorObject, Kind, Result};
@@ -91,11 +92,8 @@ impl Calls {
                 }
                 None => "`tools/list` names them all".to_owned(),
             };
-            return Err(ErrorObject::new(
-                Kind::UnknownTool,
-                format!("there is no tool `{}`", name.escape_debug()),
-            )
-            .hint(hint));
+            let message = format!("there is no tool `{}`", name.escape_debug());
+            return Err(ErrorObject::new(Kind::UnknownTool, message).hint(hint));
         };
         let request = self.request(params, client);
         if matches!(work, Work::Read | Work::Search)
@@ -221,11 +219,8 @@ impl Calls {
     fn admit(&self, id: &RequestId, work: Work) -> Result<Task> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() >= self.settings.max_in_flight as usize {
-            return Err(ErrorObject::new(
-                Kind::Overloaded,
-                format!("{} requests are unanswered already", in_flight.len()),
-            )
-            .retry_after_ms(RETRY_AFTER_MS));
+            let message = format!("{} requests are unanswered already", in_flight.len());
+            return Err(ErrorObject::new(Kind::Overloaded, message).retry_after_ms(RETRY_AFTER_MS));
         }
         let task = Task::new(work, Some(self.settings.request_deadline()));
         in_flight.insert(id.clone(), task.clone());

@@ -19,11 +19,12 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router, routing};
 
+use super::SharedServer;
 use super::guest_entry::guest_of;
 use super::page_keys::{is_our_page, key_of};
 use super::reply::{KeptOpen, Refusal, paced, plain};
 use super::token::{Entry, Proof};
-use super::{SharedServer, lock};
+use crate::locks::lock;
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::http::ChallengeAnswer;

@@ -10,9 +10,9 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use super::acp::{self, Attached};
 pub use super::event::Event;
 use super::event::hidden;
-use super::lock;
 use super::outbox::Outbox;
 pub use super::session_event::SessionEvent;
+use crate::locks::lock;
 use crate::protocol::events::{
     EventMeta, EventVaultMeta, SubscribeMode, SubscribeParams, SubscribeResult,
 };

@@ -20,7 +20,8 @@ use super::guest_entry::guest_of;
 use super::page_keys::is_our_page;
 use super::reply::KeptOpen;
 use super::token::{Entry, TOKEN_CHECK, Token};
-use super::{SharedServer, challenge, lock};
+use super::{SharedServer, challenge};
+use crate::locks::lock;
 use crate::policy::Scope;
 use crate::protocol::{SUBPROTOCOL, TICKET_SUBPROTOCOL_PREFIX, TOKEN_SUBPROTOCOL_PREFIX};
 

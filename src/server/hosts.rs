@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::lock;
 use super::outbox::Outbox;
+use crate::locks::lock;
 use crate::protocol::ServerRequestParams;
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, RequestId};

@@ -18,14 +18,15 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::SharedServer;
 use super::acp::Attached;
 use super::gate::{self, Admitted};
 use super::reply::{Refusal, is_json, paced, plain, whole};
 use super::table::{Afterwards, Client, Context, Prepared};
 use super::token::{Entry, Token};
-use super::{SharedServer, lock};
 use crate::calls::run::{Stopped, Task, Work};
 use crate::calls::tracker::Guard;
+use crate::locks::lock;
 use crate::policy::Scope;
 use crate::protocol::conversations::{
     ConversationParams, ConversationResult, DeleteConversationParams, DeleteConversationResult,

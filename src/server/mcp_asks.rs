@@ -8,8 +8,9 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::{SharedServer, lock};
+use super::SharedServer;
 use crate::calls::{Answerer, Question, Request};
+use crate::locks::lock;
 use crate::mcp::Call;
 use crate::mcp::ask::{self, Choice, Reply};
 use crate::mcp::call::Answered;

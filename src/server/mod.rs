@@ -55,7 +55,7 @@ use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -64,6 +64,7 @@ use tokio::net::TcpListener;
 use crate::calls::run::{Runner, Tools};
 use crate::calls::tracker::Tracker;
 use crate::guests::Guests;
+use crate::locks::lock;
 use approvals::Approvals;
 use challenge::Challenges;
 use events::Events;
@@ -256,10 +257,4 @@ impl Server {
             tracing::warn!(running = running.count(), "stopped with calls still running");
         }
     }
-}
-
-/// Locks a mutex and ignores poisoning: every critical section in this room only moves whole
-/// values, so a panic leaves nothing half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

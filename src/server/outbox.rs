@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::close::Closing;
-use super::lock;
+use crate::locks::lock;
 
 /// The timeout of one write, and the longest time that a client may leave answers unread while it
 /// asks for more.

@@ -1,9 +1,8 @@
 //! Rate limits of connections, and delays after wrong tokens.
 
+use crate::locks::lock;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-use super::lock;
 
 /// A token bucket with a capacity of `burst`, refilled at `per_second`.
 #[derive(Debug)]

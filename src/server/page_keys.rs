@@ -15,8 +15,8 @@ use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 use subtle::ConstantTimeEq as _;
 
-use super::lock;
 use super::token::{Token, TokenError};
+use crate::locks::lock;
 
 /// The validity of a code in seconds.
 pub const CODE_SECONDS: u32 = 60;

@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use serde_json::json;
 
-use super::{Settings, SharedServer, lock};
+use super::{Settings, SharedServer};
+use crate::locks::lock;
 use crate::protocol::error::{ErrorObject, Kind, Result};
 
 /// Marks an answer after which the connection may be reused.

@@ -235,10 +235,8 @@ impl Session {
         let ours = params.client_capabilities.meta.as_ref().and_then(|meta| meta.vault.as_ref());
         let nonce = ours.and_then(|ours| ours.nonce.as_deref());
         if nonce.is_some_and(|nonce| nonce.len() > MAX_NONCE_BYTES) {
-            return Err(ErrorObject::new(
-                Kind::InvalidParams,
-                format!("the nonce is longer than {MAX_NONCE_BYTES} bytes"),
-            ));
+            let message = format!("the nonce is longer than {MAX_NONCE_BYTES} bytes");
+            return Err(ErrorObject::new(Kind::InvalidParams, message));
         }
         skew::check(params, &self.shared.version, &self.shared.backend.update)?;
         Ok(InitializeResult {

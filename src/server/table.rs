@@ -18,8 +18,9 @@ use super::approvals::Approvals;
 use super::events::Events;
 use super::hosts::Hosts;
 use super::outbox::Outbox;
-use super::{SharedServer, lock, page};
+use super::{SharedServer, page};
 use crate::calls::run::Work;
+use crate::locks::lock;
 use crate::policy::{Caller, Scope};
 use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::events::SubscribeParams;
@@ -319,6 +320,7 @@ impl<S: Send + Sync + 'static> Table<S> {
     }
 
     /// The names of the methods, and who may call each.
+    #[cfg(test)]
     pub fn names(&self) -> impl Iterator<Item = (&'static str, Who)> {
         self.rows.iter().map(|(name, (who, _))| (*name, *who))
     }

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the token file, in our own state folder")]
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs};
@@ -193,34 +193,25 @@ fn store(path: &Path, token: &Token, replace: Replace) -> Result<(), TokenError>
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", &Token::generate()?.reveal()[..16]));
     let beside = PathBuf::from(beside);
-    let written = write_new(&beside, format!("{}\n", token.reveal()).as_bytes()).and_then(|()| {
-        if replace == Replace::Yes {
-            fs::rename(&beside, path)
-        } else {
-            // Unlike a rename, a hard link does not replace another process's file. Some file
-            // systems have no hard links.
-            match fs::hard_link(&beside, path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    fs::rename(&beside, path)
+    let written =
+        private::write_new(&beside, format!("{}\n", token.reveal()).as_bytes()).and_then(|()| {
+            if replace == Replace::Yes {
+                fs::rename(&beside, path)
+            } else {
+                // Unlike a rename, a hard link does not replace another process's file. Some file
+                // systems have no hard links.
+                match fs::hard_link(&beside, path) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        fs::rename(&beside, path)
+                    }
+                    linked => linked,
                 }
-                linked => linked,
             }
-        }
-    });
+        });
     if replace == Replace::No || written.is_err() {
         let _ = fs::remove_file(&beside);
     }
     written.map_err(failed("write", path))
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Creates the folder of `path` if it is missing and makes it private.
@@ -247,7 +238,7 @@ fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TokenEr
 /// old token.
 #[derive(Debug)]
 pub struct TokenKeeper {
-    path: Option<PathBuf>,
+    path: PathBuf,
     last: watch::Sender<Token>,
 }
 
@@ -255,24 +246,16 @@ impl TokenKeeper {
     /// Follows the file at `path`, which is created if it is missing.
     pub fn follow(path: &Path) -> Result<Self, TokenError> {
         let token = Token::load_or_create(path)?;
-        Ok(Self { path: Some(path.to_owned()), last: watch::Sender::new(token) })
-    }
-
-    /// Uses a fixed token, for tests and for a daemon without a state folder.
-    pub fn fixed(token: Token) -> Self {
-        Self { path: None, last: watch::Sender::new(token) }
+        Ok(Self { path: path.to_owned(), last: watch::Sender::new(token) })
     }
 
     /// The current token. While the file is unreadable, the last one stays valid.
     pub fn current(&self) -> Token {
-        if let Some(path) = &self.path {
-            match Token::load(path) {
-                Ok(token) => {
-                    self.last
-                        .send_if_modified(|last| std::mem::replace(last, token.clone()) != token);
-                }
-                Err(error) => tracing::warn!(%error, "could not read the token file anew"),
+        match Token::load(&self.path) {
+            Ok(token) => {
+                self.last.send_if_modified(|last| std::mem::replace(last, token.clone()) != token);
             }
+            Err(error) => tracing::warn!(%error, "could not read the token file anew"),
         }
         self.last.borrow().clone()
     }

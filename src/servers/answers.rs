@@ -1,7 +1,9 @@
 //! Answers of foreign tools as text, long ones in parts.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::locks::lock;
 
 use serde_json::Value;
 
@@ -71,7 +73,7 @@ impl Answers {
         if text.len() <= part_in(max_chars) {
             return text;
         }
-        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = lock(&self.0);
         stored.last += 1;
         let number = stored.last;
         let shown = cut(number, &text, 0, max_chars);
@@ -90,7 +92,7 @@ impl Answers {
         from: usize,
         max_chars: usize,
     ) -> Option<String> {
-        let stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = lock(&self.0);
         let is_it = |answer: &&Answer| answer.number == number && answer.reader == reader;
         let text = &stored.answers.iter().find(is_it)?.text;
         let from = boundary(text, from);

@@ -38,8 +38,10 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
+
+use crate::locks::lock;
 
 use arc_swap::ArcSwap;
 use serde_json::Value;
@@ -145,15 +147,6 @@ impl std::fmt::Debug for Servers {
     }
 }
 
-/// A server and its tools, as they are now.
-#[derive(Debug)]
-pub struct Listing {
-    /// In the server's own words.
-    pub tools: Vec<Described>,
-    /// Tools left out, with the reasons.
-    pub left_out: Vec<String>,
-}
-
 impl Servers {
     /// The servers of these settings. Starts none.
     pub fn new(
@@ -199,7 +192,7 @@ impl Servers {
             };
             process(&before) != process(&now)
         };
-        let mut slots = self.slots();
+        let mut slots = lock(&self.0.slots);
         let others: Vec<String> = slots.keys().filter(|name| is_other(name)).cloned().collect();
         let ended: Vec<Arc<Slot>> = others.iter().filter_map(|name| slots.remove(name)).collect();
         drop(slots);
@@ -226,11 +219,9 @@ impl Servers {
     ///
     /// # Errors
     /// It cannot be used.
-    pub fn list(&self, server: &str) -> Result<Listing, Fault> {
+    pub fn list(&self, server: &str) -> Result<Vec<Described>, Fault> {
         let entry = self.entry(server)?;
-        let connection = self.slot(server).fresh(&self.0, server, &entry, &|| false)?;
-        let (_, left_out) = offer::offers(server, &connection.tools);
-        Ok(Listing { tools: connection.tools, left_out })
+        Ok(self.slot(server).fresh(&self.0, server, &entry, &|| false)?.tools)
     }
 
     /// Calls a tool whose definition has this `sha256`, as a person has allowed it, for a conversation. Blocks.
@@ -290,16 +281,17 @@ impl Servers {
 
     /// Ends servers that were not used for ten minutes. Call it periodically; may block.
     pub fn tend(&self) {
-        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
+        let slots: Vec<Arc<Slot>> = lock(&self.0.slots).values().cloned().collect();
         let now = (self.0.clock)();
         slots.iter().for_each(|slot| slot.end_if_idle(now));
     }
 
     /// The servers that run now.
+    #[cfg(test)]
     pub fn running(&self) -> Vec<String> {
         let is_running =
             |(name, slot): (&String, &Arc<Slot>)| slot.is_running().then(|| name.clone());
-        let mut running: Vec<String> = self.slots().iter().filter_map(is_running).collect();
+        let mut running: Vec<String> = lock(&self.0.slots).iter().filter_map(is_running).collect();
         running.sort();
         running
     }
@@ -321,11 +313,7 @@ impl Servers {
     }
 
     fn slot(&self, server: &str) -> Arc<Slot> {
-        Arc::clone(self.slots().entry(server.to_owned()).or_default())
-    }
-
-    fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Slot>>> {
-        self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::clone(lock(&self.0.slots).entry(server.to_owned()).or_default())
     }
 
     /// The allowed tools of each enabled server, without those found changed.
@@ -334,7 +322,8 @@ impl Servers {
         let enabled = settings.entries.iter().filter(|(_, entry)| entry.enabled);
         let tools = enabled.filter_map(|(name, entry)| {
             let pin = Pin::load(self.place(), name).filter(|pin| pin.is_of(entry))?;
-            let withheld = self.slots().get(name).map(|slot| slot.withheld()).unwrap_or_default();
+            let withheld =
+                lock(&self.0.slots).get(name).map(|slot| slot.withheld()).unwrap_or_default();
             let tools = pin.tools.into_iter().filter(|(tool, _)| !withheld.contains(tool));
             let tools = tools.filter_map(|(_, pinned)| Described::read(&pinned.tool));
             Some((name.clone(), tools.collect()))
@@ -348,13 +337,13 @@ impl Servers {
         #[expect(clippy::disallowed_methods, reason = "our own folder in the state folder")]
         let pins = std::fs::metadata(self.place()).and_then(|meta| meta.modified()).ok();
         let now = Revision { tool_changes: self.0.tool_changes.load(Ordering::Relaxed), pins };
-        let mut last_revision = self.0.last_revision.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last_revision = lock(&self.0.last_revision);
         if last_revision.as_ref() == Some(&now) {
             return false;
         }
         if last_revision.as_ref().is_some_and(|last_revision| last_revision.pins != now.pins) {
             // Tools that a person has allowed since are no longer withheld.
-            self.slots().values().for_each(|slot| slot.forget_withheld());
+            lock(&self.0.slots).values().for_each(|slot| slot.forget_withheld());
         }
         *last_revision = Some(now);
         true
@@ -364,7 +353,7 @@ impl Servers {
 impl Inner {
     fn end(&self) {
         let slots: Vec<Arc<Slot>> = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = lock(&self.slots);
             slots.drain().map(|(_, slot)| slot).collect()
         };
         // In parallel, so that none waits for the others.

@@ -7,10 +7,11 @@ use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::hooks::children;
+use crate::locks::lock;
 
 /// The longest line, in bytes.
 pub(super) const MAX_LINE: usize = 1 << 20;
@@ -87,7 +88,7 @@ impl Process {
     pub fn send(&self, message: &serde_json::Value) -> bool {
         let mut line = message.to_string().into_bytes();
         line.push(b'\n');
-        match locked(&self.input).as_ref().map(|input| input.try_send(line)) {
+        match lock(&self.input).as_ref().map(|input| input.try_send(line)) {
             Some(Ok(())) => true,
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => false,
         }
@@ -95,12 +96,12 @@ impl Process {
 
     /// Closes its input, after which a server exits by itself.
     pub fn close(&self) {
-        locked(&self.input).take();
+        lock(&self.input).take();
     }
 
     /// Waits for it to exit; returns whether it did.
     pub fn wait(&self, timeout: Duration) -> bool {
-        let exited = locked(&self.has_exited);
+        let exited = lock(&self.has_exited);
         let waited = self.exited.wait_timeout_while(exited, timeout, |exited| !*exited);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
@@ -108,7 +109,7 @@ impl Process {
     /// Calls `over` once it uses more than `most` bytes of memory, including everything that it
     /// started.
     pub fn watch(self: &Arc<Self>, most: u64, over: impl FnOnce() + Send + 'static) {
-        let id = locked(&self.child).as_ref().map(Child::id);
+        let id = lock(&self.child).as_ref().map(Child::id);
         let (Some(id), Some(look)) = (id, children::LOOK) else { return };
         let mut memory = children::Memory::of(id, format!("{MARK}={}", self.mark));
         let process = Arc::downgrade(self);
@@ -127,13 +128,13 @@ impl Process {
     /// Kills it with everything that it started.
     pub fn end(&self) {
         self.close();
-        let Some(mut child) = locked(&self.child).take() else { return };
+        let Some(mut child) = lock(&self.child).take() else { return };
         children::end(&child, Some(&format!("{MARK}={}", self.mark)));
         let _ = child.wait();
     }
 
     fn exited(&self) {
-        *locked(&self.has_exited) = true;
+        *lock(&self.has_exited) = true;
         self.exited.notify_all();
     }
 }
@@ -235,8 +236,4 @@ fn opened(path: &Path) -> Option<File> {
     let now = chrono::Local::now().format("%Y-%m-%d %H:%M:%S");
     let _ = writeln!(file, "[started at {now}]");
     Some(file)
-}
-
-fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::header::{
@@ -27,6 +27,7 @@ use super::replies::{Failure, MAX_UNASKED_BYTES, Shared, refused};
 use super::runtime::runtime;
 use crate::llm::endpoint::{Address, connection_words, http_client};
 use crate::llm::sse::SseDecoder;
+use crate::locks::lock;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -169,7 +170,7 @@ impl Remote {
 
     /// Sets the version that messages name.
     pub fn speak(&self, version: Option<&str>) {
-        self.state().version = version.and_then(|version| HeaderValue::from_str(version).ok());
+        lock(&self.state).version = version.and_then(|version| HeaderValue::from_str(version).ok());
     }
 
     /// Sends one message with these headers; `false` if too many are in flight, or the connection
@@ -177,7 +178,7 @@ impl Remote {
     pub fn send(self: &Arc<Self>, message: &Value, headers: Vec<(String, String)>) -> bool {
         let method = message["method"].as_str();
         let outgoing = {
-            let state = self.state();
+            let state = lock(&self.state);
             Outgoing {
                 request: self.post(&state, message, headers),
                 id: method.and(message["id"].as_u64()),
@@ -209,7 +210,7 @@ impl Remote {
             let (mut position, mut pause) = (StreamPosition::default(), PAUSE);
             loop {
                 let listening = match &request {
-                    Some(request) => remote.post(&remote.state(), request, Vec::new()),
+                    Some(request) => remote.post(&lock(&remote.state), request, Vec::new()),
                     None => remote.resume(&position),
                 };
                 match sent(remote.tokens.as_ref(), listening).await {
@@ -231,7 +232,7 @@ impl Remote {
 
     /// Gives up a request.
     pub fn forget(&self, id: u64) {
-        self.state().tasks.retain(|_, (of, task)| {
+        lock(&self.state).tasks.retain(|_, (of, task)| {
             let is_it = *of == Some(id);
             if is_it {
                 task.abort();
@@ -242,7 +243,7 @@ impl Remote {
 
     /// Ends the session.
     pub fn end(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if std::mem::replace(&mut state.is_closed, true) {
             return;
         }
@@ -267,14 +268,10 @@ impl Remote {
 
     /// Waits until the server has been told.
     pub fn wait(&self, timeout: Duration) {
-        let session_ended = self.state().session_ended.take();
+        let session_ended = lock(&self.state).session_ended.take();
         if let Some(session_ended) = session_ended {
             let _ = session_ended.recv_timeout(timeout);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, RemoteState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn spawn(
@@ -283,7 +280,7 @@ impl Remote {
         work: impl Future<Output = ()> + Send + 'static,
     ) -> bool {
         let Ok(runtime) = runtime() else { return false };
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.is_closed || state.tasks.len() >= MAX_TASKS {
             return false;
         }
@@ -292,7 +289,7 @@ impl Remote {
         let remote = Arc::clone(self);
         let task = runtime.spawn(async move {
             work.await;
-            remote.state().tasks.remove(&number);
+            lock(&remote.state).tasks.remove(&number);
         });
         state.tasks.insert(number, (id, task.abort_handle()));
         true
@@ -332,7 +329,7 @@ impl Remote {
 
     /// A request for the rest of a stream.
     fn resume(&self, position: &StreamPosition) -> RequestBuilder {
-        let request = self.request(&self.state(), Method::GET).header(ACCEPT, STREAM);
+        let request = self.request(&lock(&self.state), Method::GET).header(ACCEPT, STREAM);
         match position.last_id.as_str() {
             "" => request,
             last => request.header("last-event-id", last),
@@ -351,7 +348,7 @@ impl Remote {
         }
         if begins {
             let named = response.headers().get(SESSION);
-            self.state().session = named.filter(|name| name.len() <= MAX_SESSION).cloned();
+            lock(&self.state).session = named.filter(|name| name.len() <= MAX_SESSION).cloned();
         }
         if is_stream(&response) {
             return self.answer_of_stream(response, id).await;
@@ -431,7 +428,7 @@ impl Remote {
             position.pause = decoder.retry_ms().map(Duration::from_millis).or(position.pause);
             let is_answered = id.is_some_and(|id| !self.shared.awaits(id));
             match chunk {
-                Ok(Some(_)) if !is_answered && !self.state().is_closed => {}
+                Ok(Some(_)) if !is_answered && !lock(&self.state).is_closed => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(unreachable(error)),
             }
@@ -525,7 +522,7 @@ impl Remote {
         let ends = match &failure {
             Failure::Unreachable(why) => Some(format!("it could not be reached: {why}")),
             Failure::Forgotten => {
-                self.state().session = None;
+                lock(&self.state).session = None;
                 Some("it has ended the session".to_owned())
             }
             Failure::Refused { .. } | Failure::Http { .. } | Failure::SignIn { .. } => None,

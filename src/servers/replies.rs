@@ -1,13 +1,14 @@
 //! Dispatches what a server sends to those who wait: answers, failures, and unsolicited messages.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
 use super::oauth::challenge::Challenge;
+use crate::locks::lock;
 
 /// The most unsolicited messages between two answers; a server that sends more is ended.
 const MAX_UNASKED: usize = 1_000;
@@ -92,17 +93,13 @@ impl PendingRequests {
 }
 
 impl Shared {
-    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Registers a request, which may get questions before its answer.
     ///
     /// # Errors
     /// Why the server has ended.
     pub fn expect(&self, id: u64, may_be_asked: bool) -> Result<Receiver<Incoming>, String> {
         let (sender, receiver) = mpsc::channel();
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         match &pending.ended {
             Some(why) => Err(why.clone()),
             None => {
@@ -114,12 +111,12 @@ impl Shared {
 
     /// Stops waiting for the answer.
     pub fn forget(&self, id: u64) {
-        self.pending().requests.remove(&id);
+        lock(&self.pending).requests.remove(&id);
     }
 
     /// Why it ended, if it did.
     pub fn ended(&self) -> Option<String> {
-        self.pending().ended.clone()
+        lock(&self.pending).ended.clone()
     }
 
     /// Whether it has reported a change of its tools since they were listed.
@@ -139,12 +136,12 @@ impl Shared {
 
     /// Whether this request is pending.
     pub fn awaits(&self, id: u64) -> bool {
-        self.pending().requests.contains_key(&id)
+        lock(&self.pending).requests.contains_key(&id)
     }
 
     /// Fails a request, and ends the server for all if `ends` gives a reason.
     pub fn fail(&self, id: Option<u64>, failure: Failure, ends: Option<&str>) {
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         let waiter = id.and_then(|id| pending.requests.remove(&id));
         if let Some(why) = ends {
             pending.ended.get_or_insert_with(|| why.to_owned());
@@ -158,7 +155,7 @@ impl Shared {
 
     /// Records the end of the server; the first reason counts.
     pub fn end(&self, why: &str) {
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         pending.ended.get_or_insert_with(|| why.to_owned());
         // Closing the channels wakes the waiting callers.
         pending.requests.clear();
@@ -166,7 +163,7 @@ impl Shared {
 
     /// Counts a request without an answer in time.
     pub fn count_late(&self) -> usize {
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         pending.late += 1;
         pending.late
     }
@@ -184,7 +181,7 @@ impl Shared {
     ) -> Result<(), String> {
         let message = serde_json::from_slice::<Map<String, Value>>(line).unwrap_or_default();
         let id = message.get("id");
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         if let (Some(id), false) = (id.and_then(Value::as_u64), message.contains_key("method"))
             && let Some(waiter) = pending.requests.remove(&id)
         {

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::Url;
@@ -22,6 +22,7 @@ use super::remote::Target;
 use super::settings::ServerEntry;
 use super::{Inner, Reference, START_SECONDS};
 use crate::hooks::places::{at_home, in_vault};
+use crate::locks::lock;
 
 /// The time without a call after which a server is ended.
 const IDLE: Duration = Duration::from_secs(600);
@@ -76,7 +77,7 @@ impl Slot {
         pin: Option<&Pin>,
         withdrawn: &dyn Fn() -> bool,
     ) -> Result<RunningServer, Fault> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let now = (all.clock)();
         state.used = now;
         self.note_end(&mut state, now);
@@ -116,7 +117,7 @@ impl Slot {
         entry: &ServerEntry,
         withdrawn: &dyn Fn() -> bool,
     ) -> Result<RunningServer, Fault> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let now = (all.clock)();
         state.used = now;
         self.note_end(&mut state, now);
@@ -179,7 +180,7 @@ impl Slot {
 
     /// Notes that a call has ended, with this fault.
     pub fn used(&self, all: &Inner, fault: Option<&Fault>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let now = (all.clock)();
         state.used = now;
         match fault {
@@ -219,38 +220,31 @@ impl Slot {
 
     /// Ends the server after giving it time to exit.
     pub fn end(&self, timeout: Duration) {
-        if let Some(running_server) = self.state().running.take() {
+        if let Some(running_server) = lock(&self.state).running.take() {
             running_server.connection.end(timeout);
         }
     }
 
     /// Whether the server runs.
+    #[cfg(test)]
     pub fn is_running(&self) -> bool {
         let is_there = |running_server: &RunningServer| running_server.connection.ended().is_none();
-        self.state().running.as_ref().is_some_and(is_there)
+        lock(&self.state).running.as_ref().is_some_and(is_there)
     }
 
     /// Stops offering a tool.
     pub fn withhold(&self, tool: &str) {
-        self.withheld_tools().insert(tool.to_owned());
+        lock(&self.withheld).insert(tool.to_owned());
     }
 
     /// The withheld tools.
     pub fn withheld(&self) -> BTreeSet<String> {
-        self.withheld_tools().clone()
+        lock(&self.withheld).clone()
     }
 
     /// Offers all tools again.
     pub fn forget_withheld(&self) {
-        self.withheld_tools().clear();
-    }
-
-    fn withheld_tools(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, SlotState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.withheld).clear();
     }
 }
 

@@ -68,7 +68,7 @@ impl Ground {
 
     /// Allows the tools as they are listed now.
     fn allow(&self) -> Vec<Described> {
-        let tools = self.servers.list("s").expect("the server answers").tools;
+        let tools = self.servers.list("s").expect("the server answers");
         Pin::new(&self.servers.entry("s").expect("the server"), &tools)
             .store(self.servers.place(), "s")
             .expect("saved");
@@ -167,7 +167,7 @@ fn a_tool_in_other_words_is_withheld_until_it_is_allowed() {
     assert!(ground.servers.has_news());
     assert!(ground.names().is_empty(), "from the next turn on they are not offered");
     let pin = Pin::load(ground.servers.place(), "s").expect("a pin");
-    let now = ground.servers.list("s").expect("the server answers").tools;
+    let now = ground.servers.list("s").expect("the server answers");
     let differences = pin.differences(&ground.servers.entry("s").expect("the server"), &now);
     assert_eq!(differences.changed, ["one"]);
     assert_eq!(

@@ -1,6 +1,6 @@
 //! The client: connects, registers, receives messages, and reconnects.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -18,6 +18,7 @@ use super::settings::Settings;
 use super::status::{ConnectionState, ConnectionStatus};
 use super::{backoff, name};
 use crate::llm::clock::Clock;
+use crate::locks::lock;
 
 /// The largest frame, in bytes. SmartHole's texts have at most one mebibyte; JSON escapes may
 /// lengthen it.
@@ -273,10 +274,8 @@ impl SmartHole {
             };
             let frame = match frame {
                 Some(Err(SocketError::Capacity(error))) => {
-                    return lost(
-                        format!("SmartHole sent a frame over the size limit: {error}"),
-                        is_registered,
-                    );
+                    let message = format!("SmartHole sent a frame over the size limit: {error}");
+                    return lost(message, is_registered);
                 }
                 // A close frame 1001 and a broken connection are treated alike.
                 Some(Ok(Message::Close(_)) | Err(_)) | None => {
@@ -476,8 +475,4 @@ fn refused(code: &str, message: &str) -> End {
         _ => ("it is tried again", false),
     };
     End::Refused { reason: format!("{printable} ({code}): {advice}"), for_good }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use rusqlite::{Connection, Params, Row, Transaction};
 
@@ -14,6 +14,7 @@ use super::file::{DATABASE, DatabaseFile};
 use super::owner::Owner;
 use super::query;
 use super::repair::{self, Prepared};
+use crate::locks::lock;
 
 /// Prefix of the warning for a failed daily backup.
 const BACKUP_FAILED: &str = "the daily copy of the journal failed";
@@ -399,10 +400,6 @@ impl Database {
         }
         done
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -16,12 +16,14 @@ const LENGTH: usize = 100;
 #[cfg(unix)]
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     use std::os::unix::fs::{FileExt, MetadataExt};
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::Mutex;
+
+    use crate::locks::lock;
 
     static OPEN: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
     let wanted = std::fs::metadata(path)?;
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = lock(&OPEN);
     open.retain(|file| file.metadata().is_ok_and(|meta| meta.nlink() > 0));
     let is_it = |file: &File| {
         file.metadata().is_ok_and(|meta| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino()))

@@ -31,14 +31,6 @@ pub enum Received {
     Known(InboxRow),
 }
 
-impl Received {
-    pub fn row(&self) -> &InboxRow {
-        match self {
-            Self::New(row) | Self::Known(row) => row,
-        }
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
     /// Increases in order of arrival.
@@ -332,6 +324,14 @@ mod tests {
 
     fn message<'a>(message: &'a str, text: &'a str) -> NewMessage<'a> {
         NewMessage { source: "voice", message, text, body: None, received: 5 }
+    }
+
+    impl Received {
+        fn row(&self) -> &InboxRow {
+            match self {
+                Self::New(row) | Self::Known(row) => row,
+            }
+        }
     }
 
     fn deliver(inbox: &Inbox, id: i64, turn: i64) {

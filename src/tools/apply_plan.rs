@@ -127,10 +127,8 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
         ));
     }
     if !input.items.is_empty() {
-        return Err(ToolError::invalid(
-            "a job is resumed with all that is left of it",
-            "leave `items` out",
-        ));
+        let message = "a job is resumed with all that is left of it";
+        return Err(ToolError::invalid(message, "leave `items` out"));
     }
     if job.state() != JobState::Interrupted {
         return Err(job.wrong_state("only a job that was interrupted can be resumed"));
@@ -267,10 +265,8 @@ fn chosen(stored_plan: &StoredPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>
     let find = |id: &u32| all.iter().find(|item| item.id == *id).copied();
     for id in only {
         let Some(item) = find(id) else {
-            return Err(invalid(
-                format!("plan {} has no item {id}", stored_plan.id),
-                "show_plan has the numbers",
-            ));
+            let message = format!("plan {} has no item {id}", stored_plan.id);
+            return Err(invalid(message, "show_plan has the numbers"));
         };
         if let Some(problem) = item.problems.iter().find(|problem| problem.blocks) {
             return Err(invalid(
@@ -290,10 +286,8 @@ fn chosen(stored_plan: &StoredPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>
     let items: Vec<Item> =
         stored_plan.plan.applicable().filter(|item| wanted.contains(&item.id)).cloned().collect();
     if items.is_empty() {
-        return Err(invalid(
-            format!("plan {} has nothing to apply", stored_plan.id),
-            "show_plan tells why; a plan without items means that all is in order",
-        ));
+        let hint = "show_plan tells why; a plan without items means that all is in order";
+        return Err(invalid(format!("plan {} has nothing to apply", stored_plan.id), hint));
     }
     Ok((items, came_along))
 }

@@ -88,10 +88,8 @@ impl Tool for DailyNote {
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         if self.append.as_ref().is_some_and(String::is_empty) {
-            return Err(ToolError::invalid(
-                "`append` is empty",
-                "give the lines to add, or leave it out",
-            ));
+            let hint = "give the lines to add, or leave it out";
+            return Err(ToolError::invalid("`append` is empty", hint));
         }
         let time = day_asked(context, self.date.as_deref().unwrap_or("today"))?;
         let mut attempts = 0;
@@ -148,10 +146,8 @@ pub(super) fn day_asked(
                 (false, true) => coming,
                 _ if away(nearest) <= SURELY_MEANT => nearest,
                 _ => {
-                    return Err(ToolError::invalid(
-                        format!("`{requested}` could be {past} or {coming}"),
-                        "say the year too",
-                    ));
+                    let message = format!("`{requested}` could be {past} or {coming}");
+                    return Err(ToolError::invalid(message, "say the year too"));
                 }
             }
         }

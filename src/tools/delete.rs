@@ -60,10 +60,8 @@ impl Tool for Delete {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let found = context.find_to_take(&self.path)?;
         if found.path.is_root() {
-            return Err(ToolError::invalid(
-                "the vault itself cannot be deleted",
-                "name a file or folder in it",
-            ));
+            let message = "the vault itself cannot be deleted";
+            return Err(ToolError::invalid(message, "name a file or folder in it"));
         }
         // The gate checks the approval; without a gate there is none.
         if self.permanent && context.gate.is_none() {

@@ -196,10 +196,8 @@ fn operation(input: &EditFile) -> Result<Edit, ToolError> {
     let by_line = [input.insert_after_line.is_some(), input.insert_before_line.is_some()];
     let takes_content = by_line.contains(&true) || input.replace_lines.is_some();
     if input.content.is_some() && !takes_content && !found.is_empty() {
-        return Err(wrong(
-            "`content` does not go with this edit",
-            "it is what an insertion or `replace_lines` puts in; leave it out",
-        ));
+        let hint = "it is what an insertion or `replace_lines` puts in; leave it out";
+        return Err(wrong("`content` does not go with this edit", hint));
     }
     if input.replace_all && input.old_text.is_none() {
         return Err(wrong("`replace_all` goes only with `old_text`", "leave it out"));

@@ -16,10 +16,6 @@ impl Facts {
         serde_json::to_string(data).map(Self)
     }
 
-    pub fn json(&self) -> &str {
-        &self.0
-    }
-
     pub fn into_json(self) -> String {
         self.0
     }

@@ -154,10 +154,8 @@ impl Tool for FindDuplicates {
         let limit = paging::within(1..=MOST, "limit", self.limit)?;
         let skipped = paging::skipped(self.first_result);
         if !(0.5..=1.0).contains(&self.least) {
-            return Err(ToolError::invalid(
-                format!("`least` is {}", self.least),
-                "give a number from 0.5 to 1",
-            ));
+            let message = format!("`least` is {}", self.least);
+            return Err(ToolError::invalid(message, "give a number from 0.5 to 1"));
         }
         let path = self.path.as_deref().filter(|path| !path.trim().is_empty());
         let place = graph::place(context, path)?;

@@ -84,10 +84,8 @@ impl Tool for LinkMentions {
         let note = mentions::note(context, &self.path)?;
         let within = self.within.as_deref().filter(|path| !path.trim().is_empty());
         if self.direction == Direction::From && (within.is_some() || !self.names.is_empty()) {
-            return Err(ToolError::invalid(
-                "`within` and `names` do not go with `from`",
-                "leave them out, or use `to`",
-            ));
+            let message = "`within` and `names` do not go with `from`";
+            return Err(ToolError::invalid(message, "leave them out, or use `to`"));
         }
         let place = graph::place(context, within)?;
         let mut attempts = 0;

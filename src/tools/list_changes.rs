@@ -121,10 +121,8 @@ impl Tool for ListChanges {
 fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
     let set = context.journal.history().change_set(ChangeSetId(id))?;
     set.filter(|set| set.is_seen_through(context.vault.view())).ok_or_else(|| {
-        ToolError::not_found(
-            format!("there is no change set {id}"),
-            "list_changes without a number shows what there is",
-        )
+        let hint = "list_changes without a number shows what there is";
+        ToolError::not_found(format!("there is no change set {id}"), hint)
     })
 }
 

@@ -130,10 +130,8 @@ impl Tool for ListJobs {
 fn state(word: &str) -> Result<JobState, ToolError> {
     JobState::parse(word).ok_or_else(|| {
         let states: Vec<&str> = JobState::ALL.iter().map(|state| state.word()).collect();
-        ToolError::invalid(
-            format!("`{word}` is not a state of a job"),
-            format!("give one of {}", states.join(", ")),
-        )
+        let hint = format!("give one of {}", states.join(", "));
+        ToolError::invalid(format!("`{word}` is not a state of a job"), hint)
     })
 }
 

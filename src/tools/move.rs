@@ -83,10 +83,8 @@ impl Tool for Move {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let source = context.find_to_take(&self.source)?;
         if source.path.is_root() {
-            return Err(ToolError::invalid(
-                "the vault itself cannot be moved",
-                "name a file or folder in it",
-            ));
+            let message = "the vault itself cannot be moved";
+            return Err(ToolError::invalid(message, "name a file or folder in it"));
         }
         let destination =
             destination::resolve(context, Operation::Move, &source, &self.destination)?;

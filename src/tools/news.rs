@@ -1,6 +1,8 @@
 //! Events of plans and jobs.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
+
+use crate::locks::{read, write};
 
 use super::running_jobs::JobProgress;
 
@@ -40,11 +42,11 @@ pub struct Listeners(Arc<RwLock<Vec<Sink>>>);
 impl Listeners {
     /// Calls `sink` for every event from now on.
     pub fn subscribe(&self, sink: Sink) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(sink);
+        write(&self.0).push(sink);
     }
 
     pub(super) fn tell(&self, news: &News) {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(|sink| sink(news));
+        read(&self.0).iter().for_each(|sink| sink(news));
     }
 }
 

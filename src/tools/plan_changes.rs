@@ -155,10 +155,8 @@ impl Tool for PlanChanges {
         let before = self.plan.map(|plan| plans::find(context, plan)).transpose()?;
         let changes_plan = !(self.take_out.is_empty() && self.targets.is_empty());
         if before.is_none() && (self.mode == Mode::Append || changes_plan) {
-            return Err(ToolError::invalid(
-                "no plan was given to add to or to change",
-                "give its number as `plan`",
-            ));
+            let message = "no plan was given to add to or to change";
+            return Err(ToolError::invalid(message, "give its number as `plan`"));
         }
         let mut items = Vec::new();
         for wish in self.items {
@@ -224,10 +222,8 @@ fn changed(
     let named = take_out.iter().copied().chain(targets.iter().map(|target| target.item));
     for number in named {
         if !plan.items.iter().any(|item| item.id == number) {
-            return Err(ToolError::invalid(
-                format!("plan {} has no item {number}", before.id),
-                "show_plan has the numbers",
-            ));
+            let message = format!("plan {} has no item {number}", before.id);
+            return Err(ToolError::invalid(message, "show_plan has the numbers"));
         }
     }
     for target in targets {

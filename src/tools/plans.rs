@@ -154,10 +154,8 @@ pub(super) fn find(context: &Context, id: u64) -> Result<StoredPlan, ToolError> 
     let stored_plan = row.map(|row| read(context.vault.view(), row)).transpose()?;
     stored_plan.flatten().ok_or_else(|| {
         let days = context.settings.organize.keep_plans_days;
-        ToolError::not_found(
-            format!("there is no plan {id}"),
-            format!("plans are forgotten after {days} days; plan_changes makes one"),
-        )
+        let hint = format!("plans are forgotten after {days} days; plan_changes makes one");
+        ToolError::not_found(format!("there is no plan {id}"), hint)
     })
 }
 

@@ -338,10 +338,8 @@ fn piece(
     let Some((first, piece)) = first.and_then(|first| Some((first, Piece::of(line, first, most)?)))
     else {
         let length = count(line.chars().count(), "character");
-        return wrong(
-            format!("`start_character` is {character}, and line {number} has {length}"),
-            "they count from 1",
-        );
+        let message = format!("`start_character` is {character}, and line {number} has {length}");
+        return wrong(message, "they count from 1");
     };
     let Piece { text: shown, last, total } = piece;
     let (is_end, total_lines) = (last == total, text.line_count());

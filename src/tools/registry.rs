@@ -297,11 +297,6 @@ impl Registry {
     pub fn insert(&mut self, tool: Definition) {
         self.0.insert(tool.name.clone(), Arc::new(tool));
     }
-
-    /// Removes a tool; returns whether it existed.
-    pub fn remove(&mut self, name: &str) -> bool {
-        self.0.remove(name).is_some()
-    }
 }
 
 impl FromIterator<Definition> for Registry {
@@ -431,10 +426,8 @@ fn parse<T: Tool>(arguments: &Value) -> Result<T, serde_json::Error> {
 
 fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, ToolError> {
     let tool = parse::<T>(arguments).map_err(|error| {
-        ToolError::invalid(
-            format!("the arguments of `{}` do not fit: {error}", T::NAME),
-            "change the argument that is named",
-        )
+        let message = format!("the arguments of `{}` do not fit: {error}", T::NAME);
+        ToolError::invalid(message, "change the argument that is named")
     })?;
     context.check_cancelled()?;
     let answer = tool.run(context)?;

@@ -104,10 +104,8 @@ impl Tool for RenameTag {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let (from, to) = (name(&self.from)?, name(&self.to)?);
         if from == to {
-            return Err(ToolError::invalid(
-                format!("`{from}` is called so already"),
-                "give another name as `to`",
-            ));
+            let message = format!("`{from}` is called so already");
+            return Err(ToolError::invalid(message, "give another name as `to`"));
         }
         let place = graph::place(context, self.path.as_deref())?;
         let mut attempts = 0;
@@ -128,10 +126,8 @@ impl Tool for RenameTag {
             }
         };
         if !plan.found {
-            return Err(ToolError::not_found(
-                format!("no note {}has the tag `{from}`", below(&place)),
-                "list_tags shows the tags that there are",
-            ));
+            let message = format!("no note {}has the tag `{from}`", below(&place));
+            return Err(ToolError::not_found(message, "list_tags shows the tags that there are"));
         }
         let sum = |of: fn(&Renamed) -> usize| plan.notes.iter().map(|(_, note)| of(note)).sum();
         let data = Output {

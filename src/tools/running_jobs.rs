@@ -1,11 +1,13 @@
 //! The registry of running jobs, by which any client can stop a job and see how far it is.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::locks::lock;
 
 /// The running jobs of this process. Clones share their state.
 #[derive(Debug, Clone, Default)]
@@ -45,13 +47,13 @@ pub(super) struct RunningJob {
 
 impl RunningJobs {
     pub(super) fn begin(&self, id: i64) -> RunningJob {
-        self.jobs().insert(id, RunningState::default());
+        lock(&self.0.jobs).insert(id, RunningState::default());
         RunningJob { jobs: self.clone(), id }
     }
 
     /// Requests a job to stop, and waits for its end up to `limit`. Returns whether it was running.
     pub(super) fn stop(&self, id: i64, limit: Duration) -> bool {
-        let mut jobs = self.jobs();
+        let mut jobs = lock(&self.0.jobs);
         let Some(state) = jobs.get_mut(&id) else { return false };
         state.is_to_stop = true;
         let runs = |jobs: &mut HashMap<i64, RunningState>| jobs.contains_key(&id);
@@ -60,23 +62,19 @@ impl RunningJobs {
     }
 
     pub(super) fn progress(&self, id: i64) -> Option<JobProgress> {
-        self.jobs().get(&id)?.progress
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, HashMap<i64, RunningState>> {
-        self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.jobs).get(&id)?.progress
     }
 }
 
 impl RunningJob {
     pub(super) fn is_to_stop(&self) -> bool {
-        self.jobs.jobs().get(&self.id).is_some_and(|state| state.is_to_stop)
+        lock(&self.jobs.0.jobs).get(&self.id).is_some_and(|state| state.is_to_stop)
     }
 
-    /// Keeps the progress. Returns whether it is worth an event: a phase begins, or a twentieth of it is done.
+    /// Stores the progress. Returns whether it is worth an event: a phase begins, or a twentieth of it is done.
     pub(super) fn keep(&self, now: JobProgress) -> bool {
         let twentieth = |one: JobProgress| (one.phase, one.done * 20 / one.total.max(1));
-        let mut jobs = self.jobs.jobs();
+        let mut jobs = lock(&self.jobs.0.jobs);
         let Some(state) = jobs.get_mut(&self.id) else { return false };
         let before = state.progress.replace(now);
         before.map(twentieth) != Some(twentieth(now))
@@ -85,7 +83,7 @@ impl RunningJob {
 
 impl Drop for RunningJob {
     fn drop(&mut self) {
-        self.jobs.jobs().remove(&self.id);
+        lock(&self.jobs.0.jobs).remove(&self.id);
         self.jobs.0.ended.notify_all();
     }
 }

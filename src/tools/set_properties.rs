@@ -75,10 +75,8 @@ impl Tool for SetProperties {
         let file = text_file::read(context, &self.path)?;
         file.expect(self.expected_revision.as_deref())?;
         if !file.path.is_note() {
-            return Err(ToolError::invalid(
-                format!("`{}` is not a note: only notes have properties", file.path),
-                "give the path of a file that ends in `.md`",
-            ));
+            let message = format!("`{}` is not a note: only notes have properties", file.path);
+            return Err(ToolError::invalid(message, "give the path of a file that ends in `.md`"));
         }
         let text = file.editable()?;
         let edited = edit::apply(text.body(), &changes).map_err(|error| refused(&file, &error))?;
@@ -130,17 +128,13 @@ fn changes(input: &SetProperties) -> Result<Vec<PropertyChange>, ToolError> {
         );
     }
     if number > MAX_CHANGES {
-        return wrong(
-            format!("{number} properties are too many"),
-            "change at most 100 in one call",
-        );
+        let message = format!("{number} properties are too many");
+        return wrong(message, "change at most 100 in one call");
     }
     let key = crate::note::fold::fold_key;
     if let Some(name) = input.remove.iter().find(|n| input.set.keys().any(|s| key(s) == key(n))) {
-        return wrong(
-            format!("`{name}` is to be set and to be removed"),
-            "name it in one of `set` and `remove`",
-        );
+        let message = format!("`{name}` is to be set and to be removed");
+        return wrong(message, "name it in one of `set` and `remove`");
     }
     let removed =
         input.remove.iter().map(|name| PropertyChange { name: name.clone(), value: None });

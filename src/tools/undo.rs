@@ -51,10 +51,8 @@ impl Tool for Undo {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let target = match (self.change_set, &self.change) {
             (Some(_), Some(_)) => {
-                return Err(ToolError::invalid(
-                    "both `change_set` and `change` were given",
-                    "give one of them",
-                ));
+                let message = "both `change_set` and `change` were given";
+                return Err(ToolError::invalid(message, "give one of them"));
             }
             (Some(set), None) => Target::Set(ChangeSetId(set)),
             (None, Some(change)) => change.parse::<Target>().map_err(|error| {
@@ -96,9 +94,7 @@ impl Tool for Undo {
 fn last(context: &Context) -> Result<ListedSet, ToolError> {
     let last = context.journal.history().newest_standing(context.vault.view(), |_| true)?;
     last.ok_or_else(|| {
-        ToolError::not_found(
-            "there is nothing to undo",
-            "list_changes shows what was changed through the steward",
-        )
+        let hint = "list_changes shows what was changed through the steward";
+        ToolError::not_found("there is nothing to undo", hint)
     })
 }

@@ -16,8 +16,8 @@ use std::sync::Mutex;
 
 use super::dir::{FileId, Folder, Name, rename_new};
 use super::error::VaultError;
-use super::locks::lock;
 use crate::chaos;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 
 /// Up to this many files or folders are synced one by one, more by syncing the file system, which

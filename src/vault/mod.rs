@@ -26,7 +26,6 @@ mod content;
 pub mod dir;
 mod durable;
 pub mod error;
-mod locks;
 pub mod nonblocking;
 pub mod obsidian;
 pub mod plugin;

@@ -11,6 +11,7 @@ use super::report::{Ended, NOT_RECORDED, RunState, StepProgress, StepReport, Ste
 use crate::bases::date::Zone;
 use crate::bases::value::{Object, Text, Value};
 use crate::calls::Cancel;
+use crate::locks::lock;
 use crate::organize::workflow::values::{Values, of_json};
 use crate::organize::workflow::{Does, OnError, Step, Workflow};
 
@@ -269,7 +270,7 @@ impl<'a> Engine<'a> {
             }
             notify(unit, Some(ended.state));
             let is_stop = ended.state == StepState::Failed && unit.step.on_error == OnError::Stop;
-            *results[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            *lock(&results[at]) = Some(ended);
             if is_stop {
                 // No other step starts; parallel ones finish.
                 next.store(units.len(), Ordering::Relaxed);

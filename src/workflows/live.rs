@@ -10,6 +10,7 @@ use super::engine::{Doer, Unit};
 use super::report::{Ended, Fault, StepState, Waits, key};
 use super::{Around, SharedWorkflows};
 use crate::calls::{Cancel, Outcome, Request, StepShown};
+use crate::locks::lock;
 use crate::organize::workflow::Does;
 use crate::policy::Caller;
 use crate::store::StoreError;
@@ -64,7 +65,7 @@ impl<'a> Live<'a> {
     /// Records a failure of the store: a step that cannot be recorded does not run.
     fn not_recorded(&self, error: StoreError) -> Ended {
         let ended = Ended::failed("store", error.to_string(), Some(error.hint()));
-        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fault = lock(&self.fault);
         fault.get_or_insert(error);
         // Stop, regardless of the step's `on_error`.
         self.around.cancel.cancel();

@@ -20,13 +20,14 @@ pub mod replay;
 pub mod report;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde_json::{Map, Value as Json};
 
 use crate::bases::diagnostic::Diagnostic;
 use crate::calls::{Calls, Cancel};
+use crate::locks::lock;
 use crate::organize::workflow::{self, Does, OnError, Workflow};
 use crate::policy::Caller;
 use crate::store::workflows::{RUNNING, WAITING, WorkflowRows, WorkflowRun};
@@ -295,7 +296,7 @@ impl Workflows {
     /// The last runs, newest first, with their waiting steps. Runs that were active when the process ended are
     /// interrupted.
     pub fn list(&self, limit: u32) -> Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError> {
-        list(&self.0.rows, limit, &|run| self.at_work().contains(&run))
+        list(&self.0.rows, limit, &|run| lock(&self.0.at_work).contains(&run))
     }
 
     fn go(
@@ -334,7 +335,7 @@ impl Workflows {
     }
 
     fn take_place(&self, run: Option<i64>) -> Result<PlaceTaken<'_>, WorkflowError> {
-        let mut at_work = self.at_work();
+        let mut at_work = lock(&self.0.at_work);
         if at_work.len() >= MOST_AT_A_TIME {
             return Err(WorkflowError::TooMany);
         }
@@ -343,10 +344,6 @@ impl Workflows {
             true => Ok(PlaceTaken { of: self, number }),
             false => Err(WorkflowError::AtWork(number)),
         }
-    }
-
-    fn at_work(&self) -> std::sync::MutexGuard<'_, HashSet<i64>> {
-        self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -358,7 +355,7 @@ struct PlaceTaken<'a> {
 
 impl PlaceTaken<'_> {
     fn is_of(&mut self, run: i64) {
-        let mut at_work = self.of.at_work();
+        let mut at_work = lock(&self.of.0.at_work);
         at_work.remove(&self.number);
         at_work.insert(run);
         self.number = run;
@@ -367,7 +364,7 @@ impl PlaceTaken<'_> {
 
 impl Drop for PlaceTaken<'_> {
     fn drop(&mut self) {
-        self.of.at_work().remove(&self.number);
+        lock(&self.of.0.at_work).remove(&self.number);
     }
 }
 

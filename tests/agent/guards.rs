@@ -10,11 +10,10 @@ use vault_steward::agent::call_result::CallResult;
 use vault_steward::agent::ports::{CallOutcome, CallRequest, Toolbox};
 use vault_steward::agent::read_set::ReadSet;
 use vault_steward::agent::toolbox::{Person, VaultToolbox};
-use vault_steward::calls::{Answerer, Calls, Decision, Question};
+use vault_steward::calls::{Answerer, Decision, Question};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::{ToolArgs, ToolCall};
 use vault_steward::policy::{Scope, Settings};
-use vault_steward::store::Store;
 use vault_steward::tools::{Learnt, Registry};
 use vault_steward::vault::{Cancel, Revision};
 
@@ -38,9 +37,7 @@ struct Talk {
 
 impl Talk {
     fn on(vault: &TestVault) -> Self {
-        let (settings, store) = (Settings::default(), Store::at(&vault.state));
-        let calls = Calls::new(vault.context.clone(), settings, store);
-        let toolbox = VaultToolbox::new(calls, Arc::new(Agrees));
+        let toolbox = VaultToolbox::new(vault.calls(Settings::default()), Arc::new(Agrees));
         Self { toolbox, known: ReadSet::default(), conversation: 1 }
     }
 

@@ -37,7 +37,7 @@ impl Ground {
             serde_json::from_value(json!({"commands": {"hook": hook}})).unwrap();
         let hooks = Hooks::new(hooks, self.vault.place.clone(), self.place());
         let store = Store::at(&self.vault.state);
-        Calls::with_hooks(self.vault.context.clone(), settings, store, hooks)
+        Calls::new(self.vault.context.clone(), settings, store, hooks)
     }
 
     fn place(&self) -> std::path::PathBuf {

@@ -34,7 +34,9 @@ fn names_missing_link(arguments: &Value) -> bool {
 /// The answer to a caller that may see only `Open`, errors included.
 fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
-        Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data.json()),
+        Outcome::Answered(Ok(answer)) => {
+            format!("{}\n{}", answer.text, answer.data.clone().into_json())
+        }
         Outcome::Answered(Err(error)) => format!("{}\n{:?}", error.text(), error.data),
         Outcome::Ask(question) => format!("{:?}", question.changes()),
     }

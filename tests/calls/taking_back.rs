@@ -254,7 +254,9 @@ fn permanently_deleted_files_are_neither_restored_nor_read() {
     let told = |scope: Scope, tool: &str, arguments: Value| match calls
         .call(request(scope, tool, arguments), &Cancel::default())
     {
-        Outcome::Answered(Ok(answer)) => format!("{}\n{}", answer.text, answer.data.json()),
+        Outcome::Answered(Ok(answer)) => {
+            format!("{}\n{}", answer.text, answer.data.clone().into_json())
+        }
         Outcome::Answered(Err(error)) => format!("{}\n{:?}", error.text(), error.data),
         Outcome::Ask(question) => format!("{:?}", question.changes()),
     };

@@ -14,6 +14,7 @@ use vault_steward::vault::{self, Vault, hidden_name};
 use crate::operation::{Operation, Patched, perform};
 use crate::place::Place;
 use crate::tree::{self, Entry, Tree};
+use crate::vault::{JournalAlone as _, TrashAlone as _, is_sound};
 
 /// One way to change a vault.
 pub struct Case {
@@ -421,7 +422,7 @@ impl Both {
         self.texts_kept(place, found)?;
         let verified =
             context.journal.texts().verify().map_err(|error| format!("verify: {error}"))?;
-        if !verified.is_sound() {
+        if !is_sound(&verified) {
             return Err(format!("the journal is not sound: {verified:?}"));
         }
         if !is_before && self.undoable {

@@ -15,6 +15,7 @@ use crate::crashes::{End, die_once, every_place, run_child, undisturbed_cases};
 use crate::place::{self, Place};
 use crate::report::{self, Line, Tally};
 use crate::tree::{self, Entry, Tree};
+use crate::vault::is_sound;
 
 /// Double crashes in one run of CI.
 const RUNS: u64 = 500;
@@ -175,7 +176,7 @@ impl Both {
         case.compare(&context, &tree::read(&place.vault))?;
         let verified = context.journal.texts().verify().map_err(|error| error.to_string())?;
         context.vault.stop();
-        match verified.is_sound() {
+        match is_sound(&verified) {
             true => Ok(()),
             false => Err(format!("the journal is not sound: {verified:?}")),
         }

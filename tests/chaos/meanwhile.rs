@@ -14,6 +14,7 @@ use crate::crashes::{End, run_child};
 use crate::place::{self, Place};
 use crate::report::{self, Line, Tally};
 use crate::tree::{self, Entry};
+use crate::vault::is_sound;
 
 const RUNS: u64 = 3_000;
 
@@ -157,7 +158,7 @@ fn look(
         return Err(format!("there was something left to recover: {again:?}"));
     }
     let verified = context.journal.texts().verify().map_err(|error| format!("verify: {error}"))?;
-    match verified.is_sound() {
+    match is_sound(&verified) {
         true => Ok(end),
         false => Err(format!("the journal is not sound: {verified:?}")),
     }

@@ -15,6 +15,7 @@ use crate::place::{self, Place};
 use crate::random::{self, Random};
 use crate::report::{self, Line, Tally};
 use crate::tree::{self, Entry, Tree};
+use crate::vault::{JournalAlone as _, TrashAlone as _, is_sound};
 
 const SEQUENCES: u64 = 10_000;
 const OPERATIONS: usize = 50;
@@ -340,7 +341,7 @@ impl World {
     fn end(&self) -> Result<(), String> {
         self.context.vault.stop();
         let verified = self.context.journal.texts().verify().map_err(|error| error.to_string())?;
-        match verified.is_sound() {
+        match is_sound(&verified) {
             true => Ok(()),
             false => Err(format!("the journal is not sound: {verified:?}")),
         }

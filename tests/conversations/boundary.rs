@@ -9,7 +9,9 @@ use vault_steward::conversation::{
 };
 use vault_steward::store::conversations::NewItem;
 
-use crate::clock::{MINUTE, NOON, Set, arrive, conversations, exchange, message, to, with};
+use crate::clock::{
+    MINUTE, NOON, Set, arrive, conversations, exchange, history, message, to, with,
+};
 
 const DAY: i64 = 86_400_000;
 
@@ -113,11 +115,7 @@ fn a_message_goes_where_it_is_sent_and_one_turn_is_at_work() {
     assert!(open.get(old).unwrap().ended.is_none(), "it goes on");
     let busy = arrive(&open, &to(old, "and?")).unwrap_err();
     assert!(matches!(busy, ConversationError::TurnRuns { id } if id == old), "{busy}");
-    assert_eq!(
-        open.store().conversations.branches.history(old, None).unwrap().len(),
-        3,
-        "nothing was recorded"
-    );
+    assert_eq!(history(&open, old, None).unwrap().len(), 3, "nothing was recorded");
     assert!(matches!(open.end(old, EndKind::Person, ""), Err(ConversationError::TurnRuns { .. })));
     assert!(matches!(open.delete(old), Err(ConversationError::TurnRuns { .. })));
     let end = TurnEnd::plain(TurnState::Cancelled, "withdrawn");

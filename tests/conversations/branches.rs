@@ -3,21 +3,14 @@
 use vault_steward::agent::{ConversationError, Conversations};
 use vault_steward::conversation::{BranchId, ConversationId, EndKind, ItemNumber};
 
-use crate::clock::{NOON, Set, arrive, conversations, exchange, message, to};
+use crate::clock::{NOON, Set, arrive, conversations, exchange, history, message, to};
 
 fn said(open: &Conversations, id: ConversationId) -> Vec<String> {
-    open.store()
-        .conversations
-        .branches
-        .history(id, None)
-        .unwrap()
-        .into_iter()
-        .map(|item| item.text)
-        .collect()
+    history(open, id, None).unwrap().into_iter().map(|item| item.text).collect()
 }
 
 fn said_in(open: &Conversations, id: ConversationId, branch: i64) -> Vec<String> {
-    let items = open.store().conversations.branches.history(id, Some(BranchId(branch))).unwrap();
+    let items = history(open, id, Some(BranchId(branch))).unwrap();
     items.into_iter().map(|item| item.text).collect()
 }
 

@@ -11,9 +11,9 @@ use vault_steward::agent::conversations::TurnEnd;
 use vault_steward::agent::{
     Arrived, Clock, ConversationError, ConversationSettings, Conversations,
 };
-use vault_steward::conversation::{ConversationId, ItemKind, TurnState};
-use vault_steward::store::Store;
+use vault_steward::conversation::{BranchId, ConversationId, Item, ItemKind, TurnState};
 use vault_steward::store::conversations::NewItem;
+use vault_steward::store::{Store, StoreError};
 
 /// The wall clock in milliseconds, and the one that never jumps.
 #[derive(Debug)]
@@ -104,4 +104,13 @@ pub fn exchange(conversations: &Conversations, asked: &Typed, answer: &str) -> A
     };
     assert!(conversations.finish_turn(arrived.conversation, arrived.turn, &end).unwrap());
     arrived
+}
+
+/// The items of a branch and its ancestors; of the live branch by default.
+pub fn history(
+    open: &Conversations,
+    id: ConversationId,
+    branch: Option<BranchId>,
+) -> Result<Vec<Item>, StoreError> {
+    open.store().conversations.branches.each_of_history(id, branch)?.into_iter().collect()
 }

@@ -10,7 +10,9 @@ use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TitleOrigin
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
 
-use crate::clock::{MINUTE, NOON, Set, arrive, conversations, exchange, item, message, with};
+use crate::clock::{
+    MINUTE, NOON, Set, arrive, conversations, exchange, history, item, message, to, with,
+};
 
 #[test]
 fn after_1050_conversations_1000_remain_each_with_a_title() {
@@ -130,7 +132,7 @@ fn all_that_was_said_is_there_after_a_crash() {
         body: Some("{\"kept\": \"as it is \u{1f980}\", \"n\": 1.50}".into()),
     };
     open.append(arrived.conversation, Some(arrived.turn), std::slice::from_ref(&call)).unwrap();
-    let history = open.store().conversations.branches.history(arrived.conversation, None).unwrap();
+    let stored = history(&open, arrived.conversation, None).unwrap();
     // No orderly end: the handle is leaked with its connection open, as a killed process leaves it.
     std::mem::forget(open);
     let store = Store::at(folder.path());
@@ -146,11 +148,8 @@ fn all_that_was_said_is_there_after_a_crash() {
     assert!(again.finish_turn(arrived.conversation, arrived.turn, &cut_short).unwrap());
     assert!(!again.finish_turn(arrived.conversation, arrived.turn, &cut_short).unwrap(), "once");
     assert_eq!(running(), []);
-    assert_eq!(
-        again.store().conversations.branches.history(arrived.conversation, None).unwrap(),
-        history
-    );
-    assert_eq!(history[1].body, call.body, "byte for byte");
+    assert_eq!(history(&again, arrived.conversation, None).unwrap(), stored);
+    assert_eq!(stored[1].body, call.body, "byte for byte");
     let turns = again.turns(arrived.conversation).unwrap();
     assert_eq!((turns.len(), turns[0].state), (1, TurnState::Interrupted));
     let next = arrive(&again, &message("go on")).unwrap();
@@ -180,9 +179,9 @@ fn events_come_in_order_and_an_end_has_its_title() {
     exchange(&open, &message("one two three"), "ok");
     clock.pass(30 * MINUTE);
     exchange(&open, &message("four five six"), "ok");
-    open.resume(ConversationId(2)).unwrap();
+    exchange(&open, &to(ConversationId(2), "seven"), "ok");
     open.end(ConversationId(2), EndKind::Person, "").unwrap();
-    open.resume(ConversationId(2)).unwrap();
+    exchange(&open, &to(ConversationId(2), "seven"), "ok");
     assert_eq!(
         *heard.lock().unwrap(),
         [
@@ -223,7 +222,7 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
     outside.execute("UPDATE item SET text = 'an anSwer' WHERE text = 'an answer'", []).unwrap();
     drop(outside);
     let open = conversations(folder.path(), &clock);
-    let error = open.store().conversations.branches.history(id, None).unwrap_err().to_string();
+    let error = history(&open, id, None).unwrap_err().to_string();
     assert!(
         error.contains("row 2 of `item`") && error.contains("not as it was written"),
         "{error}"

@@ -14,7 +14,9 @@ use vault_steward::llm::{
     Wire,
 };
 
-use crate::clock::{MINUTE, NOON, Set, conversations, exchange, message, with};
+use crate::clock::{
+    MINUTE, NOON, Set, arrive, conversations, exchange, history, message, to, with,
+};
 
 /// The model's next step.
 enum Next {
@@ -319,7 +321,7 @@ async fn a_conversation_resumed_or_deleted_meanwhile_gets_no_title() {
     let open = conversations(folder.path(), &clock);
     let (gone, resumed) = (ended(&open), ended(&open));
     open.delete(gone).unwrap();
-    open.resume(resumed).unwrap();
+    arrive(&open, &to(resumed, "and one more thing")).unwrap();
     let model = Scripted::of([]);
     Summaries::new(open.clone(), model.models()).round().await.unwrap();
     assert_eq!(model.asked(), 0);
@@ -341,7 +343,7 @@ async fn a_retrospection_is_stored_if_enabled() {
     assert_eq!(title(&open, id).1, TitleOrigin::Model, "one failure keeps nothing else");
     clock.pass(MINUTE);
     summaries.round().await.unwrap();
-    let last = open.store().conversations.branches.history(id, None).unwrap().pop().unwrap();
+    let last = history(&open, id, None).unwrap().pop().unwrap();
     assert_eq!((last.kind, &*last.text), (ItemKind::Note, "Nothing.\nAll fine."));
     assert_eq!(model.asked.lock().unwrap()[1].0, "What went wrong?");
     assert!(open.store().conversations.endings.untitled(9).unwrap().is_empty());

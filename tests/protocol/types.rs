@@ -11,8 +11,5 @@ fn typescript_is_fresh() {
         std::fs::write(&path, &fresh).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    assert!(
-        found == fresh,
-        "plugin-shim/src/protocol.ts is stale; run UPDATE_GENERATED=1 cargo test --test protocol"
-    );
+    assert!(found == fresh, "plugin-shim/src/protocol.ts is stale; run scripts/generate");
 }

@@ -27,6 +27,8 @@ pub struct Door {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     runtime: tokio::runtime::Handle,
+    /// Where the token is.
+    _folder: tempfile::TempDir,
 }
 
 impl Door {
@@ -39,9 +41,10 @@ impl Door {
             .build()
             .unwrap();
         let handle = runtime.handle().clone();
-        let token = Token::generate().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let settings = Settings { port: 0, ..settings };
-        let keeper = TokenKeeper::fixed(token.clone());
+        let keeper = TokenKeeper::follow(&folder.path().join("state/token")).unwrap();
+        let token = keeper.current();
         let server = Server::bind(settings, keeper, backend.into());
         let server = runtime.block_on(server).unwrap();
         let (port, events, settings) = (server.port(), server.events(), server.settings());
@@ -60,6 +63,7 @@ impl Door {
             stop: Some(stop),
             thread: Some(thread),
             runtime: handle,
+            _folder: folder,
         }
     }
 

@@ -10,7 +10,7 @@ use vault_steward::protocol::diff::{DiffChange, DiffParams};
 use vault_steward::protocol::error::Kind;
 
 use crate::changes::{delete, folder, in_turn, mv, path, seen, write};
-use crate::vault::{TestVault, vault};
+use crate::vault::{JournalAlone as _, TestVault, TrashAlone as _, vault};
 
 fn after(set: ChangeSetId) -> At {
     At { change_set: Some(set.0), ..At::default() }

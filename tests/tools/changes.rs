@@ -7,7 +7,7 @@ use vault_steward::journal::{Change, ChangeSet, ChangeSetId, Journal, Origin, Ta
 use vault_steward::note::path::VaultPath;
 use vault_steward::vault::Before;
 
-use crate::vault::TestVault;
+use crate::vault::{JournalAlone as _, TestVault};
 
 pub fn path(text: &str) -> VaultPath {
     VaultPath::from_disk(text).expect("a path")

@@ -1,7 +1,7 @@
 //! Links of whole small vaults: the target of each, and the output of the tools.
 
 use serde_json::{Value, json};
-use vault_steward::index::links::resolver::resolve;
+use vault_steward::index::links::resolver::resolve_among;
 use vault_steward::note::path::VaultPath;
 
 use super::vault::{TestVault, vault};
@@ -14,7 +14,7 @@ fn files(names: &[&str]) -> TestVault {
 /// The target of `link` in `source`, and other candidates.
 fn leads(vault: &TestVault, source: &str, link: &str) -> Vec<String> {
     let source = VaultPath::from_disk(source).expect("sound");
-    let found = resolve(&vault.context.vault.catalogue(), &source, link);
+    let found = resolve_among(&*vault.context.vault.catalogue(), &source, link);
     found.target.iter().chain(&found.others).map(|path| path.as_str().to_owned()).collect()
 }
 

@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use vault_steward::calls::Calls;
+use vault_steward::hooks::{self, Hooks};
 use vault_steward::index::Index;
-use vault_steward::journal::{self, Journal, Origin};
+use vault_steward::journal::{
+    self, Journal, Origin, Restored, Target, Trash, UndoError, Undone, Verified,
+};
 use vault_steward::note::code::ErrorCode;
-use vault_steward::policy::Permission;
+use vault_steward::note::path::VaultPath;
+use vault_steward::policy::{self, Permission};
 use vault_steward::store::Store;
 use vault_steward::tools::{self, Answer, Context, Registry, ToolError};
 use vault_steward::vault::{self, Cancel, Vault, Writer};
@@ -50,6 +55,13 @@ impl TestVault {
         prepare(&place);
         let context = context(&place, state.path());
         Self { context, place, state: state.path().to_owned(), _folders: vec![state] }
+    }
+
+    /// Calls of its tools, without hooks.
+    #[allow(dead_code, reason = "each test program uses its part")]
+    pub fn calls(&self, settings: policy::Settings) -> Calls {
+        let hooks = Hooks::new(hooks::Settings::default(), self.place.clone(), self.place.clone());
+        Calls::new(self.context.clone(), settings, Store::at(&self.state), hooks)
     }
 
     /// The same vault, as another process would find it. Nothing is recovered yet.
@@ -221,4 +233,41 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
             files.push((name, b"(not a file)".to_vec()));
         }
     }
+}
+
+/// Undoes as the journal alone does: no links follow, and nobody is asked.
+pub trait JournalAlone {
+    fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError>;
+}
+
+impl JournalAlone for Journal {
+    fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError> {
+        self.undo_with(target, force, origin, &mut |_| Vec::new(), &mut |_| true)
+    }
+}
+
+/// Restores as the journal alone does: no links follow, and nobody is asked.
+pub trait TrashAlone {
+    fn restore(
+        &self,
+        item: &str,
+        to: Option<&VaultPath>,
+        origin: &Origin,
+    ) -> Result<Restored, UndoError>;
+}
+
+impl TrashAlone for Trash<'_> {
+    fn restore(
+        &self,
+        item: &str,
+        to: Option<&VaultPath>,
+        origin: &Origin,
+    ) -> Result<Restored, UndoError> {
+        self.restore_with(item, to, origin, &mut |_| Vec::new(), &mut |_| true)
+    }
+}
+
+/// Whether no stored text is damaged or missing.
+pub fn is_sound(verified: &Verified) -> bool {
+    verified.damaged.is_empty() && verified.missing.is_empty()
 }

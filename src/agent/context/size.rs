@@ -12,11 +12,7 @@ const ROOM: u64 = 10;
 const IMAGE_TOKENS: f64 = 1_600.0;
 
 impl Context {
-    pub fn tokens(&self) -> u64 {
-        (self.estimate() * self.factor) as u64
-    }
-
-    fn estimate(&self) -> f64 {
+    pub(super) fn estimate(&self) -> f64 {
         self.opening() + self.messages.iter().map(weight).sum::<f64>()
     }
 

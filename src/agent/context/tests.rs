@@ -5,6 +5,12 @@ use super::*;
 use crate::agent::attachments::Attachments;
 use crate::llm::{Origin, ToolArgs, Wire};
 
+impl Context {
+    fn tokens(&self) -> u64 {
+        (self.estimate() * self.factor) as u64
+    }
+}
+
 fn call(id: &str) -> Block {
     let args = ToolArgs::Object(Map::new());
     let call = ToolCall { id: id.into(), name: "read_file".into(), args };

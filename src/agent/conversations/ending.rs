@@ -8,6 +8,7 @@ use super::error::{ConversationError, Result};
 use super::{ConversationEvent, Conversations, FOREIGN};
 use crate::agent::digest::digest;
 use crate::conversation::{Boundary, Conversation, ConversationId, End, EndKind, Moment, decide};
+use crate::locks::lock;
 use crate::store::DelayedLimit;
 use crate::store::conversations::{Ending, LIMIT_DELAY, NewItem, Order};
 
@@ -24,7 +25,7 @@ impl Conversations {
     /// # Errors
     /// [`ConversationError::TurnRuns`]: cancel the turn first; [`ConversationError::NotFound`].
     pub fn end(&self, id: ConversationId, kind: EndKind, reason: &str) -> Result<bool> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.0.last_active);
         let conversation = self.stored(id)?;
         let has_ended = self.end_locked(&mut activity, &conversation, kind, reason)?;
         if has_ended {
@@ -36,7 +37,7 @@ impl Conversations {
     /// Ends every conversation idle for longer than the settings allow; returns how many. The next
     /// message would end them too, but this gives them their titles earlier.
     pub fn end_idle(&self) -> Result<usize> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.0.last_active);
         let limits = self.settings().limits();
         let open = Order { open: Some(true), limit: ROUND, ..Order::default() };
         let current = self.current_locked()?.map(|current| current.id);
@@ -71,7 +72,7 @@ impl Conversations {
     /// Deletes a conversation with all its items. The usage of models stays counted by day, and the
     /// daily database backups still contain the conversation.
     pub fn delete(&self, id: ConversationId) -> Result<()> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.0.last_active);
         match self.rows().delete(id, FOREIGN)? {
             true => {
                 activity.remove(&id);
@@ -84,7 +85,7 @@ impl Conversations {
 
     /// Deletes every ended conversation; returns how many.
     pub fn clear(&self) -> Result<usize> {
-        let _activity = self.activity();
+        let _activity = lock(&self.0.last_active);
         let cleared = self.rows().clear(FOREIGN)?;
         Ok(self.deleted(cleared))
     }
@@ -92,7 +93,7 @@ impl Conversations {
     /// Deletes the oldest ended conversations beyond the limit, and warns of pending deletions;
     /// returns how many. Called at the start.
     pub fn trim(&self) -> Result<usize> {
-        let _activity = self.activity();
+        let _activity = lock(&self.0.last_active);
         let gone = self.trim_locked()?;
         self.warn_of_limit();
         Ok(gone)

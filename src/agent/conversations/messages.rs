@@ -8,6 +8,7 @@ use crate::conversation::{
     Boundary, BranchId, Chosen, Conversation, ConversationId, End, EndKind, ItemKind, ItemNumber,
     Moment, TurnId, TurnState, Waiting, boundary, decide,
 };
+use crate::locks::lock;
 use crate::store::conversations::{
     Delivery, NewConversation, NewItem, Order, TurnEnd as StoredEnd,
 };
@@ -112,7 +113,7 @@ impl Conversations {
         to: Option<ConversationId>,
         received: Option<i64>,
     ) -> Result<Taken> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.0.last_active);
         let is_said = message.kind == ItemKind::User;
         if is_said
             && let Some(received) = received
@@ -217,7 +218,7 @@ impl Conversations {
         turn: TurnId,
         end: &TurnEnd,
     ) -> Result<bool> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.0.last_active);
         let wall = self.wall();
         let ends = end.ends.as_ref().map(|reason| {
             let over = End { at: wall, kind: EndKind::Agent, reason: reason.clone() };
@@ -253,7 +254,7 @@ impl Conversations {
     /// Begins a conversation, which becomes the current one; the previous one stays open. Returns
     /// the source's current conversation if that is still empty.
     pub fn open_new(&self, source: &str) -> Result<Conversation> {
-        let mut activity = self.activity();
+        let mut activity = lock(&self.0.last_active);
         let open = self.current_of(source)?;
         if let Some(empty) = open.filter(|open| open.items == 0 && open.source == source) {
             activity.insert(empty.id, self.now());
@@ -267,7 +268,7 @@ impl Conversations {
     /// current conversation is empty.
     pub fn open_apart(&self, source: &str, cwd: &str) -> Result<Conversation> {
         let new = NewConversation { source, began: self.wall(), cwd: Some(cwd) };
-        self.begin(&new, &mut self.activity())
+        self.begin(&new, &mut lock(&self.0.last_active))
     }
 
     fn begin(
@@ -300,22 +301,9 @@ impl Conversations {
         Ok(self.rows().choose(id, chosen)?)
     }
 
-    /// Makes a conversation the current one, and reopens it if it had ended.
-    pub fn resume(&self, id: ConversationId) -> Result<Conversation> {
-        let mut activity = self.activity();
-        let before = self.stored(id)?;
-        self.rows().resume(id, self.wall())?;
-        activity.insert(id, self.now());
-        let conversation = self.stored(id)?;
-        if before.ended.is_some() {
-            self.publish(&ConversationEvent::Began(conversation.clone()));
-        }
-        Ok(conversation)
-    }
-
     fn note_activity(&self, id: ConversationId) {
         let now = self.now();
-        self.activity().insert(id, now);
+        lock(&self.0.last_active).insert(id, now);
     }
 
     /// Whether the live branch has no items.

@@ -13,13 +13,14 @@ mod messages;
 mod queries;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 
 use super::clock::Clock;
 use super::settings::ConversationSettings;
 use crate::conversation::{Conversation, ConversationId, ItemNumber, Moment, Timeline, boundary};
+use crate::locks::lock;
 use crate::policy::Scope;
 use crate::store::Store;
 use crate::store::conversations::Conversations as Rows;
@@ -118,7 +119,7 @@ impl Conversations {
 
     /// Calls `hear` for every event, in order. It must be quick and must not change a conversation.
     pub fn subscribe(&self, hear: Box<dyn Fn(&ConversationEvent) + Send + Sync>) {
-        self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner).push(hear);
+        lock(&self.0.subscribers).push(hear);
     }
 
     pub fn store(&self) -> &Store {
@@ -138,7 +139,7 @@ impl Conversations {
         if let ConversationEvent::Ended(_) = event {
             self.0.wake.notify_one();
         }
-        let subscribers = self.0.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
+        let subscribers = lock(&self.0.subscribers);
         subscribers.iter().for_each(|hear| hear(event));
     }
 
@@ -153,10 +154,6 @@ impl Conversations {
 
     fn now(&self) -> Moment {
         self.0.timeline.at(self.0.clock.running())
-    }
-
-    fn activity(&self) -> MutexGuard<'_, HashMap<ConversationId, Moment>> {
-        self.0.last_active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The last activity: by the monotonic clock if it was in this run, otherwise by the wall clock
@@ -194,7 +191,7 @@ impl Conversations {
     /// Clears a question that has expired, for display.
     fn for_display(&self, mut conversation: Conversation) -> Conversation {
         if conversation.waiting.is_some() {
-            let since = self.last_activity(&self.activity(), &conversation);
+            let since = self.last_activity(&lock(&self.0.last_active), &conversation);
             let limits = self.settings().limits();
             if !boundary::is_question_fresh(self.now(), since, limits) {
                 conversation.waiting = None;

@@ -54,12 +54,6 @@ pub enum Event {
     Cancel,
 }
 
-impl Event {
-    pub fn finished(call: impl Into<String>, called: CallResult) -> Self {
-        Self::Finished { call: call.into(), called }
-    }
-}
-
 /// An effect that a turn requests. Effects are performed in order; if recording fails, none of the
 /// later ones is performed.
 #[derive(Debug, Clone, PartialEq)]

@@ -167,10 +167,6 @@ impl Turn {
         self.limits.result_chars
     }
 
-    pub fn is_over(&self) -> bool {
-        self.phase == Phase::Over
-    }
-
     /// Handles an event and returns the effects to perform, in order. An event that comes too late,
     /// or for a call that already has its result, has no effect.
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {

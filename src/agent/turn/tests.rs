@@ -13,6 +13,12 @@ use crate::tools::Learnt;
 
 const LIMITS: Limits = Limits { rounds: 4, calls: 12, tokens: 200, result_chars: 1_000 };
 
+impl Event {
+    fn finished(call: impl Into<String>, called: CallResult) -> Self {
+        Self::Finished { call: call.into(), called }
+    }
+}
+
 fn turn() -> Turn {
     let changes = [("read", false), ("edit", true), ("delete", true)];
     let changes = changes.map(|(name, changes)| (name.to_owned(), changes));
@@ -105,7 +111,7 @@ fn a_question_is_asked_and_answered() {
     let shown = ended.iter().position(|effect| *effect == Effect::Show(whole.clone())).unwrap();
     assert!(recorded < shown, "kept, then shown");
     assert_eq!(end(&ended).unwrap().reason, Reason::Done);
-    assert!(turn.is_over() && turn.handle(Event::Cancel).is_empty());
+    assert!(turn.phase == Phase::Over && turn.handle(Event::Cancel).is_empty());
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn parse(source: &str) -> Result<Expression, Diagnostic> {
     let mut parser = Parser { scan: Scanner { source, at: 0 }, tree: Tree::new(source) };
     parser.scan.blanks();
     if parser.scan.rest().is_empty() {
-        return Err(parser.scan.fault(parser.scan.here(), "the condition is empty"));
+        return Err(parser.scan.fault_here("the condition is empty"));
     }
     let root = parser.or()?;
     if !parser.scan.rest().is_empty() {
@@ -68,23 +68,13 @@ impl<'s> Parser<'s> {
             return error.hint("join conditions with `AND` or `OR`");
         }
         match self.scan.rest().chars().next() {
-            Some(')') => {
-                self.scan.fault(self.scan.here(), "`)` without a `(`").hint("leave it away")
-            }
-            Some('&') => self
-                .scan
-                .fault(self.scan.here(), "`&` is not an operator")
-                .hint("write `&&` or `AND`"),
-            Some('|') => self
-                .scan
-                .fault(self.scan.here(), "`|` is not an operator")
-                .hint("write `||` or `OR`"),
-            Some('=') => {
-                self.scan.fault(self.scan.here(), "`=` is not an operator").hint("write `==`")
-            }
+            Some(')') => self.scan.fault_here("`)` without a `(`").hint("leave it away"),
+            Some('&') => self.scan.fault_here("`&` is not an operator").hint("write `&&` or `AND`"),
+            Some('|') => self.scan.fault_here("`|` is not an operator").hint("write `||` or `OR`"),
+            Some('=') => self.scan.fault_here("`=` is not an operator").hint("write `==`"),
             _ => self
                 .scan
-                .fault(self.scan.here(), "an operator is missing before this")
+                .fault_here("an operator is missing before this")
                 .hint("join conditions with `AND` or `OR`"),
         }
     }
@@ -201,14 +191,14 @@ impl<'s> Parser<'s> {
 
     fn no_field(&self) -> Diagnostic {
         match self.scan.rest().chars().next() {
-            None => self.scan.fault(self.scan.here(), "a condition is missing here"),
+            None => self.scan.fault_here("a condition is missing here"),
             Some('"' | '\'' | '0'..='9' | '-') => self
                 .scan
-                .fault(self.scan.here(), "a condition begins with a field")
+                .fault_here("a condition begins with a field")
                 .hint("write the field first: `file.size > 10MB`"),
-            Some(sign) => self
-                .scan
-                .fault(self.scan.here(), format!("a condition is missing before this `{sign}`")),
+            Some(sign) => {
+                self.scan.fault_here(format!("a condition is missing before this `{sign}`"))
+            }
         }
     }
 
@@ -229,7 +219,7 @@ impl<'s> Parser<'s> {
 
     fn unknown_field(&self, name: &str, at: Span) -> Diagnostic {
         let error = match name {
-            "" => self.scan.fault(self.scan.here(), "a field is missing behind `file.`"),
+            "" => self.scan.fault_here("a field is missing behind `file.`"),
             name => self.scan.fault(at, format!("there is no field `file.{name}`")),
         };
         match nearest(name, NAMES.into_iter()) {
@@ -310,9 +300,7 @@ impl<'s> Parser<'s> {
             "matches" => Classic::Matches,
             _ => {
                 let error = match name {
-                    "" => {
-                        self.scan.fault(self.scan.here(), "a function is missing behind this `.`")
-                    }
+                    "" => self.scan.fault_here("a function is missing behind this `.`"),
                     name => self.scan.fault(at, format!("there is no function `{name}`")),
                 };
                 return Err(match nearest(name, FUNCTIONS.into_iter()) {
@@ -345,7 +333,7 @@ impl<'s> Parser<'s> {
     fn opening(&mut self, name: &str) -> Result<Span, Diagnostic> {
         self.scan.sign("(").ok_or_else(|| {
             self.scan
-                .fault(self.scan.here(), format!("`(` is missing behind `{name}`"))
+                .fault_here(format!("`(` is missing behind `{name}`"))
                 .hint(format!("write `{name}(\"…\")`"))
         })
     }
@@ -356,10 +344,7 @@ impl<'s> Parser<'s> {
             None if self.scan.rest().is_empty() => {
                 Err(self.scan.fault(opening, "this `(` is not closed"))
             }
-            None => Err(self
-                .scan
-                .fault(self.scan.here(), "`)` is missing before this")
-                .hint("give one text")),
+            None => Err(self.scan.fault_here("`)` is missing before this").hint("give one text")),
         }
     }
 
@@ -424,9 +409,7 @@ impl<'s> Parser<'s> {
             return Ok(Some((Classic::NotEqual, at)));
         }
         match self.scan.rest().starts_with('=') {
-            true => {
-                Err(self.scan.fault(self.scan.here(), "`=` is not an operator").hint("write `==`"))
-            }
+            true => Err(self.scan.fault_here("`=` is not an operator").hint("write `==`")),
             false => Ok(None),
         }
     }
@@ -442,18 +425,18 @@ impl<'s> Parser<'s> {
             Some('-') => {
                 return Err(self
                     .scan
-                    .fault(self.scan.here(), "numbers below zero cannot be written")
+                    .fault_here("numbers below zero cannot be written")
                     .hint("sizes and times are never below zero"));
             }
             Some('[') => {
-                return Err(self.scan.fault(self.scan.here(), "a list is only allowed after `IN`"));
+                return Err(self.scan.fault_here("a list is only allowed after `IN`"));
             }
-            None => return Err(self.scan.fault(self.scan.here(), "a value is missing here")),
+            None => return Err(self.scan.fault_here("a value is missing here")),
             _ if word.eq_ignore_ascii_case("true") => Node::Bool(true),
             _ if word.eq_ignore_ascii_case("false") => Node::Bool(false),
             _ if word.eq_ignore_ascii_case("null") => Node::Null,
             _ if word.is_empty() => {
-                return Err(self.scan.fault(self.scan.here(), "a value is missing before this"));
+                return Err(self.scan.fault_here("a value is missing before this"));
             }
             _ => {
                 let at = span(self.scan.at, self.scan.at + word.len());
@@ -467,7 +450,7 @@ impl<'s> Parser<'s> {
 
     fn values(&mut self) -> Parsed {
         let Some(opening) = self.scan.sign("[") else {
-            let error = self.scan.fault(self.scan.here(), "`[` is missing behind `IN`");
+            let error = self.scan.fault_here("`[` is missing behind `IN`");
             return Err(error.hint("write a list: `IN [\"png\", \"jpg\"]`"));
         };
         let mut items = Vec::new();
@@ -487,9 +470,7 @@ impl<'s> Parser<'s> {
                     return Err(self.scan.fault(opening, "this `[` is not closed"));
                 }
                 None => {
-                    return Err(self
-                        .scan
-                        .fault(self.scan.here(), "`,` or `]` is missing before this"));
+                    return Err(self.scan.fault_here("`,` or `]` is missing before this"));
                 }
             }
         }

@@ -35,6 +35,11 @@ impl<'s> Scanner<'s> {
         Diagnostic::error(Kind::InvalidExpression, self.source, at, message)
     }
 
+    /// A fault at the next sign.
+    pub(super) fn fault_here(&self, message: impl Into<String>) -> Diagnostic {
+        self.fault(self.here(), message)
+    }
+
     /// Takes `sign` if it comes next, and gives its place.
     pub(super) fn sign(&mut self, sign: &str) -> Option<Span> {
         let at = self.rest().starts_with(sign).then(|| span(self.at, self.at + sign.len()))?;

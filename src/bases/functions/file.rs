@@ -198,7 +198,7 @@ fn in_folder(context: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcom
 }
 
 /// Whether a path is in a folder, at any depth. `/` is the root.
-pub(super) fn lies_in(path: &str, folder: &str) -> bool {
+pub(in crate::bases) fn lies_in(path: &str, folder: &str) -> bool {
     let folder = folder.trim_matches('/');
     folder.is_empty()
         || parent(path)

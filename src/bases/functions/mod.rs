@@ -25,7 +25,7 @@ macro_rules! functions {
 
 mod any;
 mod date;
-mod file;
+pub(super) mod file;
 mod global;
 mod link;
 mod list;
@@ -97,11 +97,6 @@ const fn optional(name: &'static str, types: &'static [Type]) -> Param {
 
 const fn repeated(name: &'static str, types: &'static [Type]) -> Param {
     Param { name, types, is_optional: false, is_repeated: true }
-}
-
-/// Whether a file is in a folder, at any depth, by their paths; `/` is the top.
-pub fn lies_in(path: &str, folder: &str) -> bool {
-    file::lies_in(path, folder)
 }
 
 /// The default order of rows: by `file.name` in natural order, then by path.

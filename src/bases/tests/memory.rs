@@ -104,7 +104,7 @@ impl Memory {
     fn matches(&self, file: FileId, hint: &Hint) -> bool {
         let path = self.path(file);
         match hint {
-            Hint::InFolder(folder) => super::super::functions::lies_in(&path, folder),
+            Hint::InFolder(folder) => super::super::functions::file::lies_in(&path, folder),
             Hint::HasTag(tag) => self.has_tag(file, tag),
             Hint::Extension(ext) => path.rsplit_once('.').is_some_and(|(_, own)| *own == **ext),
             Hint::All(hints) => hints.iter().all(|hint| self.matches(file, hint)),

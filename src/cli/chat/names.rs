@@ -1,10 +1,11 @@
 //! The names of the vault's notes, for completion.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use serde_json::json;
 
 use super::link::Link;
+use crate::locks::write;
 use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
 use crate::tools::{ListFiles, Tool};
 
@@ -18,7 +19,7 @@ pub async fn load(names: &Names, link: &mut Link<'_>) {
     let entries = answer["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
     let paths = entries.iter().filter_map(|entry| entry["path"].as_str());
     let found = paths.filter_map(|path| path.strip_suffix(".md")).map(str::to_owned);
-    *names.write().unwrap_or_else(PoisonError::into_inner) = found.collect();
+    *write(&names) = found.collect();
 }
 
 /// Follows notes that are created and deleted.
@@ -26,7 +27,7 @@ pub fn update(names: &Names, changed: &ChangedParams) {
     if changed.entry != EntryKind::File || changed.kind == ChangedKind::Modified {
         return;
     }
-    let mut names = names.write().unwrap_or_else(PoisonError::into_inner);
+    let mut names = write(&names);
     let gone = match changed.kind {
         ChangedKind::Renamed => changed.from.as_deref(),
         ChangedKind::Removed => Some(&*changed.path),

@@ -1,11 +1,10 @@
 //! The person's own prompts, typed as `/name`.
 
-use std::sync::PoisonError;
-
 use super::commands;
 use super::link::Link;
 use super::names::Names;
 use crate::cli::Result;
+use crate::locks::{read, write};
 use crate::protocol::prompts::{PromptGetParams, PromptSelection, PromptsParams};
 use crate::protocol::session::{EmbeddedResource, PromptContent};
 
@@ -13,7 +12,7 @@ use crate::protocol::session::{EmbeddedResource, PromptContent};
 pub async fn load(names: &Names, link: &mut Link<'_>) {
     let Ok(found) = link.call(&PromptsParams {}).await else { return };
     let found = found.prompts.into_iter().map(|prompt| prompt.name);
-    *names.write().unwrap_or_else(PoisonError::into_inner) = found.collect();
+    *write(&names) = found.collect();
 }
 
 /// The message with a prompt's text instead of its name; `None` if `text` names none. Requests the
@@ -24,9 +23,7 @@ pub async fn filled(
     text: &str,
 ) -> Result<Option<Vec<PromptContent>>> {
     let Some((name, arguments)) = commands::prompt(text) else { return Ok(None) };
-    let is_known = |names: &Names| {
-        names.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name)
-    };
+    let is_known = |names: &Names| read(&names).iter().any(|known| known == name);
     if !is_known(names) {
         load(names, link).await;
     }

@@ -131,10 +131,8 @@ pub fn edit(session: &Session, arguments: &EditPlanArguments) -> Result<()> {
         let parts =
             text.split_once('=').and_then(|(item, to)| Some((item.parse::<u32>().ok()?, to)));
         parts.map(|(item, to)| json!({ "item": item, "to": to })).ok_or_else(|| {
-            Failure::usage(
-                format!("`{text}` is not an item and a path"),
-                "write the number of the item, `=` and the path: `--to 3=Archive/Note.md`",
-            )
+            let hint = "write the number of the item, `=` and the path: `--to 3=Archive/Note.md`";
+            Failure::usage(format!("`{text}` is not an item and a path"), hint)
         })
     };
     let targets: Vec<Value> = arguments.to.iter().map(target).collect::<Result<_, _>>()?;

@@ -243,7 +243,7 @@ struct ServerReview {
 
 fn look(servers: &Servers, name: &str) -> Result<ServerReview> {
     let entry = known(servers, name)?;
-    let tools = servers.list(name)?.tools;
+    let tools = servers.list(name)?;
     let signed_in = servers.signed_in(name)?;
     let (offers, left_out) = offers(name, &tools);
     let pin = Pin::load(servers.place(), name);
@@ -429,10 +429,8 @@ fn added(session: &Session, name: &str, entry: ServerEntry, keys: &[(String, Key
 fn checked(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<()> {
     for name in entries.keys() {
         if !is_name(name) {
-            return Err(Failure::usage(
-                format!("a server cannot be called `{name}`"),
-                "use a-z, 0-9, `-` and single `_`",
-            ));
+            let message = format!("a server cannot be called `{name}`");
+            return Err(Failure::usage(message, "use a-z, 0-9, `-` and single `_`"));
         }
         if session.config()?.servers.entries.contains_key(name) {
             return Err(Failure::other(
@@ -466,10 +464,8 @@ fn add(session: &Session, entries: &BTreeMap<String, ServerEntry>) -> Result<()>
 /// The entry of a command, with the full path of its program.
 fn entry(session: &Session, command: &[String]) -> Result<ServerEntry> {
     let (program, args) = command.split_first().ok_or_else(|| {
-        Failure::usage(
-            "there is no command",
-            "give it after `--`: `steward servers add NAME -- COMMAND`",
-        )
+        let hint = "give it after `--`: `steward servers add NAME -- COMMAND`";
+        Failure::usage("there is no command", hint)
     })?;
     let found = program_at(session, program).ok_or_else(|| {
         let message = format!("there is no program `{program}`");

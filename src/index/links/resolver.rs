@@ -84,12 +84,8 @@ pub(super) fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Resolves the linkpath `link` in the note `source`, by the steps above.
-pub fn resolve(catalogue: &Catalogue, source: &VaultPath, link: &str) -> Resolution {
-    resolve_among(catalogue, source, link)
-}
-
-/// As [`resolve`], among any files, such as those after a change.
+/// Resolves the linkpath `link` in the note `source`, by the steps above, among any files: the catalogue's, or those
+/// after a change.
 pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
     match link.is_empty() {
         true => Resolution { target: Some(source.clone()), others: Vec::new() },

@@ -63,6 +63,7 @@ impl Spellings {
         number
     }
 
+    #[cfg(test)]
     pub fn memory(&self) -> usize {
         // The text, its two reference counts, its key, and an entry in each of the two maps.
         let each = |text: &Text| 2 * text.len() + 16 + 80;
@@ -126,6 +127,7 @@ impl Values {
         self.uses.shrink_to_fit();
     }
 
+    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.values.capacity() * size_of::<Typed>()
             + (self.uses.capacity() + self.free.capacity()) * size_of::<u32>()
@@ -135,6 +137,7 @@ impl Values {
 }
 
 /// Heap memory of a value in bytes.
+#[cfg(test)]
 fn beside(value: &Typed) -> usize {
     // A shared text has two reference counts.
     let text = |text: &Text| 16 + text.len();
@@ -212,6 +215,7 @@ impl<T: Copy> Runs<T> {
         self.all.shrink_to_fit();
     }
 
+    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.all.capacity() * size_of::<T>()
     }

@@ -17,12 +17,13 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::changes::Feed;
 use super::knowledge::Knowledge;
 use super::links::Links;
 use super::synced::{Cancelled, Synced};
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 pub use moment::Moment;
@@ -39,12 +40,6 @@ pub enum NotRead {
     /// Its frontmatter is not valid YAML or not a mapping.
     NotYaml,
 }
-
-// The reason, to follow "its properties are not known:".
-words!(pub NotRead::reason {
-    TooLarge => "the note is too large to be read", NotText => "the file is not text",
-    Unreadable => "the note could not be read", NotYaml => "its frontmatter is not valid YAML",
-});
 
 /// The property index of a vault. Clones share it.
 #[derive(Clone)]
@@ -77,7 +72,7 @@ impl Properties {
         cancel: &'a Cancel,
     ) -> Result<Moment<'a>, Cancelled> {
         let synced = &self.0.synced;
-        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.0.turn);
         let types = synced.vault.property_types();
         let is_typed_so = synced.table().types() == &*types;
         if !is_typed_so {
@@ -93,11 +88,12 @@ impl Properties {
     }
 
     /// Memory in bytes, without the allocator's overhead.
+    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.0.synced.table().memory()
     }
 
-    /// Whether nothing has been read yet.
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.0.synced.table().is_empty()
     }

@@ -1,6 +1,6 @@
 //! Compiling patterns as `rg` does, with limits.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -11,6 +11,7 @@ use super::Limit;
 use super::long::{Interruptible, MAX_WORKING, Walker};
 use crate::index::text::plan::Plan;
 use crate::index::text::strings::plan_of;
+use crate::locks::lock;
 
 /// Maximum length of a pattern in characters. Longer ones are lists and take seconds to compile.
 pub const MAX_PATTERN: usize = 1_000;
@@ -102,7 +103,7 @@ impl Pattern {
             if !is_too_large(&error) {
                 return Err(error);
             }
-            let _alone = LARGE.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = lock(&LARGE);
             compile(MAX_COMPILED)
         });
         let (matcher, crlf) = compiled.map_err(|error| explain(pattern, &error))?;
@@ -127,6 +128,7 @@ impl Pattern {
     }
 
     /// Whether a line matches; without its line end.
+    #[cfg(test)]
     pub fn is_match(&self, line: &[u8]) -> bool {
         self.matcher.is_match(line).unwrap_or(false)
     }

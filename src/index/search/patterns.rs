@@ -1,8 +1,9 @@
 //! A cache of compiled patterns: compiling can cost more than searching.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::matcher::{Pattern, PatternError};
+use crate::locks::lock;
 
 /// Maximum number of patterns.
 const MAX_CACHED: usize = 24;
@@ -75,7 +76,7 @@ impl Patterns {
     }
 
     pub(in crate::index) fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Key, Arc<Pattern>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

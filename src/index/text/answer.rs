@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use super::SharedText;
 use super::notes::NoteState;
 use super::plan::Plan;
 use super::table::{Bits, Table};
-use super::{SharedText, read};
 use crate::index::changes::{self, Stamp};
 use crate::index::search::file::{Outcome, Scratch, Search, SearchedFile};
 use crate::index::search::{
     self, Answer, COUNTED, Limit, Mode, More, PatternError, Query, Results, Settings, candidates,
 };
+use crate::locks::read;
 use crate::note::path::VaultPath;
 use crate::vault::{BatchStat, Cancel, ObsidianSettings, Vault, nonblocking};
 

@@ -29,15 +29,13 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
-    RwLockWriteGuard,
-};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::changes::{Feed, Listener};
 use super::search::{PatternError, Patterns, Query, Results, Settings};
+use crate::locks::{lock, read, write};
 use crate::vault::{Cancel, Vault};
 use table::Table;
 
@@ -350,16 +348,4 @@ debug_only!(Text);
 
 fn megabytes(count: u64) -> usize {
     usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn read<T>(guarded: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    guarded.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(guarded: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    guarded.write().unwrap_or_else(PoisonError::into_inner)
 }

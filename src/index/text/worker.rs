@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use super::notes::{Note, NoteState};
 use super::reading::{self, Reading};
 use super::saved::{self, SavedNote, SavedNotes};
-use super::{Gate, SharedText, lock, read, write};
+use super::{Gate, SharedText};
 use crate::index::changes::{Stamp, identity};
+use crate::locks::{lock, read, write};
 use crate::note::path::VaultPath;
 
 /// Notes that are read between two locks of the table.

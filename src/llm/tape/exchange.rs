@@ -1,6 +1,6 @@
 //! The bytes of one HTTP exchange, in the pieces in which they arrived, masked keys.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use reqwest::header::HeaderMap;
@@ -10,6 +10,7 @@ use crate::llm::error::LlmError;
 use crate::llm::key::Key;
 use crate::llm::message::Origin;
 use crate::llm::turn::TurnEvent;
+use crate::locks::lock;
 
 /// The response headers to store: those that decoding and retrying depend on.
 const STORED_HEADERS: &[&str] = &[
@@ -223,10 +224,6 @@ impl ExchangeRecorder {
             change(exchange);
         }
     }
-}
-
-fn lock(state: &Mutex<TapState>) -> MutexGuard<'_, TapState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Exchange {

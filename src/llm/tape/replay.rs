@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::stream;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -19,6 +19,7 @@ use crate::llm::message::Message;
 use crate::llm::request::{ToolChoice, TurnRequest};
 use crate::llm::response::ResponseDecoder;
 use crate::llm::turn::{Item, TurnStream};
+use crate::locks::lock;
 
 #[derive(Debug)]
 pub struct Replay {
@@ -93,7 +94,7 @@ impl Replay {
     /// Takes the file of the most similar request; the earliest if several are equally similar.
     /// Each file is played once.
     fn take(&self, fingerprint: &Fingerprint) -> Option<PathBuf> {
-        let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remaining = lock(&self.remaining);
         let similarity =
             |at: &usize| (remaining[*at].fingerprint.similarity(fingerprint), Reverse(*at));
         let of_kind = |at: &usize| remaining[*at].fingerprint.has_tools == fingerprint.has_tools;

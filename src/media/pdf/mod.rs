@@ -12,7 +12,9 @@ mod painter;
 mod tests;
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::locks::lock;
 
 use lopdf::{DecompressError, Dictionary, Document, Error, LoadOptions, Object, ObjectId};
 
@@ -86,7 +88,7 @@ pub fn is_pdf(bytes: &[u8]) -> bool {
 
 /// The text from the page `first`, counted from 1, within `bounds`.
 pub fn read(bytes: &[u8], first: usize, bounds: &Bounds<'_>) -> Result<PdfText, BadPdf> {
-    let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = lock(&READING);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(THREAD.to_owned()).stack_size(STACK);
         match thread.spawn_scoped(scope, || pages(bytes, first, bounds)) {

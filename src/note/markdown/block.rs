@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::inline::{self, InlineContext, ParsedInline};
+use super::inline::{self, InlineContext, ParsedInline, trimmed};
 use super::{Block, BlockId, Heading, ahead};
 
 /// The most list marks parsed in one line.
@@ -306,12 +306,6 @@ impl Walk<'_, '_> {
             }
         }
     }
-}
-
-fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
-    let inside = &text[range.clone()];
-    let start = range.start + (inside.len() - inside.trim_start().len());
-    start..start + inside.trim().len()
 }
 
 /// The length of a list marker at the start, without the spaces after it.

@@ -272,7 +272,7 @@ impl InlineReader<'_, '_> {
     }
 }
 
-fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let inside = &text[range.clone()];
     let start = range.start + (inside.len() - inside.trim_start().len());
     start..start + inside.trim().len()

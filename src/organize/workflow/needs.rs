@@ -91,11 +91,8 @@ pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>
                     "steps" => {
                         let hint =
                             "write `steps.NAME.data`, so that it is known what has to run before";
-                        refuse(
-                            &expr.at,
-                            "`steps` needs the name of a step".to_owned(),
-                            hint.to_owned(),
-                        );
+                        let message = "`steps` needs the name of a step".to_owned();
+                        refuse(&expr.at, message, hint.to_owned());
                     }
                     "item" if at.has_item => {}
                     "item" => {

@@ -1,8 +1,7 @@
 //! Changes that need approval at any size.
 
-use std::sync::PoisonError;
-
 use super::Layer;
+use crate::locks::read;
 use crate::note::path::VaultPath;
 use crate::policy::GuardedNotes;
 use crate::policy::active::Find;
@@ -52,7 +51,7 @@ impl Layer for Approval {
                 ));
             }
             found.into_iter().for_each(|text| ask(text, false));
-            let guarded = self.guarded.read().unwrap_or_else(PoisonError::into_inner);
+            let guarded = read(&self.guarded);
             // The note is given to every model as the person's own words.
             if let Some(note) = &guarded.instructions
                 && effects.iter().any(|effect| touches(effect, note))

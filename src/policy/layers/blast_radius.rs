@@ -6,10 +6,11 @@
 //! claim any name.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::Layer;
+use crate::locks::lock;
 use crate::policy::Clock;
 use crate::policy::bucket::Bucket;
 use crate::policy::call::{Action, Call, Effect, Reason, Verdict};
@@ -61,13 +62,9 @@ impl BlastRadius {
             return None;
         }
         let now = (self.clock)();
-        let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hours = lock(&self.hours);
         let full = || Bucket::full(self.hour_files as f64, HOUR, now);
         Some(with(hours.entry(scope).or_insert_with(full), now))
-    }
-
-    fn turns(&self) -> MutexGuard<'_, HashMap<String, Written>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -114,7 +111,7 @@ impl Layer for BlastRadius {
             ask(format!("it changes {bytes} bytes at once"), true);
         }
         let all: u64 = effects.iter().map(|one| one.bytes).sum();
-        let before = call.turn.and_then(|turn| Some(self.turns().get(turn)?.bytes));
+        let before = call.turn.and_then(|turn| Some(lock(&self.turns).get(turn)?.bytes));
         let written = before.unwrap_or_default().saturating_add(all);
         if call.turn.is_some() && self.turn_bytes > 0 && all > 0 && written > self.turn_bytes {
             ask(format!("this turn would have written {written} bytes"), false);
@@ -129,7 +126,7 @@ impl Layer for BlastRadius {
         });
         let bytes = effects.iter().map(|one| one.bytes).sum::<u64>();
         let Some(turn) = call.turn.filter(|_| self.turn_bytes > 0 && bytes > 0) else { return };
-        let mut turns = self.turns();
+        let mut turns = lock(&self.turns);
         if turns.len() >= MAX_TURNS && !turns.contains_key(turn) {
             let oldest = turns.iter().min_by_key(|(_, written)| written.at);
             if let Some(oldest) = oldest.map(|(turn, _)| turn.clone()) {

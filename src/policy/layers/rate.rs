@@ -2,10 +2,11 @@
 //! same kind of token, since a program can claim any name.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::Layer;
+use crate::locks::lock;
 use crate::note::code::ErrorCode;
 use crate::policy::Clock;
 use crate::policy::bucket::Bucket;
@@ -62,7 +63,7 @@ impl Layer for Rate {
     fn admit(&self, call: &Call) -> Verdict {
         let Some(limit) = self.limit(call) else { return Verdict::Pass };
         let now = (self.clock)();
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = lock(&self.buckets);
         if buckets.len() >= MAX_BUCKETS {
             buckets.retain(|_, bucket| !bucket.is_full(now));
         }
@@ -94,7 +95,7 @@ impl Layer for Rate {
 
     fn refund(&self, call: &Call) {
         let Some(limit) = self.limit(call) else { return };
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = lock(&self.buckets);
         for (key, _) in keys(call, limit) {
             if let Some(bucket) = buckets.get_mut(&key) {
                 bucket.take(-1.0);

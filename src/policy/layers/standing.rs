@@ -51,10 +51,8 @@ impl Layer for Standing {
             return self.refuse("no person has enabled this rule", "");
         };
         if !agreement.trash && effects.iter().any(|one| one.shown == Action::Delete) {
-            return self.refuse(
-                "it puts files into the trash, and was enabled without that",
-                "a person can apply the plan, or enable the rule with `--with-trash`",
-            );
+            let hint = "a person can apply the plan, or enable the rule with `--with-trash`";
+            return self.refuse("it puts files into the trash, and was enabled without that", hint);
         }
         // Writes together with a move are updated links.
         let moves = effects.iter().any(|one| one.action == Action::Move);
@@ -82,10 +80,8 @@ impl Layer for Standing {
                 "it would change {files} files, and rules may change {} more now",
                 agreement.left
             );
-            return self.refuse(
-                reason,
-                "`organize.auto_items` and `organize.auto_per_hour` have the limits",
-            );
+            let hint = "`organize.auto_items` and `organize.auto_per_hour` have the limits";
+            return self.refuse(reason, hint);
         }
         Verdict::Pass
     }

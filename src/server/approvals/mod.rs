@@ -17,9 +17,10 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::acp::{self, Attached};
 use super::outbox::Outbox;
-use super::{lock, permission};
+use super::permission;
 use crate::calls::saved_answers::{Key, SavedAnswers};
 use crate::calls::{Answerer, Decision, Question, ShownChange, UnansweredQuestion};
+use crate::locks::lock;
 use crate::protocol::ServerRequestParams as _;
 use crate::protocol::cancel::CancelParams;
 use crate::protocol::envelope::{self, RequestId};

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "our own state folder, never a vault")]
 
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 #[cfg(unix)]
@@ -68,4 +68,15 @@ pub fn check_file(path: &Path) -> Result<Metadata, NotPrivate> {
     }
     system::check(&metadata)?;
     Ok(metadata)
+}
+
+/// Writes a new file for this user alone.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }

@@ -32,15 +32,6 @@ const PATH: &str = "WITH RECURSIVE path (number, before) AS (
 pub struct Branches(pub(super) Database);
 
 impl Branches {
-    /// The items of a branch and its ancestors, in order; of the live branch by default.
-    pub fn history(
-        &self,
-        conversation: ConversationId,
-        branch: Option<BranchId>,
-    ) -> Result<Vec<Item>, StoreError> {
-        self.each_of_history(conversation, branch)?.into_iter().collect()
-    }
-
     /// The undamaged items of the live branch, in order.
     pub fn readable_history(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
         let each = self.each_of_history(conversation, None)?;

@@ -29,7 +29,7 @@ use super::query::each;
 use super::usage;
 use crate::conversation::{Chosen, Conversation, ConversationId, TitleOrigin};
 use rows::CONVERSATION;
-use write::{begin, check_changed, check_no_turn, reopen, touch, unknown};
+use write::{begin, check_changed, check_no_turn, unknown};
 
 /// A filter of conversations, which are listed by newest activity first.
 #[derive(Debug, Clone, Copy, Default)]
@@ -202,15 +202,6 @@ impl Conversations {
             let query = "SELECT context FROM conversation WHERE id = ?1";
             let stored = change.query_row(query, [conversation.0], |row| row.get(0)).optional()?;
             stored.ok_or(unknown(conversation))
-        })
-    }
-
-    /// Makes a conversation the last active one, and opens it if it had ended. Its title stays until it
-    /// ends again.
-    pub fn resume(&self, conversation: ConversationId, time: i64) -> Result<(), StoreError> {
-        self.database.change("resume a conversation", |change| {
-            reopen(change, conversation)?;
-            touch(change, conversation, time)
         })
     }
 

@@ -16,7 +16,6 @@ pub use batch_stat::BatchStat;
 use super::content::FileContent;
 use super::dir::{Meta, read_cached};
 use super::error::VaultError;
-use super::locks::lock;
 use super::nonblocking;
 use super::obsidian::{
     self, ActiveNote, DailyNotes, ObsidianSettings, PropertyTypes, SettingsFile,
@@ -24,6 +23,7 @@ use super::obsidian::{
 use super::revision::Revision;
 use super::view::View;
 use super::watch::Watcher;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use pick::Want;
 use resolve::{ResolvedEntry, Resolver};

@@ -15,13 +15,13 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::pick::{Picked, Want, pick};
+use crate::locks::lock;
 use crate::note::fold;
 use crate::note::names::check_new_name;
 use crate::note::path::{PathError, VaultPath};
 use crate::vault::catalogue::{LinkTarget, VisibleCatalogue};
 use crate::vault::dir::{Kind, Meta};
 use crate::vault::error::{CIRCLE, DEAD_END, VaultError};
-use crate::vault::locks::lock;
 use crate::vault::nonblocking;
 use crate::vault::protect::is_hidden;
 use crate::vault::root::{Last, MAX_LINKS, realpath};

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Recovery;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
-use crate::vault::locks::lock;
 use crate::vault::revision::Revision;
 
 /// How long a displaced version is watched.

@@ -10,9 +10,9 @@ use std::sync::Mutex;
 pub(super) use late::{LATE, Late, LateWrites};
 
 use super::dir::{Folder, Kind, Name, rename_new, sync_folder};
-use super::locks::lock;
 use super::temp::random_tag;
 use crate::chaos;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 
 /// A text in the recovery folder.

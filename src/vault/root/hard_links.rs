@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
+use crate::locks::{lock, read, write};
 use crate::note::path::VaultPath;
 use crate::vault::dir::{FileId, Folder, Kind, Meta, Name, is_absence};
 use crate::vault::error::VaultError;
-use crate::vault::locks::{lock, read, write};
 use crate::vault::protect::Protection;
 
 /// How long the cached identities are used.

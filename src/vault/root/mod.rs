@@ -19,9 +19,9 @@ pub(super) use realpath::{Last, MAX_LINKS, link_target, realpath};
 
 use super::dir::{FileId, Folder, Kind, Meta, Name, files_in, must_keep_inode};
 use super::error::VaultError;
-use super::locks::read;
 use super::obsidian;
 use super::protect::Protection;
+use crate::locks::read;
 use crate::note::path::VaultPath;
 use hard_links::HardLinks;
 

@@ -36,11 +36,11 @@ use super::content::Before;
 use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_keep_inode, rename_new};
 use super::durable::{Durable, SyncBatch};
 use super::error::VaultError;
-use super::locks::lock;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
 use super::temp::{is_temp_name, temp_name};
 use super::trash::Trash;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use staged::hash_of;
 

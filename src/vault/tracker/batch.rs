@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use super::{ChangeKind, Tracker, VaultChange, change};
+use crate::locks::lock;
 use crate::note::path::{MAX_DEPTH, VaultPath};
 use crate::vault::catalogue::{Edit, NewEntry};
 use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
-use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden;
 
 /// Fewer paths than this are rechecked one by one.

@@ -13,10 +13,10 @@ use std::sync::{Mutex, RwLock, RwLockReadGuard};
 
 use super::catalogue::{Catalogue, Difference, Edit, Entry, NewEntry};
 use super::dir::{Kind, Meta, Name, is_absence};
-use super::locks::{lock, read, write};
 use super::nonblocking;
 use super::protect::{is_hidden, is_hidden_name};
 use super::root::Root;
+use crate::locks::{lock, read, write};
 use crate::note::path::{MAX_DEPTH, VaultPath};
 use renames::Renames;
 use scan::{Scan, Walk};

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::Scope;
 
+use crate::locks::lock;
 use crate::note::fold::fold_key;
 use crate::note::path::{MAX_DEPTH, VaultPath};
 use crate::vault::catalogue::{Catalogue, LinkTarget, NewEntry};
 use crate::vault::dir::{Folder, Kind, Meta, Name, is_absence};
-use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::root::{Opened, link_target};
 use crate::vault::temp::is_temp_name;

@@ -16,9 +16,9 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use super::FsEvent;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::dir::Kind;
-use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden_name;
 use crate::vault::root::Root;
 

@@ -25,13 +25,13 @@ use arc_swap::ArcSwap;
 
 use super::catalogue::Counts;
 use super::error::VaultError;
-use super::locks::{lock, read};
 use super::nonblocking;
 use super::recovery::{Late, LateWrites, Recovery};
 use super::settings::Settings;
 use super::tracker::Tracker;
 use super::tracker::batch::recheck_batch;
 use super::tracker::scan::Walk;
+use crate::locks::{lock, read};
 use crate::note::path::VaultPath;
 use platform::Events;
 
@@ -187,7 +187,8 @@ impl Watcher {
         lock(&self.watch).poll_every(poll_seconds);
     }
 
-    /// The steward's folder for rescued texts.
+    /// The steward's folder for rescued texts, for the chaos suite.
+    #[cfg(feature = "chaos")]
     pub fn recovery_folder(&self) -> PathBuf {
         self.recovery.folder()
     }

@@ -11,9 +11,9 @@ use notify::event::{EventKind, ModifyKind, RenameMode};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::FsEvent;
+use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::dir::Kind;
-use crate::vault::locks::lock;
 use crate::vault::protect::is_hidden;
 use crate::vault::root::Root;
 

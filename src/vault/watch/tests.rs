@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 use super::{FsEvent, Watching};
-use crate::vault::locks::lock;
+use crate::locks::lock;
 use crate::vault::{ChangeKind, Settings, Vault};
 
 /// A vault with events, without the thread that applies them.

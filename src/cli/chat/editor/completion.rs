@@ -1,8 +1,8 @@
 //! The helper of the line editor: completes commands and note names, and detects continued lines.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
@@ -14,6 +14,7 @@ use super::super::commands::COMMANDS;
 use super::super::names::Names;
 use super::super::safe;
 use super::goes_on;
+use crate::locks::read;
 
 /// The most names offered at a time.
 const MAX_OFFERED: usize = 50;
@@ -42,8 +43,8 @@ impl Completer for Assistant {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        let names = read(&self.names);
+        let own = read(&self.own);
         Ok(complete(line, at, &names, &own))
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::needs::{self, At, StepReference};
 use super::{Does, Input, OnError, Slot, Step, ToolFacts, Tools, Workflow};
+use crate::bases::ast::Span;
 use crate::bases::diagnostic::{Diagnostic, Kind, Severity};
 use crate::bases::duration;
 use crate::bases::nearest::did_you_mean;
@@ -44,25 +45,16 @@ const KINDS: [&str; 4] = ["tool", "model", "ask", "rules"];
 pub fn read(text: &str, tools: &dyn Tools) -> Result<Workflow, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let at = MAX_BYTES as u32..MAX_BYTES as u32;
-        return Err(vec![Diagnostic::error(
-            Kind::TooLarge,
-            text,
-            at,
-            "the workflow is larger than 1 MB",
-        )]);
+        let message = "the workflow is larger than 1 MB";
+        return Err(vec![Diagnostic::error(Kind::TooLarge, text, at, message)]);
     }
     let root = yaml::read(text).map_err(|fault| {
         let at = fault.at as u32..fault.at as u32 + 1;
         let hint = "write texts that hold `: `, ` #`, `{` or quotes between `'`";
         vec![Diagnostic::error(Kind::InvalidWorkflow, text, at, fault.to_string()).hint(hint)]
     })?;
-    let mut reader = WorkflowReader {
-        text,
-        tools,
-        faults: Vec::new(),
-        warnings: Vec::new(),
-        places: Vec::new(),
-    };
+    let (faults, warnings, places) = Default::default();
+    let mut reader = WorkflowReader { text, tools, faults, warnings, places };
     let workflow = reader.workflow(root.as_ref());
     let WorkflowReader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| fault.at.start);
@@ -89,11 +81,14 @@ impl<'n> Entries<'n> {
 
 impl WorkflowReader<'_> {
     fn fault(&mut self, kind: Kind, node: &Node, message: impl Into<String>, hint: &str) {
-        // A list or mapping is marked at its first line.
-        let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
-        let at = node.at.start as u32..(node.at.start + line) as u32;
-        let error = Diagnostic::error(kind, self.text, at, message);
+        let error = Diagnostic::error(kind, self.text, self.first_line(node), message);
         self.faults.push(error.hint(hint));
+    }
+
+    /// Where a list or mapping is marked.
+    fn first_line(&self, node: &Node) -> Span {
+        let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
+        node.at.start as u32..(node.at.start + line) as u32
     }
 
     fn wrong(&mut self, node: &Node, message: impl Into<String>, hint: &str) {
@@ -109,30 +104,18 @@ impl WorkflowReader<'_> {
         };
         let Some(Content::Mapping(pairs)) = root.map(|root| &root.content) else {
             let at = root.map_or(0, |root| root.at.start) as u32;
-            let error = Diagnostic::error(
-                Kind::InvalidWorkflow,
-                self.text,
-                at..at + 1,
-                "a workflow has the keys `id` and `steps`",
-            );
+            let message = "a workflow has the keys `id` and `steps`";
+            let error = Diagnostic::error(Kind::InvalidWorkflow, self.text, at..at + 1, message);
             self.faults.push(error.hint("docs/workflows.md has one to start from"));
             return result;
         };
         self.keys(pairs, &KEYS, "a workflow");
         let entries = Entries(pairs);
-        let first = &pairs.first().map(|(key, _)| key.clone());
+        let first = pairs.first().map(|(key, _)| key);
         match entries.get("id").map(|id| (id, id.text())) {
             Some((_, Some(id))) if !id.trim().is_empty() => result.id = id.trim().to_owned(),
             Some((node, _)) => self.wrong(node, "`id` has to be a text", ""),
-            None => {
-                if let Some(first) = first {
-                    self.wrong(
-                        first,
-                        "the workflow has no `id`",
-                        "give it a name: `id: file-inbox`",
-                    );
-                }
-            }
+            None => self.lacks(first, "id", "give it a name: `id: file-inbox`"),
         }
         if let Some(inputs) = entries.get("inputs") {
             result.inputs = self.inputs(inputs);
@@ -140,10 +123,9 @@ impl WorkflowReader<'_> {
         match entries.get("steps").map(|node| (node, &node.content)) {
             Some((node, Content::List(steps))) => {
                 if steps.len() > MOST_STEPS {
-                    let message = format!(
-                        "the workflow has {} steps; {MOST_STEPS} are the most",
-                        steps.len()
-                    );
+                    let has = steps.len();
+                    let message =
+                        format!("the workflow has {has} steps; {MOST_STEPS} are the most");
                     self.wrong(node, message, "use `for_each` to repeat a step");
                     return result;
                 }
@@ -161,13 +143,25 @@ impl WorkflowReader<'_> {
             Some((node, _)) => {
                 self.wrong(node, "`steps` has to be a list", "begin each step with `- id: name`")
             }
-            None => {
-                if let Some(first) = first {
-                    self.wrong(first, "the workflow has no `steps`", "");
-                }
-            }
+            None => self.lacks(first, "steps", ""),
         }
         result
+    }
+
+    /// Reports at its first key that the workflow lacks one.
+    fn lacks(&mut self, first: Option<&Node>, key: &str, hint: &str) {
+        if let Some(first) = first {
+            self.wrong(first, format!("the workflow has no `{key}`"), hint);
+        }
+    }
+
+    fn name(&mut self, node: &Node, of: &str) -> String {
+        let name = node.text().unwrap_or_default();
+        if !is_name(name) {
+            let message = format!("`{}` is not a name for {of}", name.escape_debug());
+            self.wrong(node, message, "use letters, digits and `_`, and begin with a letter");
+        }
+        name.to_owned()
     }
 
     fn keys(&mut self, pairs: &[(Node, Node)], known: &[&str], of: &str) {
@@ -184,25 +178,14 @@ impl WorkflowReader<'_> {
 
     fn inputs(&mut self, node: &Node) -> Vec<Input> {
         let Content::Mapping(pairs) = &node.content else {
-            self.wrong(
-                node,
-                "`inputs` has to be names with their defaults",
-                "write `folder: Inbox`, or `folder:` for one that must be given",
-            );
+            let hint = "write `folder: Inbox`, or `folder:` for one that must be given";
+            self.wrong(node, "`inputs` has to be names with their defaults", hint);
             return Vec::new();
         };
         let mut result = Vec::new();
         for (key, value) in pairs {
-            let name = key.text().unwrap_or_default();
-            if !is_name(name) {
-                self.wrong(
-                    key,
-                    format!("`{}` is not a name for an input", name.escape_debug()),
-                    NAME_HINT,
-                );
-            }
             let default = (!value.is_null()).then(|| self::value(value));
-            result.push(Input { name: name.to_owned(), default });
+            result.push(Input { name: self.name(key, "an input"), default });
         }
         result
     }
@@ -225,23 +208,12 @@ impl WorkflowReader<'_> {
         self.keys(pairs, &STEP_KEYS, "a step");
         let entries = Entries(pairs);
         if let Some(id) = entries.get("id") {
-            let name = id.text().unwrap_or_default();
-            if !is_name(name) {
-                self.wrong(
-                    id,
-                    format!("`{}` is not a name for a step", name.escape_debug()),
-                    NAME_HINT,
-                );
-            }
-            step.id = name.to_owned();
+            step.id = self.name(id, "a step");
         }
         if before.iter().any(|other| other.id == step.id) {
             let at = entries.get("id").unwrap_or(node);
-            self.wrong(
-                at,
-                format!("there are two steps `{}`", step.id),
-                "give each a name of its own",
-            );
+            let message = format!("there are two steps `{}`", step.id);
+            self.wrong(at, message, "give each a name of its own");
         }
         let place = &At { step: number, inputs, has_item: entries.get("for_each").is_some() };
         // `item` is not in scope in the list itself.
@@ -274,11 +246,8 @@ impl WorkflowReader<'_> {
                 return step;
             }
             [_, (key, _), ..] => {
-                self.wrong(
-                    key,
-                    format!("the step `{}` does two things", step.id),
-                    "make two steps of it",
-                );
+                let message = format!("the step `{}` does two things", step.id);
+                self.wrong(key, message, "make two steps of it");
                 return step;
             }
         };
@@ -317,11 +286,8 @@ impl WorkflowReader<'_> {
         at: &At<'_>,
     ) {
         let Some(called) = name.text() else {
-            return self.wrong(
-                name,
-                "`tool` has to be the name of a tool",
-                "`steward tools` lists them",
-            );
+            let message = "`tool` has to be the name of a tool";
+            return self.wrong(name, message, "`steward tools` lists them");
         };
         if self.tools.find(called).is_some() {
             return self.call(step, called, None, input, node, at);
@@ -349,11 +315,8 @@ impl WorkflowReader<'_> {
             None => &[][..],
             Some((_, Content::Mapping(pairs))) => pairs,
             Some((input, _)) => {
-                return self.wrong(
-                    input,
-                    "`input` has to be the tool's arguments by name",
-                    "write `path: a.md` below it",
-                );
+                let message = "`input` has to be the tool's arguments by name";
+                return self.wrong(input, message, "write `path: a.md` below it");
             }
         };
         let mut given: Vec<(String, Slot)> = Vec::new();
@@ -367,11 +330,8 @@ impl WorkflowReader<'_> {
             if let Slot::Value(literal) = &slot
                 && let Err(reason) = self.tools.fits(called, &argument, literal)
             {
-                self.wrong(
-                    value,
-                    format!("`{called}` does not take this `{argument}`: {reason}"),
-                    "",
-                );
+                let message = format!("`{called}` does not take this `{argument}`: {reason}");
+                self.wrong(value, message, "");
             }
             given.push((argument, slot));
         }
@@ -404,16 +364,9 @@ impl WorkflowReader<'_> {
             let is_known =
                 |fault: &Diagnostic| !fault.message.is_empty() && fault.severity == Severity::Error;
             for fault in faults.into_iter().filter(is_known) {
-                let is_text = matches!(node.content, Content::Scalar { .. });
-                let moved = match is_text {
-                    true => self.moved(fault, node, 0),
-                    false => {
-                        let line = self.text[node.at.clone()].lines().next().map_or(0, str::len);
-                        fault.moved_to(
-                            self.text,
-                            node.at.start as u32..(node.at.start + line) as u32,
-                        )
-                    }
+                let moved = match node.content {
+                    Content::Scalar { .. } => self.moved(fault, node, 0),
+                    _ => fault.moved_to(self.text, self.first_line(node)),
                 };
                 self.faults.push(moved);
             }
@@ -456,11 +409,8 @@ impl WorkflowReader<'_> {
                 }
             }
             Some((input, _)) => {
-                self.wrong(
-                    input,
-                    "the input of a question is `choices`",
-                    "write `choices: [yes, no]` below it",
-                );
+                let message = "the input of a question is `choices`";
+                self.wrong(input, message, "write `choices: [yes, no]` below it");
             }
         }
         if let Some(question) = self.template(question, at) {
@@ -515,8 +465,6 @@ impl WorkflowReader<'_> {
         }
     }
 }
-
-const NAME_HINT: &str = "use letters, digits and `_`, and begin with a letter";
 
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -22,11 +22,8 @@ impl WorkflowReader<'_> {
             return parse::parse(if value { "true" } else { "false" }, OPTIONS).ok().map(Arc::new);
         }
         let Some(source) = node.text() else {
-            self.wrong(
-                node,
-                "`when` has to be an expression",
-                "write `when: steps.find.data.total > 0`",
-            );
+            let hint = "write `when: steps.find.data.total > 0`";
+            self.wrong(node, "`when` has to be an expression", hint);
             return None;
         };
         // Braces are optional here, since other values need them.

@@ -10,10 +10,11 @@ pub mod source;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use crate::index::sealed;
+use crate::locks::lock;
 use encoder::Encoder;
 
 /// The model's name.
@@ -86,5 +87,5 @@ pub(in crate::index::knowledge) fn loaded() -> Option<MiniLm> {
 }
 
 fn all() -> MutexGuard<'static, Loaded> {
-    LOADED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&LOADED)
 }

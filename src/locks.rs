@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn read<T>(guarded: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+pub fn read<T>(guarded: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     guarded.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn write<T>(guarded: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+pub fn write<T>(guarded: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     guarded.write().unwrap_or_else(PoisonError::into_inner)
 }
