@@ -64,6 +64,8 @@ impl Home {
         let running = self.state()?.join("daemon.json");
         let told: Value = serde_json::from_str(&fs::read_to_string(&running)?)?;
         let process = told["pid"].as_i64().context("no daemon runs")?;
+        #[cfg(not(unix))]
+        let _ = process;
         #[cfg(unix)]
         if let Some(process) = rustix::process::Pid::from_raw(i32::try_from(process)?) {
             rustix::process::kill_process(process, rustix::process::Signal::TERM)?;
@@ -167,6 +169,8 @@ impl Daemon {
         let own = self.child.id();
         let told = fs::read_to_string(format!("/proc/{own}/task/{own}/children"))?;
         let below = told.split_whitespace().next().context("nothing was started below it")?;
+        #[cfg(not(unix))]
+        let _ = below;
         #[cfg(unix)]
         if let Some(process) = rustix::process::Pid::from_raw(below.parse()?) {
             rustix::process::kill_process(process, rustix::process::Signal::KILL)?;

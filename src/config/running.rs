@@ -101,6 +101,7 @@ impl Drop for Published {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     fn running(pid: u32, vault: &Path) -> Running {
         Running {
             pid,

@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn a_command_is_a_program_and_not_a_line() {
         let fault = |program: &str| command_fault(&[program.to_owned(), "x".to_owned()]);
-        assert!(fault("gemini").is_none() && fault("/opt/gemini").is_none());
+        let absolute = if cfg!(windows) { r"C:\gemini" } else { "/opt/gemini" };
+        assert!(fault("gemini").is_none() && fault(absolute).is_none());
         assert!(fault("~/bin/gemini").is_none());
         assert!(fault("./gemini").is_some() && fault("").is_some());
     }

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target, Watch};
 use super::error::JournalError;
-use super::execute::{Ended, Failed, detail_after, execute, failure, finish, revert};
+use super::execute::{Done, Ended, Failed, detail_after, execute, failure, finish, revert};
 use super::listing::{History, ListedSet};
 use super::now;
 use super::parts::Parts;
@@ -149,8 +149,7 @@ impl Executor {
         let mut ends = match execute(writer, job.steps, &mut done, job.watch) {
             Ok(ends) => ends,
             Err(failed) => {
-                let mut left = self.roll_back_failed_step(&failed, intent.operation);
-                left.extend(revert(writer, done));
+                let left = self.take_back(intent.operation, Some(&failed), done);
                 self.record_rollback(intent.operation, &left);
                 return Err(failure(failed.error, left));
             }
@@ -179,7 +178,7 @@ impl Executor {
             self.parts.rows.operations.finish(intent.operation, &results, &marks, now())
         });
         if let Err(error) = recorded {
-            let left = revert(writer, done);
+            let left = self.take_back(intent.operation, None, done);
             self.record_rollback(intent.operation, &left);
             return Err(failure(error, left));
         }
@@ -216,25 +215,35 @@ impl Executor {
         Ok((change_set, ends))
     }
 
-    /// Rolls the failed step back as far as it got: an error does not mean that nothing happened.
-    /// Returns what could not be rolled back.
-    fn roll_back_failed_step(&self, failed: &Failed, operation: i64) -> Vec<String> {
-        let Some(at) = failed.at else { return Vec::new() };
-        if let Err(error) = self.parts.vault().check_root() {
-            return vec![error.to_string()];
-        }
-        let steps = self.parts.rows.operations.unfinished_steps(operation);
+    /// Takes an operation back; returns what could not be taken back.
+    fn take_back(&self, operation: i64, failed: Option<&Failed>, done: Vec<Done>) -> Vec<String> {
         let mut left = Vec::new();
-        match steps.and_then(RecordedStep::read_all) {
-            Ok(steps) => {
-                let mut rollback = Rollback { parts: &self.parts, steps: &steps, left: &mut left };
-                if let Some(step) = steps.get(at) {
-                    rollback.roll_back_failed(step, &failed.error);
-                }
-            }
-            Err(error) => left.push(format!("how far it came is not known: {error}")),
+        // An error does not mean that nothing happened.
+        let half = failed.and_then(|failed| Some((failed.at?, &failed.error)));
+        let is_finished = |one: &Done| matches!(one, Done::Write { staged: None, .. });
+        let steps = match half.is_some() || done.iter().any(is_finished) {
+            true => self.recorded_steps(operation).unwrap_or_else(|error| {
+                left.push(error);
+                Vec::new()
+            }),
+            false => Vec::new(),
+        };
+        let mut rollback = Rollback { parts: &self.parts, steps: &steps, left: &mut left };
+        if let Some((at, error)) = half
+            && let Some(step) = steps.get(at)
+        {
+            rollback.roll_back_failed(step, error);
         }
+        revert(&mut rollback, done);
         left
+    }
+
+    /// The steps of an unfinished operation. An error is a sentence.
+    fn recorded_steps(&self, operation: i64) -> Result<Vec<RecordedStep>, String> {
+        self.parts.vault().check_root().map_err(|error| error.to_string())?;
+        let steps = self.parts.rows.operations.unfinished_steps(operation);
+        let steps = steps.and_then(RecordedStep::read_all);
+        steps.map_err(|error| format!("how far it came is not known: {error}"))
     }
 
     /// Records that an operation was rolled back, if all of it was. Otherwise it stays unfinished,

@@ -5,13 +5,19 @@ use std::sync::Arc;
 
 use super::change::{Outcome, Phase, Watch};
 use super::error::JournalError;
+use super::rollback::Rollback;
 use super::step::{Act, Detail, Old, Step, TrashRecord};
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Staged, Trashed, VaultError, Writer, temp_name};
 
 /// A completed action, to be reverted in reverse order.
 pub(super) enum Done {
-    Write(Staged),
+    Write {
+        /// The index of its step.
+        step: usize,
+        /// `None` if it had to be finished, so that only its stored texts can revert it.
+        staged: Option<Staged>,
+    },
     Folder(VaultPath),
     RemovedFolder(VaultPath),
     Move(VaultPath, VaultPath),
@@ -105,7 +111,7 @@ fn execute_writes(
     for mut staged in staged {
         let saved = writer.commit(&mut staged);
         let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
-        done.push(Done::Write(staged));
+        done.push(Done::Write { step: ends.len(), staged: Some(staged) });
         ends.push(Ended { outcome: Outcome::Written(saved), no_op: false, is_late: false });
         placed(ends.len());
     }
@@ -123,6 +129,7 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
             Outcome::Folders(created)
         }
         Act::RemoveFolder { path } => {
+            finish_below(writer, path, done);
             let removed = match writer.remove_empty_folder(path) {
                 Err(VaultError::NotFound { .. }) => false,
                 other => {
@@ -138,11 +145,13 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
             Outcome::FolderRemoved(removed)
         }
         Act::Move { from, to, .. } => {
+            finish_below(writer, from, done);
             writer.rename(from, to)?;
             done.push(Done::Move(from.clone(), to.clone()));
             Outcome::Moved
         }
         Act::Delete(deletion) => {
+            finish_below(writer, &deletion.path, done);
             let trashed = writer.delete(&deletion.path, &deletion.before, &deletion.keeping)?;
             done.push(Done::Delete(deletion.path.clone(), trashed.clone()));
             Outcome::Deleted(trashed)
@@ -157,24 +166,41 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
     Ok(Ended { outcome, no_op, is_late })
 }
 
+/// Finishes the writes that would prevent a folder from being renamed or removed.
+fn finish_below(writer: &Writer, folder: &VaultPath, done: &mut [Done]) {
+    for one in done {
+        if let Done::Write { staged, .. } = one
+            && let Some(staged) = staged.take_if(|staged| writer.holds_open(staged, folder))
+        {
+            writer.finish(staged);
+        }
+    }
+}
+
 /// Cleans up after a recorded operation: removes displaced versions and trash entries.
 pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     for done in done {
         match done {
-            Done::Write(staged) => writer.finish(staged),
+            Done::Write { staged: Some(staged), .. } => writer.finish(staged),
             Done::Restore(path, trashed) => writer.finish_restore(&trashed, &path),
             _ => {}
         }
     }
 }
 
-/// Reverts everything in reverse order; returns what could not be reverted.
-pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
-    let mut left = Vec::new();
+/// Reverts everything in reverse order; adds what could not be reverted to `rollback.left`.
+pub(super) fn revert(rollback: &mut Rollback<'_>, done: Vec<Done>) {
+    let writer = &rollback.parts.writer;
     let batch = writer.sync_batch(0);
     for done in done.into_iter().rev() {
         let result = match done {
-            Done::Write(staged) => writer.revert(staged),
+            Done::Write { staged: Some(staged), .. } => writer.revert(staged),
+            Done::Write { step, staged: None } => {
+                if let Some(step) = rollback.steps.get(step) {
+                    rollback.roll_back_step(step);
+                }
+                Ok(())
+            }
             Done::Folder(path) => writer.remove_empty_folder(&path).map(|_| ()),
             Done::RemovedFolder(path) => writer.create_folders(&path).map(|_| ()),
             Done::Move(from, to) => writer.rename(&to, &from),
@@ -188,11 +214,10 @@ pub(super) fn revert(writer: &Writer, done: Vec<Done>) -> Vec<String> {
             Done::Restore(path, trashed) => writer.undo_restore(&path, &trashed),
         };
         if let Err(error) = result {
-            left.push(error.to_string());
+            rollback.left.push(error.to_string());
         }
     }
-    left.extend(batch.sync().err().map(|error| error.to_string()));
-    left
+    rollback.left.extend(batch.sync().err().map(|error| error.to_string()));
 }
 
 /// The error of a failed set, with the files that could not be reverted.

@@ -203,11 +203,21 @@ impl VaultError {
                  fewer files at a time; nothing was changed"
                     .to_owned()
             }
+            Self::Io { source, .. } if is_held(source) => {
+                "another program has it open, or something in it: close that there, then try again; \
+                 nothing was changed"
+                    .to_owned()
+            }
             Self::Io { source, .. } => match self.code() {
                 ErrorCode::StorageFull => "free some space; the file is unchanged".to_owned(),
                 ErrorCode::PermissionDenied if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                     "the disk is mounted read-only: mount it so that it can be written; nothing was \
                      changed"
+                        .to_owned()
+                }
+                ErrorCode::PermissionDenied if cfg!(windows) => {
+                    "check the permissions of the file and its folder, and that no other program has \
+                     it open, or something in it; it is unchanged"
                         .to_owned()
                 }
                 ErrorCode::PermissionDenied => {
@@ -248,6 +258,12 @@ fn too_many_open(error: &io::Error) -> bool {
         let _ = error;
         false
     }
+}
+
+/// Whether another program has it open and does not share it.
+fn is_held(error: &io::Error) -> bool {
+    // ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION
+    cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33))
 }
 
 fn texts(paths: &[VaultPath]) -> Vec<&str> {

@@ -79,13 +79,16 @@ fn a_second_one_names_the_first() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
-    let mut aliases = vec![vault.clone(), vault.join("Projects").join("..")];
-    #[cfg(unix)]
-    {
-        let alias = home.path("alias");
-        std::os::unix::fs::symlink(&vault, &alias).unwrap();
-        aliases.push(alias);
-    }
+    let aliases = [
+        vault.clone(),
+        vault.join("Projects").join(".."),
+        #[cfg(unix)]
+        {
+            let alias = home.path("alias");
+            std::os::unix::fs::symlink(&vault, &alias).unwrap();
+            alias
+        },
+    ];
     for alias in aliases {
         let alias = alias.to_str().unwrap();
         let run = home.run(&["serve", "--port", "0", "--vault", alias]).expect(3);

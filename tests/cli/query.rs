@@ -1,7 +1,6 @@
 //! `steward query`, with a daemon and without.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::json;
 
@@ -150,6 +149,7 @@ fn why_a_note_is_a_row_is_explained() {
 }
 
 /// The words of a shell's line with single quotes.
+#[cfg(unix)]
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for c in line.chars() {
@@ -172,7 +172,7 @@ fn the_manuals_examples_run_on_the_sample_vault() {
     let home = Home::new();
     let vault = home.path("Sample");
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vault");
-    let copied = Command::new("cp").arg("-a").args([&sample, &vault]).status();
+    let copied = std::process::Command::new("cp").arg("-a").args([&sample, &vault]).status();
     assert!(copied.unwrap().success());
     let page = include_str!("../../docs/query.md");
     let examples: Vec<_> =

@@ -264,7 +264,6 @@ impl Daemon {
     }
 
     /// Its output on stderr, once it has ended.
-    #[cfg(unix)]
     pub fn stderr(&mut self) -> String {
         let mut text = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use serde_json::json;
 
-use crate::support::{Home, Run, finish, finish_with};
+use crate::support::{Home, finish_with};
 
 /// A vault of a few notes, whose deleted files stay in it.
 fn garden(home: &Home) -> PathBuf {
@@ -121,11 +121,11 @@ fn a_note_is_read_whole_however_long_it_and_its_lines_are() {
 
 /// `steward edit` with an editor that is a piece of a shell's script; `$1` is the copy.
 #[cfg(unix)]
-fn edit(home: &Home, vault: &Path, name: &str, script: &str) -> Run {
+fn edit(home: &Home, vault: &Path, name: &str, script: &str) -> crate::support::Run {
     let mut command = home.steward(&["edit", name]);
     command.current_dir(vault).env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("VISUAL", format!("sh -c '{script}' editor"));
-    finish(command)
+    crate::support::finish(command)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! steward's text is there and the editor's is what it was based on.
 
 use std::fs;
+#[cfg(target_os = "linux")]
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{
-    AlreadyExists, BinaryFile, InvalidInput, MultipleMatches, NoMatch, PatchFailed,
-    PermissionDenied, StaleRevision, TooLarge,
+    AlreadyExists, BinaryFile, InvalidInput, MultipleMatches, NoMatch, PatchFailed, StaleRevision,
+    TooLarge,
 };
 
 use crate::abilities::{Ability, can};
@@ -374,6 +374,7 @@ fn a_set_that_fails_half_way_is_taken_back() {
 #[cfg(unix)]
 #[test]
 fn a_save_keeps_mode_and_hard_links_and_heeds_read_only() {
+    use vault_steward::note::code::ErrorCode::PermissionDenied;
     if !can(Ability::Permissions) || !can(Ability::HardLinks) {
         return;
     }

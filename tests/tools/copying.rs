@@ -5,6 +5,7 @@ use vault_steward::note::code::ErrorCode::{
     AlreadyExists, NotAFile, NotFound, OutsideVault, ProtectedPath, TooLarge,
 };
 
+#[cfg(unix)]
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 

@@ -1,13 +1,13 @@
 //! Links that follow undos and restorations, edits by others meanwhile, and moves that touch more
 //! notes than files may be open.
 
-use crate::abilities::{Ability, can};
 use std::io::Write;
 
 use serde_json::json;
-use vault_steward::note::code::ErrorCode;
 
 use super::vault::{TestVault, put, vault};
+#[cfg(target_os = "linux")]
+use crate::abilities::{Ability, can};
 
 /// A text with a link, in every encoding of a file.
 const WRITTEN: [(&str, &str); 7] = [
@@ -327,7 +327,8 @@ fn a_move_rewrites_more_notes_than_files_may_be_open() {
     let vault = self::vault(&files);
     let before = vault.snapshot();
     let arguments = json!({"source": "Old", "destination": "New.md"});
-    let error = vault.err("move", arguments, ErrorCode::IoError);
+    let io_error = vault_steward::note::code::ErrorCode::IoError;
+    let error = vault.err("move", arguments, io_error);
     assert!(error.hint.is_some_and(|hint| hint.contains("ulimit")), "{}", error.message);
     assert!(vault.snapshot() == before);
 }

@@ -43,6 +43,7 @@ mod property_changes;
 mod query;
 mod query_recorded;
 mod recovery;
+#[cfg(target_os = "linux")]
 mod refusals;
 mod rewriting;
 mod search;

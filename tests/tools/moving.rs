@@ -5,7 +5,7 @@ use vault_steward::note::code::ErrorCode::{
     AlreadyExists, Denied, InvalidInput, InvalidPath, NotFound,
 };
 
-use crate::vault::{TestVault, temporary_folder, vault};
+use crate::vault::{TestVault, vault};
 
 #[test]
 fn files_and_folders_move_and_folders_are_made() {
@@ -167,7 +167,7 @@ fn a_folder_with_something_protected_in_it_stays() {
 fn the_systems_trash_takes_the_file_or_says_why_not() {
     // In a process of its own, whose home is a folder of this test.
     let Some(home) = std::env::var_os("STEWARD_TEST_HOME") else {
-        let home = temporary_folder();
+        let home = crate::vault::temporary_folder();
         let test = "moving::the_systems_trash_takes_the_file_or_says_why_not";
         let run = |home: &std::path::Path| {
             let output = std::process::Command::new(std::env::current_exe().expect("this test"))

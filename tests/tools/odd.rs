@@ -4,6 +4,7 @@
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{AlreadyExists, AmbiguousPath, InvalidPath, NotFound};
 
+#[cfg(unix)]
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 

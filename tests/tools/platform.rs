@@ -3,8 +3,8 @@
 use serde_json::json;
 use vault_steward::note::code::ErrorCode;
 
-use crate::machine;
-use crate::vault::TestVault;
+#[cfg(target_os = "linux")]
+use crate::{machine, vault::TestVault};
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -77,4 +77,45 @@ fn a_full_disk_leaves_every_note_as_it_was() {
     assert_eq!(hidden, 0, "the attempts left nothing");
     vault.ok("write_file", json!({ "path": "a.md", "content": "small" }));
     assert_eq!(vault.content("a.md"), "small");
+}
+
+/// Opens a folder as a program does that works in it or shows it.
+#[cfg(windows)]
+fn hold(folder: &std::path::Path) -> std::fs::File {
+    use std::os::windows::fs::OpenOptionsExt;
+    const SHARE_READ_AND_WRITE: u32 = 3;
+    const BACKUP_SEMANTICS: u32 = 0x0200_0000;
+    let mut options = std::fs::File::options();
+    options.read(true).share_mode(SHARE_READ_AND_WRITE).custom_flags(BACKUP_SEMANTICS);
+    options.open(folder).expect("it can be opened")
+}
+
+#[cfg(windows)]
+#[test]
+fn a_folder_that_another_program_holds_moves_once_that_lets_go() {
+    use crate::changes::{mv, seen, write};
+    use vault_steward::journal::{ChangeSet, Origin};
+    let vault =
+        crate::vault::vault(&[("F/a.md", "a\n"), ("F/deep/b.md", "b\n"), ("H/c.md", "c\n")]);
+    let before = seen(&vault);
+    let changes = || {
+        let writes =
+            vec![write("F/a.md", "A\n"), write("F/deep/b.md", "B\n"), write("F/n.md", "n")];
+        [writes, vec![mv("F", "G"), mv("H", "I")]].concat()
+    };
+    let held = hold(&vault.place.join("H"));
+    let set = ChangeSet { title: "a test's change".to_owned(), changes: changes() };
+    let error = vault.journal().apply(&set, &Origin::default()).expect_err("it is held");
+    assert_eq!(error.to_string(), "could not move `H`");
+    assert_eq!(seen(&vault), before, "what came before it is taken back");
+    drop(held);
+    vault.apply(changes());
+    let after = seen(&vault);
+    let held = hold(&vault.place.join("G"));
+    let error = vault.err("undo", json!({}), ErrorCode::IoError).text();
+    assert!(error.contains("`G`") && error.contains("another program has it open"), "{error}");
+    assert_eq!(seen(&vault), after);
+    drop(held);
+    vault.ok("undo", json!({}));
+    assert_eq!(seen(&vault), before);
 }

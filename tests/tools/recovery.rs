@@ -8,6 +8,7 @@ use vault_steward::journal::{JournalError, Origin, Recovered, Settings, Target, 
 use vault_steward::note::code::ErrorCode;
 use vault_steward::store::StoreError;
 
+#[cfg(unix)]
 use crate::abilities::{Ability, can};
 use crate::changes::{delete, folder, in_turn, mv, seen, write};
 use crate::machine;
@@ -645,4 +646,50 @@ fn temp_of_first(vault: &TestVault) -> String {
     let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     let query = "SELECT detail ->> 'temp' FROM step ORDER BY id LIMIT 1";
     database.query_row(query, [], |row| row.get(0)).expect("it has one")
+}
+
+#[test]
+fn a_panic_during_a_change_is_rolled_back_and_others_continue() {
+    let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n"), ("c.md", "c\n")]);
+    let before = vault.snapshot();
+    // Listeners of a change are called in the middle of it.
+    for (path, kept) in [("a.md", false), ("b.md", false), ("d.md", false), ("after.md", true)] {
+        let fired = std::sync::atomic::AtomicBool::new(false);
+        let place = vault.place.clone();
+        let told = path.to_owned();
+        vault.context.vault.subscribe(Box::new(move |change| {
+            if change.path.as_str() == told
+                && !fired.swap(true, std::sync::atomic::Ordering::SeqCst)
+            {
+                let there = fs::read_dir(&place).expect("listed").count();
+                panic!("in the middle, with {there} files there");
+            }
+        }));
+        let changes =
+            || vec![write("a.md", "new a\n"), write("b.md", "new b\n"), mv("c.md", "d.md")];
+        let change = std::panic::AssertUnwindSafe(|| vault.apply(changes()));
+        let panicked = std::panic::catch_unwind(change).is_err();
+        assert_eq!(panicked, !kept, "{path}");
+        // Reads continue, and so does the next change, which rolls the incomplete one back.
+        vault.ok("read_file", json!({ "path": "a.md" }));
+        vault.ok("write_file", json!({ "path": "next.md", "content": "next\n" }));
+        if !kept {
+            vault.ok("undo", json!({}));
+            if path == "d.md" {
+                // All of it was done by then, so it counts as done, as after a crash.
+                vault.ok("undo", json!({}));
+            }
+            let mut after = vault.snapshot();
+            after.retain(|(name, _)| !name.starts_with(".trash"));
+            assert_eq!(after, before, "{path}");
+        }
+    }
+    assert!(vault.journal().texts().verify().expect("verified").is_sound());
+    // Without an exchange of files, a copy of the replaced file is stored until the end.
+    let exchange = vault.context.vault.abilities().exchange;
+    let rescued = vault.rescued();
+    assert!(
+        rescued.iter().all(|text| !exchange && ["a\n", "b\n"].contains(&&**text)),
+        "{rescued:?}"
+    );
 }

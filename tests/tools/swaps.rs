@@ -8,7 +8,7 @@ use vault_steward::note::code::ErrorCode;
 
 use crate::abilities::{Ability, can};
 use crate::swap::meanwhile;
-use crate::vault::{open, vault};
+use crate::vault::vault;
 
 #[cfg(target_os = "linux")]
 mod links {
@@ -79,7 +79,7 @@ fn what_takes_a_notes_place_during_a_save_stays() {
         ("another note", |note| fs::write(note, "typed").expect("written")),
     ];
     for (what, take) in takers {
-        let (_, writer) = open(&vault.place, &vault.state);
+        let (_, writer) = crate::vault::open(&vault.place, &vault.state);
         let mut staged =
             writer.stage(&path, b"steward", &Before::Any, &temp_name()).expect("staged");
         fs::remove_file(&note).expect("removed");

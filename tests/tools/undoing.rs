@@ -521,3 +521,25 @@ fn what_lies_there_stays(other: &str, taken: &str) {
     assert_eq!(vault.snapshot(), before);
     assert!(matches!(vault.undo_error(&set.to_string()), UndoError::NotThere { anew: false, .. }));
 }
+
+#[test]
+fn the_last_change_is_determined_by_number_not_time() {
+    let vault = vault(&[("a.md", "0\n")]);
+    for n in 1..=4 {
+        vault.apply(vec![write("a.md", &format!("{n}\n"))]);
+    }
+    // The clock went back an hour after each of them.
+    let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
+    for table in ["change_set", "operation"] {
+        let set = format!("UPDATE {table} SET began = began - id * 3600000");
+        assert_eq!(database.execute(&set, []).expect("set"), 4);
+    }
+    database.execute("UPDATE operation SET ended = began", []).expect("set");
+    let listed = vault.ok("list_changes", json!({}));
+    let numbers: Vec<_> = (0..4).map(|at| listed["change_sets"][at]["id"].clone()).collect();
+    assert_eq!(json!(numbers), json!([4, 3, 2, 1]));
+    for n in (0..4).rev() {
+        vault.ok("undo", json!({}));
+        assert_eq!(vault.content("a.md"), format!("{n}\n"));
+    }
+}

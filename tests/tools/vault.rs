@@ -1,8 +1,8 @@
 //! A vault in a temporary folder, and the tools on it.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -209,13 +209,29 @@ pub fn put(place: &Path, path: &str, text: &str) {
     fs::write(file, text).expect("written");
 }
 
+/// Whether a removed file is listed until it is closed, as by wine, and by Windows on disks other than NTFS. The steward
+/// keeps a version that it replaced open for some seconds.
+fn lists_removed_files() -> bool {
+    static LISTS: OnceLock<bool> = OnceLock::new();
+    let lists = || {
+        let folder = temporary_folder();
+        let place = folder.path().join("removed");
+        fs::write(&place, "x").expect("written");
+        let _open = fs::File::open(&place).expect("opened");
+        fs::remove_file(&place).expect("removed");
+        fs::read_dir(folder.path()).expect("listed").next().is_some()
+    };
+    cfg!(windows) && *LISTS.get_or_init(lists)
+}
+
 fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).expect("listed").flatten() {
         let path = entry.path();
         let name = path.strip_prefix(root).expect("below").to_string_lossy();
         let name = name.replace(std::path::MAIN_SEPARATOR, "/");
-        // A file removed while it is open, by FUSE: it disappears as soon as it is closed.
-        if entry.file_name().to_string_lossy().starts_with(".fuse_hidden") {
+        // A file removed while it is open, which disappears as soon as it is closed. FUSE renames it.
+        let hidden = |start| entry.file_name().to_string_lossy().starts_with(start);
+        if hidden(".fuse_hidden") || (hidden(".~vs-") && lists_removed_files()) {
             continue;
         }
         let meta = path.symlink_metadata().expect("there");
@@ -223,12 +239,8 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
             files.push((format!("{name}/"), Vec::new()));
             collect(root, &path, files);
         } else if meta.is_file() {
-            match fs::read(&path) {
-                Ok(bytes) => files.push((name, bytes)),
-                // Removed, and still open: Windows lists it until it is closed.
-                Err(error) if cfg!(windows) && error.kind() == ErrorKind::PermissionDenied => {}
-                Err(error) => panic!("{name}: {error}"),
-            }
+            let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            files.push((name, bytes));
         } else {
             files.push((name, b"(not a file)".to_vec()));
         }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode;
-use vault_steward::vault::{ChangeKind, VaultChange, Watching};
+use vault_steward::vault::{ChangeKind, VaultChange};
 
+#[cfg(target_os = "linux")]
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
@@ -36,7 +37,8 @@ fn what_others_do_is_known_at_once() {
         return;
     }
     let (vault, told) = watched(&[("a.md", "x"), ("Folder/b.md", "x")]);
-    assert!(matches!(vault.context.vault.status().watching, Watching::Events { folders: 2 }));
+    let watching = vault.context.vault.watching();
+    assert!(matches!(watching, vault_steward::vault::Watching::Events { folders: 2 }));
     let at = |path: &str| vault.place.join(path);
     fs::write(at("new.md"), "x").expect("written");
     assert_eq!(notes(&vault), ["Folder", "Folder/b.md", "a.md", "new.md"]);

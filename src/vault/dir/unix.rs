@@ -292,6 +292,11 @@ impl Folder {
         self.sync()
     }
 
+    /// A folder can be renamed while it is open.
+    pub fn is_fixed_while_in_use() -> bool {
+        false
+    }
+
     /// Whether [`Self::sync_file_system`] reports failed writes of content, as Linux does since
     /// 5.8.
     pub fn syncfs_reports_errors() -> bool {

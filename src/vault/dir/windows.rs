@@ -232,6 +232,11 @@ impl Folder {
         false
     }
 
+    /// Whether a folder can be neither renamed nor removed while it, or a file below it, is open.
+    pub fn is_fixed_while_in_use() -> bool {
+        true
+    }
+
     /// Batching would gain nothing.
     pub fn keeps_order(&self) -> bool {
         false

@@ -9,7 +9,8 @@ use std::ptr::null;
 use std::time::Duration;
 
 use windows_sys::Win32::Foundation::{
-    ERROR_SHARING_VIOLATION, ERROR_UNABLE_TO_MOVE_REPLACEMENT, ERROR_UNABLE_TO_REMOVE_REPLACED,
+    ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_UNABLE_TO_MOVE_REPLACEMENT,
+    ERROR_UNABLE_TO_REMOVE_REPLACED,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     MOVEFILE_WRITE_THROUGH, MoveFileExW, REPLACEFILE_WRITE_THROUGH, ReplaceFileW,
@@ -47,10 +48,14 @@ const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
 ];
 
-/// The errors of a held file. After the last two, which `ReplaceFileW` returns, both files still
-/// have their names.
-const HELD: [u32; 3] =
-    [ERROR_SHARING_VIOLATION, ERROR_UNABLE_TO_REMOVE_REPLACED, ERROR_UNABLE_TO_MOVE_REPLACEMENT];
+/// The errors of a held file; the second is that of a folder below which a file is open. After the
+/// last two, which `ReplaceFileW` returns, both files still have their names.
+const HELD: [u32; 4] = [
+    ERROR_SHARING_VIOLATION,
+    ERROR_ACCESS_DENIED,
+    ERROR_UNABLE_TO_REMOVE_REPLACED,
+    ERROR_UNABLE_TO_MOVE_REPLACEMENT,
+];
 
 /// Repeats a call while another program holds the file. The call returns zero if it failed.
 fn patiently(call: impl Fn() -> i32) -> io::Result<()> {

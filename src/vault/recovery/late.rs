@@ -48,8 +48,17 @@ impl LateWrites {
 
     /// Checks those that are due at `now`.
     pub fn check(&self, recovery: &Recovery, now: Instant) {
-        let due: Vec<Late> = lock(&self.0).extract_if(.., |late| late.until <= now).collect();
-        due.into_iter().for_each(|late| check(recovery, late));
+        self.check_those(recovery, |late| late.until <= now);
+    }
+
+    /// Checks those below a folder now.
+    pub fn finish_below(&self, recovery: &Recovery, folder: &VaultPath) {
+        self.check_those(recovery, |late| late.path != *folder && late.path.is_within(folder));
+    }
+
+    fn check_those(&self, recovery: &Recovery, which: impl Fn(&Late) -> bool) {
+        let those: Vec<Late> = lock(&self.0).extract_if(.., |late| which(late)).collect();
+        those.into_iter().for_each(|late| check(recovery, late));
     }
 
     /// Checks all of them now.

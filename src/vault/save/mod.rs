@@ -227,6 +227,12 @@ impl Writer {
         staged.finish(&self.vault);
     }
 
+    /// Whether a write must be finished before `folder` can be renamed or removed: it holds that folder, or one below
+    /// it, open.
+    pub fn holds_open(&self, staged: &Staged, folder: &VaultPath) -> bool {
+        Folder::is_fixed_while_in_use() && staged.is_below(folder)
+    }
+
     /// Makes the folder at `path` and its missing parents; returns those made, outermost first.
     ///
     /// # Errors
@@ -281,6 +287,7 @@ impl Writer {
     /// Removes a folder that is empty; `false` if it is not.
     pub fn remove_empty_folder(&self, path: &VaultPath) -> Result<bool, VaultError> {
         let failed = |error| VaultError::io("remove the folder", path, error);
+        self.vault.close_late_below(path);
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
         match folder.remove_folder(name) {
             Ok(()) => {}
@@ -338,6 +345,7 @@ impl Writer {
         if to != from && to.is_within(from) {
             return Err(VaultError::IntoItself { from: from.clone() });
         }
+        self.vault.close_late_below(from);
         let failed = |error| VaultError::io("move", from, error);
         let (from_folder, from_name) = self.root().open_parent(from).map_err(failed)?;
         let (to_folder, to_name) = self.root().open_parent(to).map_err(failed)?;

@@ -149,6 +149,10 @@ impl Staged {
         self.stage = Stage::Done;
     }
 
+    pub(super) fn is_below(&self, folder: &VaultPath) -> bool {
+        self.path != *folder && self.path.is_within(folder)
+    }
+
     /// Puts a staged write in place. The displaced version is kept until [`Self::finish`], for
     /// [`Self::revert`].
     ///

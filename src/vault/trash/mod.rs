@@ -71,6 +71,7 @@ impl Trash {
         self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
         self.vault.refuse_protected_below(path)?;
+        self.vault.close_late_below(path);
         let failed = |error| VaultError::io("delete", path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed)?;
         let meta = folder.stat(name).map_err(failed)?;
@@ -345,6 +346,7 @@ impl Trash {
 
     pub fn undo_restore(&self, path: &VaultPath, trashed: &Trashed) -> Result<(), VaultError> {
         let failed = |error| VaultError::io("put back", path, error);
+        self.vault.close_late_below(path);
         if self.stat_trashed(trashed).is_some() && !self.remove_restored_copy(path, trashed)? {
             return Err(failed(io::Error::other("it was changed since it was brought back")));
         }

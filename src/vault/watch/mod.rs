@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 
 use super::catalogue::Counts;
+use super::dir::Folder;
 use super::error::VaultError;
 use super::nonblocking;
 use super::recovery::{Late, LateWrites, Recovery};
@@ -212,6 +213,13 @@ impl Watcher {
     pub(super) fn watch_late(&self, late: Late) {
         self.late.watch(&self.recovery, late);
         lock(&self.watch).wake();
+    }
+
+    /// Closes the displaced versions below a folder that is about to be renamed or removed, if they would prevent it.
+    pub(super) fn close_late_below(&self, folder: &VaultPath) {
+        if Folder::is_fixed_while_in_use() {
+            self.late.finish_below(&self.recovery, folder);
+        }
     }
 
     /// How changes made by other programs are found now.

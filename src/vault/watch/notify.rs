@@ -21,6 +21,8 @@ use crate::vault::root::Root;
 pub(in crate::vault) struct Events {
     root: PathBuf,
     receiver: Mutex<mpsc::Receiver<notify::Result<notify::Event>>>,
+    /// The old path of a rename: Windows reports the new one in the next event.
+    renamed_from: Mutex<Option<VaultPath>>,
     pub(super) turn: Mutex<()>,
     watcher: Mutex<RecommendedWatcher>,
 }
@@ -35,6 +37,7 @@ impl Events {
         Ok(Self {
             root: root.root().to_owned(),
             receiver: Mutex::new(receiver),
+            renamed_from: Mutex::default(),
             turn: Mutex::default(),
             watcher: Mutex::new(watcher),
         })
@@ -90,17 +93,30 @@ impl Events {
             events.push(FsEvent::Lost);
             return;
         }
+        let from = lock(&self.renamed_from).take();
+        let rename = match event.kind {
+            EventKind::Modify(ModifyKind::Name(mode)) => Some(mode),
+            _ => None,
+        };
+        if let (Some(RenameMode::To), Some(from), [to]) = (rename, &from, &paths[..]) {
+            events.push(FsEvent::Renamed(from.clone(), to.clone()));
+            return;
+        }
+        let changed = |path: &VaultPath| match root.folder().stat_at(path).map(|meta| meta.kind) {
+            Ok(Kind::Folder) => FsEvent::NewFolder(path.clone()),
+            _ => FsEvent::Changed(path.clone()),
+        };
+        // It went to a name that is hidden.
+        events.extend(from.iter().map(changed));
         match (&event.kind, &paths[..]) {
             (EventKind::Access(_), _) => {}
-            (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) => {
+            (_, [from]) if cfg!(windows) && rename == Some(RenameMode::From) => {
+                *lock(&self.renamed_from) = Some(from.clone());
+            }
+            (_, [from, to]) if rename == Some(RenameMode::Both) => {
                 events.push(FsEvent::Renamed(from.clone(), to.clone()));
             }
-            (_, paths) => events.extend(paths.iter().map(|path| {
-                match root.folder().stat_at(path).map(|meta| meta.kind) {
-                    Ok(Kind::Folder) => FsEvent::NewFolder(path.clone()),
-                    _ => FsEvent::Changed(path.clone()),
-                }
-            })),
+            (_, paths) => events.extend(paths.iter().map(changed)),
         }
     }
 

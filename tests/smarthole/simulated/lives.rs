@@ -11,6 +11,7 @@ use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, Tu
 use vault_steward::daemon::voice::Voice;
 use vault_steward::policy::Scope;
 use vault_steward::server::events::Events;
+#[cfg(unix)]
 use vault_steward::smarthole::frames::Delivery;
 use vault_steward::smarthole::{Inbox, ReceivedMessage, Settings, SmartHole};
 use vault_steward::store::Store;
