@@ -15,7 +15,6 @@ mod snapshot;
 mod tests;
 
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
@@ -190,7 +189,7 @@ impl Watcher {
 
     /// The steward's folder for rescued texts, for the chaos suite.
     #[cfg(feature = "chaos")]
-    pub fn recovery_folder(&self) -> PathBuf {
+    pub fn recovery_folder(&self) -> std::path::PathBuf {
         self.recovery.folder()
     }
 
