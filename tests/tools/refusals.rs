@@ -12,7 +12,7 @@ use vault_steward::note::code::ErrorCode;
 use crate::abilities::{Ability, can};
 use crate::changes::write;
 use crate::machine;
-use crate::vault::{TestVault, is_sound, vault};
+use crate::vault::{TestVault, vault};
 
 /// Everything that a caller can do to a vault, each refused with `code`; nothing has changed then,
 /// and all can still be read.

@@ -128,7 +128,7 @@ impl Pattern {
     }
 
     /// Whether a line matches; without its line end.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "conformance"))]
     pub fn is_match(&self, line: &[u8]) -> bool {
         self.matcher.is_match(line).unwrap_or(false)
     }

@@ -5,7 +5,7 @@
 //! is not known (`.`, one letter) needs nothing. How plans are made: `strings`.
 
 use super::signature::SEQUENCES;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 use super::signature::Signature;
 
 /// A necessary condition for a text to match.
@@ -34,7 +34,7 @@ impl Plan {
     }
 
     /// Whether a text with this signature may match.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "conformance"))]
     pub fn allows(&self, signature: &Signature) -> bool {
         match self {
             Self::All => true,

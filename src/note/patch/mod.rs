@@ -13,6 +13,8 @@ mod apply;
 mod error;
 mod headers;
 mod parse;
+#[cfg(any(test, feature = "conformance"))]
+mod reverse;
 
 use std::fmt;
 
