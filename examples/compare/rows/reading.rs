@@ -82,7 +82,9 @@ pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let (mut wikilink, mut confirmed) = (Times::default(), Times::default());
     for _ in 0..ground.rounds {
         let catalogue = vault.catalogue();
-        each(&mut wikilink, &|| resolver::resolve(&catalogue, &home, &link).target.is_some())?;
+        each(&mut wikilink, &|| {
+            resolver::resolve_among(&*catalogue, &home, &link).target.is_some()
+        })?;
         drop(catalogue);
         each(&mut confirmed, &|| vault.resolve(&spoken, Want::File).is_ok())?;
     }

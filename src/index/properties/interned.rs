@@ -63,7 +63,6 @@ impl Spellings {
         number
     }
 
-    #[cfg(test)]
     pub fn memory(&self) -> usize {
         // The text, its two reference counts, its key, and an entry in each of the two maps.
         let each = |text: &Text| 2 * text.len() + 16 + 80;
@@ -127,7 +126,6 @@ impl Values {
         self.uses.shrink_to_fit();
     }
 
-    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.values.capacity() * size_of::<Typed>()
             + (self.uses.capacity() + self.free.capacity()) * size_of::<u32>()
@@ -137,7 +135,6 @@ impl Values {
 }
 
 /// Heap memory of a value in bytes.
-#[cfg(test)]
 fn beside(value: &Typed) -> usize {
     // A shared text has two reference counts.
     let text = |text: &Text| 16 + text.len();
@@ -215,7 +212,6 @@ impl<T: Copy> Runs<T> {
         self.all.shrink_to_fit();
     }
 
-    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.all.capacity() * size_of::<T>()
     }

@@ -88,7 +88,6 @@ impl Properties {
     }
 
     /// Memory in bytes, without the allocator's overhead.
-    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.0.synced.table().memory()
     }

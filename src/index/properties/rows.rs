@@ -202,7 +202,6 @@ impl Rows {
         self.tagged.iter_mut().for_each(Vec::shrink_to_fit);
     }
 
-    #[cfg(test)]
     fn memory(&self) -> usize {
         // A path has two reference counts.
         let paths = self.ordered.iter().map(|row| 16 + self.row(*row).path.as_str().len());
@@ -245,7 +244,6 @@ impl Table {
         self.0.ordered.is_empty()
     }
 
-    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.0.memory()
     }
