@@ -95,7 +95,7 @@ export interface Connection {
 }
 
 /** The used part of a WebSocket. */
-export type Socket = Pick<WebSocket, "onopen" | "onmessage" | "onclose" | "send" | "close">;
+export type Socket = Pick<WebSocket, "onopen" | "onmessage" | "onclose" | "readyState" | "send" | "close">;
 
 /** An injected clock, so that tests can set the time. */
 export interface Clock {

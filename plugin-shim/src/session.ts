@@ -12,6 +12,9 @@ import {
   type RequestId,
 } from "./protocol";
 
+/** `WebSocket.OPEN`. */
+const OPEN = 1;
+
 /** The timeout of opening the socket, and of each step of the handshake. */
 const HANDSHAKE_MS = 10_000;
 /** The maximum number of messages before the daemon has proved itself: pending approval requests. */
@@ -240,7 +243,8 @@ export class Session {
   }
 
   #send(text: string): void {
-    if (!this.#over) this.#socket.send(text);
+    // A socket that the daemon is closing takes no more.
+    if (!this.#over && this.#socket.readyState === OPEN) this.#socket.send(text);
   }
 
   #tooLarge(text: string): CallError | null {

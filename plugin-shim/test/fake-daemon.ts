@@ -41,6 +41,10 @@ export class FakeSocket {
     this.daemon.receive(this, message);
   }
 
+  get readyState(): number {
+    return this.closed ? 3 : 1;
+  }
+
   close(): void {
     this.closed = true;
   }

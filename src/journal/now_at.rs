@@ -12,6 +12,7 @@ use super::step::{DELETE, MOVE, RecordedStep};
 use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::store::journal::StepRow;
+use crate::vault::Kind;
 
 /// A file that is followed from the change that left it somewhere.
 struct Follower {
@@ -71,13 +72,16 @@ impl Journal {
         for deletion in deletions.into_iter().filter(|row| row.undone_by.is_none()) {
             let within = at.as_str().strip_prefix(deletion.path.as_str()).unwrap_or_default();
             let within = within.trim_start_matches('/');
-            if within.is_empty() || rows.files(deletion.id)?.iter().any(|(path, _)| path == within)
-            {
-                let when = deletion.ended.and_then(DateTime::from_timestamp_millis);
+            let when = deletion.ended.and_then(DateTime::from_timestamp_millis);
+            let was_file = match within.is_empty() {
+                true => RecordedStep::read(deletion)?.deleted_kind() == Some(Kind::File),
+                false => rows.files(deletion.id)?.iter().any(|(path, _)| path == within),
+            };
+            if was_file {
                 return Ok(Some(Became::Deleted { path: at, when: when.unwrap_or_default() }));
             }
         }
-        if self.parts().vault().catalogue().get(at.as_str()).is_some() {
+        if self.is_file(&at) {
             return Ok(Some(Became::At(at)));
         }
         let mark = lock(&self.0.executor.rename_counts).at_end_of(last.operation);
@@ -87,8 +91,12 @@ impl Journal {
     fn renamed_by_others(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
         let vault = self.parts().vault();
         let now = vault.renamed_since(path, mark)?;
-        let is_there = vault.catalogue().get(now.as_str()).is_some();
-        is_there.then_some(now)
+        self.is_file(&now).then_some(now)
+    }
+
+    fn is_file(&self, path: &VaultPath) -> bool {
+        let catalogue = self.parts().vault().catalogue();
+        catalogue.get(path.as_str()).is_some_and(|entry| entry.kind == Kind::File)
     }
 
     /// The current path of each file that a change left at a path: moved on by the journal, or

@@ -298,6 +298,14 @@ pub(super) enum RecordedAct {
 }
 
 impl RecordedStep {
+    /// The kind of what a deletion removed.
+    pub fn deleted_kind(&self) -> Option<Kind> {
+        match &self.act {
+            RecordedAct::Delete { identity } => Some(identity.kind()),
+            _ => None,
+        }
+    }
+
     pub fn read(row: StepRow) -> Result<Self, StoreError> {
         let path = |text: &str| {
             VaultPath::from_disk(text).ok_or_else(|| row.fault("it names no path of a vault"))

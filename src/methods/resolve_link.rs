@@ -18,10 +18,20 @@ pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<Res
     if let Some(place) = place(&context.vault, link) {
         return Ok(result(place));
     }
-    let (name, part) = link.find('#').map_or((&**link, ""), |at| link.split_at(at));
-    let name = VaultPath::from_disk(name.trim()).filter(|name| !name.is_root());
-    let Some(name) = name else { return Ok(ResolveLinkResult::default()) };
-    Ok(match context.journal.became(&name)? {
+    let parted = link.find('#').map(|at| link.split_at(at));
+    let mut became = None;
+    let mut part = "";
+    // A file may have `#` in its name.
+    for (name, rest) in std::iter::once((&**link, "")).chain(parted) {
+        let name = VaultPath::from_disk(name.trim()).filter(|name| !name.is_root());
+        let Some(name) = name else { continue };
+        became = context.journal.became(&name)?;
+        part = rest;
+        if became.is_some() {
+            break;
+        }
+    }
+    Ok(match became {
         None => ResolveLinkResult::default(),
         Some(Became::At(path)) => {
             let there = place(&context.vault, &format!("{path}{part}"));

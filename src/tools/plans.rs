@@ -14,7 +14,7 @@ use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::organize::plan::{Item, Plan};
+use crate::organize::plan::{Item, Plan, ProblemKind};
 use crate::organize::planner::{PlanError, World};
 use crate::organize::rule::Rule;
 use crate::store::plans::{NewPlan, PlanRow};
@@ -182,6 +182,8 @@ fn read(view: &View, row: PlanRow) -> Result<Option<StoredPlan>, ToolError> {
         for item in &mut plan.items {
             item.why.clear();
             item.empties.retain(is_seen);
+            // These name the other item of a numbered name, which the plan may have lost since.
+            item.problems.retain(|one| one.blocks || one.kind != ProblemKind::Taken);
         }
     }
     let id = row.id.cast_unsigned();

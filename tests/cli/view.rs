@@ -174,7 +174,12 @@ fn a_link_of_an_answer_leads_to_its_heading_or_is_said_to_lead_nowhere() {
 #[test]
 fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     let place = Place::new(r#"{"trashOption": "local"}"#);
-    for (path, text) in [("Old/Plan.md", "# Aim\n"), ("Old/Gone.md", "x"), ("Old/Left.md", "x")] {
+    for (path, text) in [
+        ("Old/Plan.md", "# Aim\n"),
+        ("Old/Gone.md", "x"),
+        ("Old/Left.md", "x"),
+        ("Old/C# tips.md", "x"),
+    ] {
         std::fs::create_dir_all(place.vault.join("Old")).unwrap();
         std::fs::write(place.vault.join(path), text).unwrap();
     }
@@ -208,6 +213,8 @@ fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     assert_eq!(found(&mut client, "Plan#Gone"), (Some("Kept/Goal.md".into()), None, false));
     assert_eq!(found(&mut client, "Old/Left.md").0.as_deref(), Some("Garden/Leaf.md"));
     assert_eq!(found(&mut client, "Old/Gone.md").0.as_deref(), Some("Kept/Gone.md"));
+    assert_eq!(found(&mut client, "Old/C# tips.md").0.as_deref(), Some("Kept/C# tips.md"));
+    assert_eq!(leads(&mut client, "Old")["path"], Value::Null, "a folder is no note");
     // The file that is at the old path now wins.
     call(&mut client, "write_file", json!({"path": "Old/Plan.md", "content": "another\n"}));
     assert_eq!(found(&mut client, "Old/Plan.md").0.as_deref(), Some("Old/Plan.md"));
@@ -226,6 +233,7 @@ fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     call(&mut client, "delete", json!({"path": "Kept"}));
     assert_eq!(leads(&mut client, "Plan#Aim")["path"], "Old/Plan.md");
     assert_eq!(leads(&mut client, "Old/Goal")["deleted"]["path"], "Kept/Goal.md");
+    assert_eq!(leads(&mut client, "Kept")["deleted"], Value::Null, "a folder is no note");
     assert_eq!(found(&mut client, "Left").0.as_deref(), Some("Garden/Leaf.md"));
     assert_eq!(leads(&mut client, "Never")["deleted"], Value::Null);
 }

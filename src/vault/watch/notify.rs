@@ -82,6 +82,7 @@ impl Events {
         }
         if events.contains(&FsEvent::Lost) {
             events = vec![FsEvent::Lost];
+            *lock(&self.renamed_from) = None;
         }
         events
     }
