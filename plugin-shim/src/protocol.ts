@@ -1135,7 +1135,7 @@ folders: Array<string>,
 progress?: JobProgress,
 };
 
-/** How far the change set is that a job is making. */
+/** Progress of the change set that a job applies. */
 export type JobProgress = {
   /** `storing` the texts in the journal, `writing` new texts beside their files, `placing` files. */
   phase: string,
@@ -1870,7 +1870,7 @@ export type ResolveLinkParams = {
 
 /** The target of the link. */
 export type ResolveLinkResult = {
-  /** The file; null if there is none. If none has this name but one had it and was moved: where that is now. */
+  /** The file; null if there is none. If the file was moved, its present path. */
   path: string | null,
   /** The line of the heading or block, from 1; null if the link names none, or none that is there. */
   line: number | null,

@@ -209,17 +209,19 @@ impl Client {
         serde_json::from_value(answer).map_err(broken)
     }
 
-    /// Like [`Client::call`]; subscribes to events first, and gives `hear` those that come meanwhile.
-    pub async fn call_hearing<P: MethodParams>(
+    /// Like [`Client::call`]; subscribes to events first, and passes those that arrive meanwhile to `on_event`.
+    pub async fn call_with_events<P: MethodParams>(
         &mut self,
         params: &P,
-        hear: &(dyn Fn(&Value) + Sync),
+        on_event: &(dyn Fn(&Value) + Sync),
     ) -> Result<P::Result, ClientError> {
-        self.call(&SubscribeParams::default()).await?;
+        // The request does not depend on the events.
+        let _ = self.call(&SubscribeParams::default()).await;
         let id = self.ask(params).await?;
-        let answer = tokio::time::timeout(self.answer_timeout, self.answer_hearing(id, hear))
-            .await
-            .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
+        let answer =
+            tokio::time::timeout(self.answer_timeout, self.answer_with_events(id, on_event))
+                .await
+                .map_err(|_| ClientError::Broken("it does not answer".to_owned()))??;
         serde_json::from_value(answer).map_err(broken)
     }
 
@@ -294,13 +296,13 @@ impl Client {
     }
 
     async fn answer(&mut self, id: i64) -> Result<Value, ClientError> {
-        self.answer_hearing(id, &|_| {}).await
+        self.answer_with_events(id, &|_| {}).await
     }
 
-    async fn answer_hearing(
+    async fn answer_with_events(
         &mut self,
         id: i64,
-        hear: &(dyn Fn(&Value) + Sync),
+        on_event: &(dyn Fn(&Value) + Sync),
     ) -> Result<Value, ClientError> {
         loop {
             let mut answer = self.next().await?;
@@ -308,7 +310,7 @@ impl Client {
             let ours =
                 answer["id"] == id || (answer["id"].is_null() && answer["error"].is_object());
             if !ours {
-                hear(&answer);
+                on_event(&answer);
                 continue;
             }
             if answer["error"].is_object() {

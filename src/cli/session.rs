@@ -288,7 +288,7 @@ impl Session {
             let params = ToolsCallParams { name, arguments, meta };
             let answer = match &progress {
                 None => self.ask(&params)?,
-                Some((plan, progress)) => self.ask_hearing(&params, &|event| {
+                Some((plan, progress)) => self.ask_with_events(&params, &|event| {
                     let job = (event["method"] == JobParams::METHOD)
                         .then(|| serde_json::from_value::<JobInfo>(event["params"].clone()).ok());
                     if let Some(job) = job.flatten().filter(|job| job.plan == *plan) {
@@ -354,16 +354,16 @@ impl Session {
         }
     }
 
-    /// Like [`Self::ask`]; gives `hear` the daemon's events meanwhile.
-    fn ask_hearing<P: MethodParams>(
+    /// Like [`Self::ask`]; passes the daemon's events meanwhile to `on_event`.
+    fn ask_with_events<P: MethodParams>(
         &self,
         params: &P,
-        hear: &(dyn Fn(&Value) + Sync),
+        on_event: &(dyn Fn(&Value) + Sync),
     ) -> Result<Option<P::Result>> {
         match self.running(self.vault()?) {
-            Some((running, state)) => {
-                exchange(&running, &state, async |client| client.call_hearing(params, hear).await)
-            }
+            Some((running, state)) => exchange(&running, &state, async |client| {
+                client.call_with_events(params, on_event).await
+            }),
             None => Ok(None),
         }
     }
@@ -406,7 +406,7 @@ impl Session {
         Failure::other(code, message, format!("start it with `{}`", self.serve_command()))
     }
 
-    /// The command that serves the selected vault, as a shell takes it.
+    /// The command that serves the selected vault, quoted for a shell.
     pub fn serve_command(&self) -> String {
         let mut command = "steward serve".to_owned();
         let root = self.vault().ok();

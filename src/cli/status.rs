@@ -232,7 +232,10 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
             format!("; meaning of {} by {model}", words::counted(state.chunks, "chunk"))
         }
     };
-    let pdfs = state.pdfs.filter(|pdfs| *pdfs > 0).map(|pdfs| format!("; text of {pdfs} PDFs"));
+    let pdfs = state
+        .pdfs
+        .filter(|pdfs| *pdfs > 0)
+        .map(|pdfs| format!("; text of {}", words::counted(pdfs, "PDF")));
     let better = state.better.as_ref().map(|state| format!("; {}", better(state)));
     let better = better.unwrap_or_default();
     words + &meaning + &better + &pdfs.unwrap_or_default()

@@ -271,7 +271,7 @@ fn in_own_words(line: &str) -> Option<String> {
     Some(format!("    and {rest}; `{command}` shows them"))
 }
 
-/// A word of a command line as a shell takes it.
+/// A word of a command line, quoted for a shell: on Windows for `cmd`.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
     match word.chars().all(|c| is_plain(c) || (cfg!(windows) && c == '\\')) {

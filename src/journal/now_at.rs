@@ -72,13 +72,15 @@ impl Journal {
         for deletion in deletions.into_iter().filter(|row| row.undone_by.is_none()) {
             let within = at.as_str().strip_prefix(deletion.path.as_str()).unwrap_or_default();
             let within = within.trim_start_matches('/');
-            let when = deletion.ended.and_then(DateTime::from_timestamp_millis);
+            let Some(when) = deletion.ended.and_then(DateTime::from_timestamp_millis) else {
+                continue;
+            };
             let was_file = match within.is_empty() {
                 true => RecordedStep::read(deletion)?.deleted_kind() == Some(Kind::File),
                 false => rows.files(deletion.id)?.iter().any(|(path, _)| path == within),
             };
             if was_file {
-                return Ok(Some(Became::Deleted { path: at, when: when.unwrap_or_default() }));
+                return Ok(Some(Became::Deleted { path: at, when }));
             }
         }
         if self.is_file(&at) {

@@ -78,7 +78,7 @@ pub fn between(
             let path = journal.earlier_path(&after.path, &to, &from)?;
             (journal.as_of(&path, &from)?, after)
         }
-        // It was deleted meanwhile.
+        // It was deleted between the two moments.
         Err(error) if error.data.kind == Kind::NotFound => {
             let before = find(context, requested, &from)?;
             let gone = AsOf { was: Was::Nothing, gap: None, ..before.clone() };

@@ -23,7 +23,8 @@ pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<Res
     let mut part = "";
     // A file may have `#` in its name.
     for (name, rest) in std::iter::once((&**link, "")).chain(parted) {
-        let name = VaultPath::from_disk(name.trim()).filter(|name| !name.is_root());
+        let name = VaultPath::from_disk(name.trim().trim_start_matches('/'))
+            .filter(|name| !name.is_root());
         let Some(name) = name else { continue };
         became = context.journal.became(&name)?;
         part = rest;

@@ -184,7 +184,7 @@ pub struct JobInfo {
     pub progress: Option<JobProgress>,
 }
 
-/// How far the change set is that a job is making.
+/// Progress of the change set that a job applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct JobProgress {
     /// `storing` the texts in the journal, `writing` new texts beside their files, `placing` files.

@@ -13,7 +13,7 @@ pub struct ResolveLinkParams {
 /// The target of the link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 pub struct ResolveLinkResult {
-    /// The file; null if there is none. If none has this name but one had it and was moved: where that is now.
+    /// The file; null if there is none. If the file was moved, its present path.
     pub path: Option<String>,
     /// The line of the heading or block, from 1; null if the link names none, or none that is there.
     pub line: Option<u64>,

@@ -203,8 +203,8 @@ fn what_a_server_sends_has_limits() {
     for (what, does) in [
         ("a line of more than", "head -c 2000000 /dev/zero | tr '\\0' x; echo"),
         ("a line of more than", "while :; do printf 'xxxxxxxxxxxxxxxx'; done"),
-        ("nobody asked for", "while :; do echo '{\"method\":\"notifications/message\"}'; done"),
-        ("nobody asked for", "while :; do echo garbage; done"),
+        ("unsolicited", "while :; do echo '{\"method\":\"notifications/message\"}'; done"),
+        ("unsolicited", "while :; do echo garbage; done"),
         ("closed its output", "exec 1>&-; trap '' TERM; sleep 100"),
     ] {
         let ground = Ground::new("");

@@ -27,7 +27,7 @@ struct RunningState {
     progress: Option<JobProgress>,
 }
 
-/// How far the change set is that a job is making. It is forgotten at the end, when the journal has the items.
+/// Progress of the change set that a job applies. It is dropped at the end, when the journal has the items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JobProgress {
     /// `storing` the texts in the journal, `writing` new texts beside their files, `placing` files.

@@ -47,7 +47,7 @@ fn the_archive_example_protects_its_folder_under_any_path() {
         std::fs::write(vault.join("Archive/Deep/old.md"), "old\n").unwrap();
         std::fs::write(vault.join("out.md"), "[[old]]\n").unwrap();
         std::os::unix::fs::symlink("Archive", vault.join("way")).unwrap();
-        set_up(home, "An archive that stays as it is", "archive.py", &python);
+        set_up(home, "An archive that never changes", "archive.py", &python);
     });
     let (mut agent, mut person) = (ground.client("client", false), ground.client("person", false));
     let patch = "--- a/Archive/Deep/old.md\n+++ b/Archive/Deep/old.md\n@@ -1 +1 @@\n-old\n+new\n";

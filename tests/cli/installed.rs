@@ -89,7 +89,7 @@ fn a_newer_version_is_asked_for_only_by_update_check() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let none = home.run(&["update", "--check"]).expect(1);
-    assert!(none.stderr.contains("knows no address"), "{none:?}");
+    assert!(none.stderr.contains("has no address"), "{none:?}");
     assert!(none.stderr.contains("[update] url"), "{none:?}");
 
     let (port, asked) = answering(r#"{"version": "99.1.0"}"#);

@@ -282,7 +282,7 @@ fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
     let mut other = client(&ground.home, &ground.vault, &ground.daemon);
     assert_eq!(text(&ground.call(&mut person, "greet", "you")), "hello you");
     for (what, why) in [
-        ("flood", "nobody asked for"),
+        ("flood", "unsolicited"),
         ("line", "a line of more than"),
         ("endless", "a line of more than"),
         ("eat", EATEN),
@@ -307,7 +307,7 @@ fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
         assert!(begun.elapsed() < Duration::from_secs(1), "{what}: {:?}", begun.elapsed());
     }
     let audit = ground.steward(&["--json", "audit", "--limit", "500"]).expect(0).stdout;
-    for why in ["nobody asked for", "a line of more than", EATEN, "did not answer within 2 s"] {
+    for why in ["unsolicited", "a line of more than", EATEN, "did not answer within 2 s"] {
         assert!(audit.contains(why), "{why}: {audit}");
     }
 }

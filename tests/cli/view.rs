@@ -159,6 +159,8 @@ fn a_link_of_an_answer_leads_to_its_heading_or_is_said_to_lead_nowhere() {
         ("Garden/Soil#Sowing", Some("Garden/Soil.md"), None, false),
         ("Garden/Soil#^never", Some("Garden/Soil.md"), None, false),
         ("Soil#Clay", Some("Soil.md"), Some(1), true),
+        ("/Soil.md", Some("Soil.md"), None, true),
+        ("/Compost.md", None, None, false),
         ("Compost", Some("Garden/Compost.md"), None, true),
         ("Paper.pdf#page=3", Some("Paper.pdf"), None, true),
         ("Nowhere", None, None, false),
@@ -209,6 +211,7 @@ fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     for link in ["Old/Plan.md", "Old/Plan", "Plan", "plan.md", "Old/Goal.md"] {
         assert_eq!(found(&mut client, link), goal(None), "{link}");
     }
+    assert_eq!(found(&mut client, "/Old/Plan.md"), goal(None));
     assert_eq!(found(&mut client, "Plan#Aim"), goal(Some(1)));
     assert_eq!(found(&mut client, "Plan#Gone"), (Some("Kept/Goal.md".into()), None, false));
     assert_eq!(found(&mut client, "Old/Left.md").0.as_deref(), Some("Garden/Leaf.md"));

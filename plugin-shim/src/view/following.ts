@@ -9,9 +9,11 @@ import { wasDeleted } from "./format";
 export function followLinks({ root, host, connection, painter, scope, announce }: Pick<Parts, "root" | "host" | "connection" | "painter" | "scope" | "announce">, history: (path: string) => void): void {
   /** Opens the target of a link, or of a path, in a text that may be older than the note's place. */
   const open = async (link: string, isPath: boolean, newLeaf: boolean): Promise<void> => {
-    const here = isPath ? null : host.resolveLink?.(link, "");
-    if (here) return host.openNote(here.path, { newLeaf, subpath: here.subpath });
-    const to = await connection.call("_vault/resolve_link", { link }).catch(() => null);
+    const here = host.resolveLink?.(link, "");
+    if (here && (!isPath || here.path === link)) return host.openNote(here.path, { newLeaf, subpath: here.subpath });
+    // With a slash the daemon takes a file of this name in another folder only if the file has moved there.
+    const to = await connection.call("_vault/resolve_link", { link: isPath ? `/${link}` : link }).catch(() => null);
+    if (scope.ended) return;
     if (to?.deleted) {
       if (await host.confirm(`${wasDeleted(to.deleted)}.`, "Show in the time machine")) history(to.deleted.path);
     } else if (typeof to?.path === "string") {

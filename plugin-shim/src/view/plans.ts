@@ -204,7 +204,7 @@ const PHASES: Record<string, string> = { storing: "Storing texts in the journal"
 export function shareOf({ done, total, progress }: Job): number {
   if (!progress) return done / Math.max(total, 1);
   const phases = Object.keys(PHASES);
-  return (phases.indexOf(progress.phase) + progress.done / Math.max(progress.total, 1)) / phases.length;
+  return (Math.max(phases.indexOf(progress.phase), 0) + progress.done / Math.max(progress.total, 1)) / phases.length;
 }
 
 /** The state of a job in a few words. */

@@ -164,9 +164,9 @@ fn what_a_server_at_an_address_sends_has_limits() {
         ("an answer of more than", JSON, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
         ("an event of more than", EVENTS, "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"),
         ("an event of more than", EVENTS, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
-        ("nobody asked for", EVENTS, "data: {\"method\":\"notifications/message\"}\n\n"),
-        ("nobody asked for", EVENTS, "data: garbage\n\n"),
-        ("nobody asked for", EVENTS, ": xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n\n"),
+        ("unsolicited", EVENTS, "data: {\"method\":\"notifications/message\"}\n\n"),
+        ("unsolicited", EVENTS, "data: garbage\n\n"),
+        ("unsolicited", EVENTS, ": xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n\n"),
     ] {
         let site = Site::new(|request, stream| modern(request, stream, done));
         let tools = site.allow();
