@@ -221,7 +221,7 @@ fn drain(pipe: impl Read, last: &Mutex<String>) {
         let text = String::from_utf8_lossy(&bytes);
         let line: String = text.trim().chars().filter(|c| !c.is_control()).take(200).collect();
         if !line.is_empty() {
-            *lock(&last) = line;
+            *lock(last) = line;
         }
     }
 }

@@ -19,7 +19,7 @@ pub async fn load(names: &Names, link: &mut Link<'_>) {
     let entries = answer["entries"].as_array().map(Vec::as_slice).unwrap_or_default();
     let paths = entries.iter().filter_map(|entry| entry["path"].as_str());
     let found = paths.filter_map(|path| path.strip_suffix(".md")).map(str::to_owned);
-    *write(&names) = found.collect();
+    *write(names) = found.collect();
 }
 
 /// Follows notes that are created and deleted.
@@ -27,7 +27,7 @@ pub fn update(names: &Names, changed: &ChangedParams) {
     if changed.entry != EntryKind::File || changed.kind == ChangedKind::Modified {
         return;
     }
-    let mut names = write(&names);
+    let mut names = write(names);
     let gone = match changed.kind {
         ChangedKind::Renamed => changed.from.as_deref(),
         ChangedKind::Removed => Some(&*changed.path),

@@ -12,7 +12,7 @@ use crate::protocol::session::{EmbeddedResource, PromptContent};
 pub async fn load(names: &Names, link: &mut Link<'_>) {
     let Ok(found) = link.call(&PromptsParams {}).await else { return };
     let found = found.prompts.into_iter().map(|prompt| prompt.name);
-    *write(&names) = found.collect();
+    *write(names) = found.collect();
 }
 
 /// The message with a prompt's text instead of its name; `None` if `text` names none. Requests the
@@ -23,7 +23,7 @@ pub async fn filled(
     text: &str,
 ) -> Result<Option<Vec<PromptContent>>> {
     let Some((name, arguments)) = commands::prompt(text) else { return Ok(None) };
-    let is_known = |names: &Names| read(&names).iter().any(|known| known == name);
+    let is_known = |names: &Names| read(names).iter().any(|known| known == name);
     if !is_known(names) {
         load(names, link).await;
     }
