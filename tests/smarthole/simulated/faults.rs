@@ -158,7 +158,7 @@ fn stands(
 fn faults_of_smarthole_are_reported_and_retried() {
     let seconds = Duration::from_secs;
     for (does, said, after) in [
-        (Does::Nothing, "SmartHole does not run", seconds(0)),
+        (Does::Nothing, "SmartHole is not running", seconds(0)),
         (Does::NoGreeting, "does not answer as SmartHole does", seconds(10)),
         (Does::TooMany, "it has too many clients", seconds(0)),
         (Does::NoUpgrade, "refused the connection (200)", seconds(0)),
