@@ -21,6 +21,7 @@
 //! | 2 | [`bases`] | Obsidian's Bases: expressions, `.base` files and their tables; pure |
 //! | 2 | [`vault`] | the only room that touches the user's files |
 //! | 2 | [`store`] | the steward's own database, and texts by their hash |
+//! | 2 | [`guests`] | third-party agents as models of a turn |
 //! | 3 | [`journal`] | records and applies changes; the only caller of the vault's writer |
 //! | 3 | [`index`] | search, links, names and properties of all notes |
 //! | 3 | [`policy`] | decides whether a call may run; pure |

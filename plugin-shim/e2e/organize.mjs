@@ -164,7 +164,7 @@ export async function a_job_in_one_piece_shows_how_far_it_is(set) {
     await tab.locator(".vs-list").getByText("Planned.").waitFor({ timeout: 60_000 });
     await done(tab);
     const card = tab.locator(".vs-card");
-    await card.getByText(`it gets another name: Else/n0.md goes to Out ${width}/n0.md, too`).waitFor({ timeout: 60_000 });
+    await card.getByText(`it gets another name: Else/n0.md also goes to Out ${width}/n0.md`).waitFor({ timeout: 60_000 });
     await picture(tab, `plan-numbered-${width}`);
     // Every state that is shown, however short.
     await card.evaluate((root) => {

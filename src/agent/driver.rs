@@ -301,7 +301,7 @@ impl Driver {
             Show::User(user_message) | Show::Resumed(user_message) => {
                 // The first message was never queued.
                 if !self.delivered.is_empty() {
-                    self.shared.has_heard(self.conversation, self.id);
+                    self.shared.record_delivered(self.conversation, self.id);
                 }
                 self.delivered.push(user_message.number);
                 if user_message.scope.limits() && self.context.limiting() == 1 {

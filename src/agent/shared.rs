@@ -164,7 +164,7 @@ impl SharedAgent {
     }
 
     /// Records that a queued message was delivered.
-    pub fn has_heard(&self, conversation: ConversationId, turn: TurnId) {
+    pub fn record_delivered(&self, conversation: ConversationId, turn: TurnId) {
         let mut state = self.state();
         if let Some(running) = state.running.get_mut(&conversation)
             && running.turn == turn

@@ -301,7 +301,7 @@ impl Calls {
         };
         tool.name_arguments(&mut request.arguments);
         if request.caller.scope == Scope::Mcp {
-            tool.spare_what_exists(&mut request.arguments);
+            tool.protect_existing(&mut request.arguments);
         }
         let judged = self.judge(&tool, &mut request, agreed, cancel);
         let Judged { result, judgement, question } = judged;

@@ -50,7 +50,7 @@ pub fn run(arguments: &ConfinedArguments) -> Result<()> {
         connect: (!arguments.network).then(|| arguments.connect.clone()),
     };
     limit(arguments);
-    match confine::give_up_rights(&rights) {
+    match confine::drop_privileges(&rights) {
         Err(reason) if !arguments.best_effort => {
             let hint = "`--best-effort` starts it without confinement";
             return Err(Failure::other("not_confined", reason, hint));

@@ -80,7 +80,7 @@ pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
 /// system folders. A service, which cannot ask, serves any other folder.
 fn is_meant(session: &Session) -> Result<()> {
     let choice = session.choose()?;
-    let is_too_much = vaults::is_everybodys(&choice.root, &session.environment);
+    let is_too_much = vaults::is_too_broad(&choice.root, &session.environment);
     let own = session.folders.of_vault(&choice.root);
     let was_served = || session.folders.remembered().iter().any(|(state, _)| *state == own);
     if choice.is_vault || !is_too_much && was_served() {

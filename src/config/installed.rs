@@ -30,7 +30,7 @@ pub struct Installation {
 impl Installation {
     pub fn of_process(environment: &Environment) -> Self {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("steward"));
-        Self::of(&undeleted(program), environment)
+        Self::of(&without_deleted_mark(program), environment)
     }
 
     pub fn of(program: &Path, environment: &Environment) -> Self {
@@ -55,7 +55,7 @@ impl Installation {
 /// The path by which the program can be started after its next update too: some package managers
 /// have a folder for each version, and a link to the current one.
 pub fn stable_path(program: &Path) -> PathBuf {
-    let program = undeleted(program.to_owned());
+    let program = without_deleted_mark(program.to_owned());
     let name = program.file_name().unwrap_or_default();
     let folders: Vec<&Path> = program.ancestors().collect();
     let is = |at: usize, name: &str| {
@@ -77,7 +77,7 @@ pub fn stable_path(program: &Path) -> PathBuf {
 }
 
 /// If a running program was replaced, Linux appends this mark to its path.
-fn undeleted(program: PathBuf) -> PathBuf {
+fn without_deleted_mark(program: PathBuf) -> PathBuf {
     match program.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
         Some(path) => PathBuf::from(path),
         None => program,

@@ -21,7 +21,7 @@ use crate::llm::key::{Key, MAX_BYTES, NoKey};
 pub const LIMIT: Duration = Duration::from_secs(2);
 
 /// The timeout if a person has just asked for it and can unlock it.
-const WITH_A_PERSON: Duration = Duration::from_secs(60);
+const INTERACTIVE_LIMIT: Duration = Duration::from_secs(60);
 
 /// The service name of all our entries.
 const SERVICE: &str = "vault-steward";
@@ -174,7 +174,7 @@ impl Keyring {
         match self.system {
             System::SecretService => {
                 let arguments = ["store", &label, "service", SERVICE, "account", provider];
-                let finished = self.run(&arguments, Some(key), WITH_A_PERSON)?;
+                let finished = self.run(&arguments, Some(key), INTERACTIVE_LIMIT)?;
                 if finished.status.success() { Ok(()) } else { Err(self.failed(&finished)) }
             }
             System::Keychain => Err(KeyringError::ByHand {
@@ -198,7 +198,7 @@ impl Keyring {
             System::Keychain => &["delete-generic-password", "-s", SERVICE, "-a", provider],
             System::Unknown => return Err(KeyringError::Unknown),
         };
-        let finished = self.run(arguments, None, WITH_A_PERSON)?;
+        let finished = self.run(arguments, None, INTERACTIVE_LIMIT)?;
         if finished.status.success() { Ok(true) } else { Err(self.failed(&finished)) }
     }
 

@@ -229,7 +229,7 @@ pub fn with_names(folders: &Folders, known: &KnownVaults) -> Vec<KnownVault> {
 }
 
 /// Whether a folder without `.obsidian` is too broad to serve: the home folder or a system folder.
-pub fn is_everybodys(root: &Path, environment: &Environment) -> bool {
+pub fn is_too_broad(root: &Path, environment: &Environment) -> bool {
     const SYSTEM: &[&str] = &[
         "/bin",
         "/boot",

@@ -15,7 +15,7 @@ use tokio::time::MissedTickBehavior;
 const WORK: Duration = Duration::from_millis(50);
 
 /// Checks once a minute while the daemon runs, and trims only after work.
-pub async fn give_back() {
+pub async fn return_free_memory() {
     let mut minutes = tokio::time::interval(Duration::from_secs(60));
     minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut before = Duration::ZERO;

@@ -38,7 +38,7 @@ use opening::{guarded, not_recovered, open_both, settle_jobs, tool_settings};
 use organizer::Organizer;
 use overwritten::NewNotes;
 pub use sandbox::prepare_places;
-use sandbox::{held_in, settled_port};
+use sandbox::{apply_sandbox, fixed_port};
 use server_questions::ServerQuestions;
 use surroundings::Surroundings;
 use voice::Voice;
@@ -146,11 +146,11 @@ pub fn run(options: Options<'_>) -> Result<(), StartError> {
     let state = folders.prepare(root)?;
     let lock = lock(folders, root, &state, LOCK_PATIENCE)?;
     let mut config = live.current().config.clone();
-    config.server.port = settled_port(&config);
+    config.server.port = fixed_port(&config);
     let port = config.server.port;
     let left_behind = folders.left_behind(root);
     // While there is a single thread: later threads inherit the sandbox.
-    let confinement = held_in(root, &state, &folders.config, (&live, &config), tape.folder());
+    let confinement = apply_sandbox(root, &state, &folders.config, (&live, &config), tape.folder());
     let (mut context, prepared) = open_both(root, &state, &config, progress)?;
     tracing::debug!(since = ?begun.elapsed(), "the vault is open");
     left_behind.into_iter().for_each(|sentence| context.vault.warn(sentence));
@@ -447,7 +447,7 @@ async fn serve(
     journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
     tokio::spawn(check_new_notes(new_notes, vault.clone(), journal.clone()));
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    tokio::spawn(heap::give_back());
+    tokio::spawn(heap::return_free_memory());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
     let _tending = Following(tokio::spawn(tool_servers::tend(servers)));
     // Before new messages.

@@ -10,7 +10,7 @@ use crate::vault::{make_system_trash, system_trash};
 
 /// The port to listen on. Guests connect to it, so with guests a system-chosen port is fixed before
 /// the process is sandboxed.
-pub(super) fn settled_port(config: &Config) -> u16 {
+pub(super) fn fixed_port(config: &Config) -> u16 {
     let has_guests = config.agents.0.values().any(|agent| agent.is_guest());
     if config.server.port > 0 || !has_guests || !config.security.landlock {
         return config.server.port;
@@ -20,7 +20,7 @@ pub(super) fn settled_port(config: &Config) -> u16 {
 }
 
 /// Sandboxes the process, unless the settings disable it.
-pub(super) fn held_in(
+pub(super) fn apply_sandbox(
     root: &Path,
     state: &Path,
     own: &Path,

@@ -110,7 +110,7 @@ impl Voice {
     }
 
     /// Sends the state of a message to clients. Blocks.
-    pub fn tell_of(&self, number: i64) {
+    pub fn publish_message(&self, number: i64) {
         let Some((events, _)) = self.outputs.get() else { return };
         let store = self.conversations.store();
         let message = store.inbox.get(number).and_then(|row| inbox::message(store, &row));
@@ -455,7 +455,7 @@ impl Voice {
         let (voice, reason) = (Arc::clone(self), reason.to_owned());
         let settled = blocking(move || {
             voice.conversations.store().inbox.settle(number, state, None, &reason)?;
-            voice.tell_of(number);
+            voice.publish_message(number);
             Ok(())
         });
         if let Err(error) = settled.await {
@@ -466,7 +466,7 @@ impl Voice {
 
     async fn tell(self: &Arc<Self>, number: i64) {
         let voice = Arc::clone(self);
-        let _ = tokio::task::spawn_blocking(move || voice.tell_of(number)).await;
+        let _ = tokio::task::spawn_blocking(move || voice.publish_message(number)).await;
     }
 }
 
@@ -496,7 +496,7 @@ impl inbox::Voice for Voice {
     }
 
     fn moved(&self, number: i64) {
-        self.tell_of(number);
+        self.publish_message(number);
         self.try_again();
     }
 }
@@ -545,7 +545,7 @@ impl Inbox for Voice {
                         "another text came under the name of an earlier message"
                     );
                 }
-                self.tell_of(row.id);
+                self.publish_message(row.id);
                 self.came.notify_one();
                 Ok(())
             }

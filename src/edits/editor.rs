@@ -12,7 +12,7 @@ use crate::index::links::names::NameChange;
 use crate::index::links::rewrite;
 use crate::journal::{
     Applied, Change, ChangeSet, Follow, Journal, JournalError, ListedSet, NameStep, Origin,
-    Restored, Review, Target, TrashItem, UndoError, Undone, Watch,
+    Progress, Restored, Review, Target, TrashItem, UndoError, Undone,
 };
 use crate::note::path::VaultPath;
 use crate::vault::{Before, Cancel, Vault, VaultError};
@@ -37,7 +37,7 @@ pub struct Editor<'a> {
     /// The changes that a person approves, if those are more than these.
     pub whole: Option<Whole<'a>>,
     /// Is told how far the journal is.
-    pub watch: &'a dyn Watch,
+    pub progress: &'a dyn Progress,
 }
 
 impl Editor<'_> {
@@ -48,12 +48,12 @@ impl Editor<'_> {
     pub fn apply(&self, title: String, changes: Vec<Change>) -> Result<Applied, EditsError> {
         let set = ChangeSet { title, changes };
         let Some(gate) = self.gate else {
-            return Ok(self.journal.apply_watched(&set, self.origin, self.watch)?);
+            return Ok(self.journal.apply_with_progress(&set, self.origin, self.progress)?);
         };
         let mut proposal = gate::changes(self.vault, &set.title, &set.changes);
         proposal.whole = self.whole;
         gate.check(&proposal).map_err(EditsError::Refused)?;
-        let applied = self.journal.apply_watched(&set, self.origin, self.watch);
+        let applied = self.journal.apply_with_progress(&set, self.origin, self.progress);
         match &applied {
             Ok(applied) => gate.applied(applied.change_set),
             Err(limit @ JournalError::Limit { .. }) => gate.limited(&proposal, limit),

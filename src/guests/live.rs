@@ -26,7 +26,7 @@ const START: Duration = Duration::from_secs(60);
 const CANCEL: Duration = Duration::from_secs(10);
 
 /// How long to wait for the standard error of a guest that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const STDERR_DRAIN: Duration = Duration::from_millis(100);
 
 /// The most bytes that a guest may send during one prompt, and without one.
 const MAX_BYTES: usize = 32 << 20;
@@ -247,7 +247,7 @@ impl Live {
     }
 
     /// Records the messages that it has received.
-    pub fn has_heard(&self, known: KnownMessages) {
+    pub fn record_delivered(&self, known: KnownMessages) {
         lock(&self.state).heard = Some(known);
     }
 
@@ -515,7 +515,7 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
                 };
                 match is_idle {
                     true => tracing::info!(guest = live.guest.name, "a guest has ended while idle"),
-                    false => tokio::time::sleep(LAST_WORDS).await,
+                    false => tokio::time::sleep(STDERR_DRAIN).await,
                 }
                 let error_line = live.process.error_line();
                 let why = match error_line.as_str() {

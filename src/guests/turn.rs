@@ -262,7 +262,7 @@ impl Round {
         let content: Vec<Block> = text.into_iter().chain(calls).collect();
         // The guest knows its own answer.
         let answer = (!content.is_empty()).then_some(content.as_slice());
-        self.live.has_heard(KnownMessages::of(&self.request.messages, answer));
+        self.live.record_delivered(KnownMessages::of(&self.request.messages, answer));
         let origin = origin(&self.live.guest.name);
         Item::Done(Box::new(Turn { content, stop, usage, origin, request_id: None }))
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, RwLock};
 
 use arc_swap::ArcSwap;
 
-use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Target, Watch};
+use super::change::{Applied, Change, ChangeSet, ChangeSetId, Origin, Outcome, Progress, Target};
 use super::error::JournalError;
 use super::execute::{Done, Ended, Failed, detail_after, execute, failure, finish, revert};
 use super::listing::{History, ListedSet};
@@ -36,7 +36,7 @@ pub(super) struct Job<'a> {
     pub steps: &'a [Step],
     /// The recorded steps that it undoes.
     pub undone: &'a [i64],
-    pub watch: &'a dyn Watch,
+    pub progress: &'a dyn Progress,
 }
 
 /// Called with every change set that was applied, undone or restored.
@@ -83,14 +83,14 @@ impl Executor {
         &self,
         set: &ChangeSet,
         origin: &Origin,
-        watch: &dyn Watch,
+        progress: &dyn Progress,
     ) -> Result<Applied, JournalError> {
         let _guard = self.exclusive();
         self.check_ready()?;
         let mut texts = TextBatch::new(&self.parts.blobs);
         let steps = plan::steps(&self.parts, set, &mut texts)?;
         self.check_limits(&steps, origin)?;
-        texts.finish(&steps, watch)?;
+        texts.finish(&steps, progress)?;
         let job = Job {
             kind: "change",
             title: &set.title,
@@ -99,7 +99,7 @@ impl Executor {
             undoes: None,
             steps: &steps,
             undone: &[],
-            watch,
+            progress,
         };
         let (change_set, ends) = self.run(&job)?;
         Ok(Applied { change_set, outcomes: outcomes(set, &steps, &ends) })
@@ -146,7 +146,7 @@ impl Executor {
         let change_set = ChangeSetId(intent.set.cast_unsigned());
         let writer = &self.parts.writer;
         let mut done = Vec::new();
-        let mut ends = match execute(writer, job.steps, &mut done, job.watch) {
+        let mut ends = match execute(writer, job.steps, &mut done, job.progress) {
             Ok(ends) => ends,
             Err(failed) => {
                 let left = self.take_back(intent.operation, Some(&failed), done);

@@ -71,15 +71,15 @@ words!(pub Phase::word {
     Storing => "storing", Writing => "writing", Placing => "placing",
 });
 
-/// Is told how far an operation is while it runs. Nothing rests on it, and a crash forgets it.
-pub trait Watch: std::fmt::Debug {
-    /// `done` of `total` files of a phase.
-    fn told(&self, phase: Phase, done: usize, total: usize);
+/// Observes a running operation. Progress is for display alone and is not stored.
+pub trait Progress: std::fmt::Debug {
+    /// Called when `done` of `total` files of a phase are done.
+    fn advanced(&self, phase: Phase, done: usize, total: usize);
 }
 
-/// Nobody watches.
-impl Watch for () {
-    fn told(&self, _: Phase, _: usize, _: usize) {}
+/// Ignores progress.
+impl Progress for () {
+    fn advanced(&self, _: Phase, _: usize, _: usize) {}
 }
 
 /// The number of a change set, by which people and programs undo it.

@@ -132,7 +132,7 @@ impl Trash<'_> {
             undoes: None,
             steps: &steps,
             undone: &undone.iter().map(|step| step.row.id).collect::<Vec<_>>(),
-            watch: &(),
+            progress: &(),
         };
         let (change_set, ends) = self.0.run(&job)?;
         let outcomes = ends.into_iter().map(|ended_at| ended_at.outcome).collect();

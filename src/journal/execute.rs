@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::change::{Outcome, Phase, Watch};
+use super::change::{Outcome, Phase, Progress};
 use super::error::JournalError;
 use super::rollback::Rollback;
 use super::step::{Act, Detail, Old, Step, TrashRecord};
@@ -51,7 +51,7 @@ pub(super) fn execute(
     writer: &Writer,
     steps: &[Step],
     done: &mut Vec<Done>,
-    watch: &dyn Watch,
+    progress: &dyn Progress,
 ) -> Result<Vec<Ended>, Failed> {
     let files = steps.iter().filter(|step| matches!(step.act, Act::Write { .. } | Act::Delete(_)));
     let batch = writer.sync_batch(files.count());
@@ -67,8 +67,8 @@ pub(super) fn execute(
         });
         let writes = writes.count();
         if writes > 0 {
-            let placed = |done| watch.told(Phase::Placing, done, steps.len());
-            let staged = |done| watch.told(Phase::Writing, done, writes);
+            let placed = |done| progress.advanced(Phase::Placing, done, steps.len());
+            let staged = |done| progress.advanced(Phase::Writing, done, writes);
             execute_writes(writer, &rest[..writes], &sync, done, &mut ends, (&staged, &placed))?;
             rest = &rest[writes..];
             sync()?;
@@ -78,7 +78,7 @@ pub(super) fn execute(
         ends.push(ended.map_err(|error| Failed { error, at: Some(ends.len()) })?);
         // Folders are made before anything is written.
         if !matches!(step.act, Act::Folder { .. }) {
-            watch.told(Phase::Placing, ends.len(), steps.len());
+            progress.advanced(Phase::Placing, ends.len(), steps.len());
         }
         rest = &rest[1..];
     }

@@ -59,15 +59,15 @@ use std::sync::Arc;
 pub use apply::Sink;
 pub use as_of::{AsOf, Content, Gap, Moment, TreeEntry, Was, When};
 pub use change::{
-    Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Phase, Target,
-    Watch,
+    Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Phase, Progress,
+    Target,
 };
 pub use deleted::{Restored, Trash, TrashItem, TrashPlace};
 pub use emptying::{Emptied, Empty};
 pub use error::{JournalError, UndoError};
 pub use follow::{Follow, NameStep};
 pub use listing::{Action, Difference, History, ListedChange, ListedSet, Query, SetKind, Texts};
-pub use now_at::Became;
+pub use now_at::Trace;
 pub use preview::{PreviewAction, PreviewStep, Review, TextSource};
 pub use recovery::Recovered;
 pub use retention::{Freed, StoredTexts, Verified};
@@ -149,17 +149,17 @@ impl Journal {
     /// [`JournalError::Change`], [`JournalError::Store`] or [`JournalError::Limit`]: nothing has
     /// changed. [`JournalError::Half`]: something could not be rolled back.
     pub fn apply(&self, set: &ChangeSet, origin: &Origin) -> Result<Applied, JournalError> {
-        self.apply_watched(set, origin, &())
+        self.apply_with_progress(set, origin, &())
     }
 
-    /// Like [`Self::apply`]; `watch` is told of nothing before the limits are checked.
-    pub fn apply_watched(
+    /// Like [`Self::apply`], and reports progress once the limits are checked.
+    pub fn apply_with_progress(
         &self,
         set: &ChangeSet,
         origin: &Origin,
-        watch: &dyn Watch,
+        progress: &dyn Progress,
     ) -> Result<Applied, JournalError> {
-        self.0.executor.apply(set, origin, watch)
+        self.0.executor.apply(set, origin, progress)
     }
 
     /// Checks that one turn may delete and move this many files without a person's agreement. For

@@ -21,9 +21,9 @@ struct Follower {
     last: StepRow,
 }
 
-/// What became of a file that left its path.
+/// Where a file that left its path is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Became {
+pub enum Trace {
     /// It is here now.
     At(VaultPath),
     Deleted {
@@ -34,30 +34,30 @@ pub enum Became {
 }
 
 impl Journal {
-    /// What became of the file that was last at this path, with or without `.md`, or else of the last one with this
-    /// name in any folder: moved by the journal, or renamed by others as far as the vault has noticed since it was
-    /// opened. `None` if none is known to have left.
-    pub fn became(&self, name: &VaultPath) -> Result<Option<Became>, JournalError> {
+    /// Traces the file that was last at this path, with or without `.md`, or else the last one with this name in any
+    /// folder, through moves by the journal and through renames by others that the vault has noticed since it was
+    /// opened. `None` if no such file is known to have left.
+    pub fn trace(&self, name: &VaultPath) -> Result<Option<Trace>, JournalError> {
         let note = VaultPath::from_disk(&format!("{name}.md")).filter(|_| !name.is_note());
         let names: Vec<&VaultPath> = note.iter().chain([name]).collect();
         for is_name in [false, true] {
             for path in &names {
                 for row in self.parts().rows.changes.departures(path.as_str(), is_name)? {
-                    if let Some(became) = self.since_departure(path, &row)? {
-                        return Ok(Some(became));
+                    if let Some(trace) = self.since_departure(path, &row)? {
+                        return Ok(Some(trace));
                     }
                 }
             }
         }
-        Ok(names.into_iter().find_map(|path| self.renamed_by_others(path, 0)).map(Became::At))
+        Ok(names.into_iter().find_map(|path| self.renamed_by_others(path, 0)).map(Trace::At))
     }
 
-    /// What became of the file at `path` if the step `row` took it away, alone or with a folder above it.
+    /// Traces the file at `path` from the step `row`, which moved or deleted it or a folder above it.
     fn since_departure(
         &self,
         path: &VaultPath,
         row: &StepRow,
-    ) -> Result<Option<Became>, JournalError> {
+    ) -> Result<Option<Trace>, JournalError> {
         let rows = &self.parts().rows.changes;
         let below = path.as_str().strip_prefix(row.path.as_str()).unwrap_or_default();
         let place = |at: &str| VaultPath::from_disk(&format!("{at}{below}"));
@@ -67,7 +67,7 @@ impl Journal {
             Some(_) => after_moves(rows, &left, row)?,
             None => (left, row.clone()),
         };
-        // Of a deletion, the step itself.
+        // If `row` is a deletion, it is included.
         let deletions = rows.later_steps(DELETE, at.as_str(), last.id - i64::from(to.is_none()))?;
         for deletion in deletions.into_iter().filter(|row| row.undone_by.is_none()) {
             let within = at.as_str().strip_prefix(deletion.path.as_str()).unwrap_or_default();
@@ -80,14 +80,14 @@ impl Journal {
                 false => rows.files(deletion.id)?.iter().any(|(path, _)| path == within),
             };
             if was_file {
-                return Ok(Some(Became::Deleted { path: at, when }));
+                return Ok(Some(Trace::Deleted { path: at, when }));
             }
         }
         if self.is_file(&at) {
-            return Ok(Some(Became::At(at)));
+            return Ok(Some(Trace::At(at)));
         }
         let mark = lock(&self.0.executor.rename_counts).at_end_of(last.operation);
-        Ok(self.renamed_by_others(&at, mark).map(Became::At))
+        Ok(self.renamed_by_others(&at, mark).map(Trace::At))
     }
 
     fn renamed_by_others(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {

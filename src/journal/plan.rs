@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::change::{Change, ChangeSet, Phase, Watch};
+use super::change::{Change, ChangeSet, Phase, Progress};
 use super::error::JournalError;
 use super::parts::Parts;
 use super::step::{Act, Deletion, FileIdentity, Old, Step};
@@ -76,14 +76,14 @@ impl<'a> TextBatch<'a> {
     }
 
     /// Makes the taken texts and the content of all planned writes durable.
-    pub fn finish(mut self, steps: &[Step], watch: &dyn Watch) -> Result<(), StoreError> {
+    pub fn finish(mut self, steps: &[Step], progress: &dyn Progress) -> Result<(), StoreError> {
         let written = steps.iter().filter_map(|step| match &step.act {
             Act::Write { content, .. } => Some(content.as_slice()),
             _ => None,
         });
         let texts: Vec<&[u8]> = self.pending.iter().map(AsRef::as_ref).chain(written).collect();
-        let stored = |done, total| watch.told(Phase::Storing, done, total);
-        self.blobs.put_watched(&texts, &stored)?;
+        let stored = |done, total| progress.advanced(Phase::Storing, done, total);
+        self.blobs.put_with_progress(&texts, &stored)?;
         self.pending.clear();
         Ok(())
     }

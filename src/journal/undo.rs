@@ -103,7 +103,7 @@ pub(super) fn undo(
         undoes: Some(target),
         steps: &steps,
         undone: &undone.iter().map(|step| step.row.id).collect::<Vec<_>>(),
-        watch: &(),
+        progress: &(),
     };
     let (change_set, ends) = executor.run(&job)?;
     for (step, ended) in steps.iter().zip(&ends) {

@@ -26,7 +26,7 @@ pub fn complete(context: &Context, params: &CompleteParams) -> CompleteResult {
     };
     let first = found.iter().take_while(|one| begins(one)).count();
     let others = found.split_off(first);
-    let called = aliases(vault, context.begun_aliases(&params.text), &key);
+    let called = aliases(vault, context.aliases_with_prefix(&params.text), &key);
     found.extend(called.chain(others));
     let mut seen = HashSet::new();
     found.retain(|one| seen.insert(one.path.clone()));

@@ -2,7 +2,7 @@
 
 use super::info::local;
 use crate::index::links::{LinkPlace, place};
-use crate::journal::Became;
+use crate::journal::Trace;
 use crate::note::path::VaultPath;
 use crate::protocol::error::Result;
 use crate::protocol::resolve_link::{DeletedFile, ResolveLinkParams, ResolveLinkResult};
@@ -18,34 +18,39 @@ pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<Res
     if let Some(place) = place(&context.vault, link) {
         return Ok(result(place));
     }
-    let parted = link.find('#').map(|at| link.split_at(at));
-    let mut became = None;
-    let mut part = "";
     // A file may have `#` in its name.
-    for (name, rest) in std::iter::once((&**link, "")).chain(parted) {
-        let name = VaultPath::from_disk(name.trim().trim_start_matches('/'))
-            .filter(|name| !name.is_root());
-        let Some(name) = name else { continue };
-        became = context.journal.became(&name)?;
-        part = rest;
-        if became.is_some() {
-            break;
+    let parted = link.find('#').map(|at| link.split_at(at));
+    for (name, part) in std::iter::once((&**link, "")).chain(parted) {
+        if let Some(trace) = trace(context, name)? {
+            return Ok(traced(context, trace, part));
         }
     }
-    Ok(match became {
-        None => ResolveLinkResult::default(),
-        Some(Became::At(path)) => {
+    Ok(ResolveLinkResult::default())
+}
+
+fn trace(context: &Context, name: &str) -> Result<Option<Trace>> {
+    let name = VaultPath::from_disk(name.trim().trim_start_matches('/'));
+    match name.filter(|name| !name.is_root()) {
+        Some(name) => Ok(context.journal.trace(&name)?),
+        None => Ok(None),
+    }
+}
+
+/// The present place of a traced file, with the heading or block `part`.
+fn traced(context: &Context, trace: Trace, part: &str) -> ResolveLinkResult {
+    match trace {
+        Trace::At(path) => {
             let there = place(&context.vault, &format!("{path}{part}"));
             result(there.unwrap_or(LinkPlace { path, line: None, is_part_missing: false }))
         }
-        Some(Became::Deleted { path, when }) => ResolveLinkResult {
+        Trace::Deleted { path, when } => ResolveLinkResult {
             deleted: Some(DeletedFile {
                 path: path.as_str().to_owned(),
                 time: local(when.timestamp_millis()),
             }),
             ..ResolveLinkResult::default()
         },
-    })
+    }
 }
 
 fn result(place: LinkPlace) -> ResolveLinkResult {

@@ -50,7 +50,7 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
             };
             let other = arriving.insert(target.fold_key(), item.id);
             if let Some(other) = other {
-                refuse(format!("item {other} goes to `{target}`, too"));
+                refuse(format!("item {other} also goes to `{target}`"));
                 continue;
             }
             if taken {
@@ -101,7 +101,7 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
     }
     moves.sort_unstable();
     let ordered = order::ordered(&moves, hidden_name);
-    if let Some(reason) = no_circles(vault) {
+    if let Some(reason) = exchange_obstacle(vault) {
         let aside = ordered.iter().filter(|(_, to)| is_temp_path(to)).map(|(from, _)| from);
         let circling = order::circling(&moves).into_iter().map(|at| &moves[at].0);
         let circling: HashSet<&str> = circling.chain(aside).map(VaultPath::as_str).collect();
@@ -135,7 +135,7 @@ pub fn removals(vault: &Vault, items: &[Item]) -> Vec<Change> {
 
 /// Why files cannot be exchanged in this vault, if so: after a crash, a cycle is recognised by file ids, which not all
 /// file systems keep.
-pub(super) fn no_circles(vault: &Vault) -> Option<String> {
+pub(super) fn exchange_obstacle(vault: &Vault) -> Option<String> {
     let system = vault.remote_file_system()?;
     Some(format!("files cannot safely change places on {system}; move one elsewhere first"))
 }

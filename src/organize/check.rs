@@ -50,7 +50,7 @@ pub fn check(
         checked.fits.push(files.len());
         fitting.push(files);
     }
-    checked.found.extend(forestalled(file, &fitting));
+    checked.found.extend(rules_without_files(file, &fitting));
     // Each block of a note has its own text, with the note's line numbers.
     checked.found.sort_by_key(|found| (found.line, found.column));
     checked
@@ -153,7 +153,7 @@ fn fits(
 }
 
 /// Finds rules that lose all their files to an earlier rule.
-fn forestalled(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> {
+fn rules_without_files(file: &RuleFile, fitting: &[HashSet<FileId>]) -> Vec<Diagnostic> {
     let mut order: Vec<usize> = (0..file.rules.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(file.rules[*number].priority));
     let mut found = Vec::new();

@@ -43,7 +43,7 @@ pub enum Obstacle {
         by: Option<VaultPath>,
     },
     /// Another file of the plan gets the path.
-    #[error("`{from}` goes to `{path}`, too")]
+    #[error("`{from}` also goes to `{path}`")]
     Wanted { path: VaultPath, from: VaultPath },
     /// A file occupies the path of a needed folder.
     #[error("`{path}` is a file, so that nothing can lie in it")]
@@ -64,7 +64,7 @@ pub enum Obstacle {
 ///
 /// # Errors
 /// The first refused request whose policy is to fail the plan.
-pub fn give_out(
+pub fn assign_paths(
     catalogue: &Catalogue,
     view: &View,
     suffix: &str,

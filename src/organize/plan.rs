@@ -186,6 +186,11 @@ pub struct RuleResult {
 }
 
 impl Item {
+    /// Drops the reason of a numbered name.
+    pub fn clear_numbering(&mut self) {
+        self.problems.retain(|one| one.blocks || one.kind != ProblemKind::Taken);
+    }
+
     /// Whether it changes the file's content.
     pub fn changes_text(&self) -> bool {
         !(self.set.is_empty()

@@ -225,14 +225,14 @@ fn place(world: &World<'_>, drafts: &mut [Draft]) -> Result<Following, PlanError
     let mut following = Following::default();
     for _ in 0..MOST_ROUNDS {
         withdrawn(world)?;
-        give_out(world, drafts)?;
+        assign_paths(world, drafts)?;
         let blocked =
             |drafts: &[Draft]| drafts.iter().filter(|draft| draft.item.is_blocked()).count();
         let before = blocked(drafts);
         for draft in drafts.iter_mut() {
             draft.check_target(world.vault);
         }
-        if let Some(reason) = applying::no_circles(world.vault) {
+        if let Some(reason) = applying::exchange_obstacle(world.vault) {
             for at in circling(drafts) {
                 drafts[at].block(ProblemKind::Taken, reason.clone());
             }
@@ -259,13 +259,13 @@ fn circling(drafts: &[Draft]) -> Vec<usize> {
     order::circling(&moves).into_iter().map(|at| places[at]).collect()
 }
 
-fn give_out(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
+fn assign_paths(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
     // Items in the request and those of a joined plan precede those of rules; then by path.
     let mut asking: Vec<(usize, names::Wish)> =
         drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, draft.asks()?))).collect();
     asking.sort_by_key(|(at, _)| drafts[*at].by);
     let wishes: Vec<names::Wish> = asking.iter().map(|(_, wish)| wish.clone()).collect();
-    let given = names::give_out(
+    let given = names::assign_paths(
         &world.vault.catalogue(),
         world.vault.view(),
         &world.settings.suffix,

@@ -193,7 +193,7 @@ impl<'a> Shadow<'a> {
     }
 
     /// These files of the vault, plus those that the plan will create.
-    fn with_laid(&self, mut files: Vec<FileId>) -> Vec<FileId> {
+    fn with_created(&self, mut files: Vec<FileId>) -> Vec<FileId> {
         let overlays = self.overlays.borrow();
         if overlays.is_empty() {
             return files;
@@ -210,7 +210,7 @@ impl Source for Shadow<'_> {
     }
 
     fn narrow(&self, hint: &Hint) -> Option<Vec<FileId>> {
-        self.below.narrow(hint).map(|files| self.with_laid(files))
+        self.below.narrow(hint).map(|files| self.with_created(files))
     }
 
     fn is_cancelled(&self) -> bool {

@@ -14,7 +14,7 @@ const READ_ON: &str = "read_answer";
 
 impl ForeignTools for Servers {
     fn renewed(&self) -> Option<Vec<Definition>> {
-        self.has_news().then(|| self.definitions())
+        self.tools_changed().then(|| self.definitions())
     }
 }
 

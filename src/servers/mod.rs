@@ -131,7 +131,7 @@ struct Inner {
     answers: Answers,
     /// Counts changes of the offered tools that change no file.
     tool_changes: AtomicU64,
-    /// What `has_news` last saw.
+    /// The state at the last call of `tools_changed`.
     last_revision: Mutex<Option<Revision>>,
 }
 
@@ -332,7 +332,7 @@ impl Servers {
     }
 
     /// Whether the offered tools may have changed since the last call; true at the first.
-    fn has_news(&self) -> bool {
+    fn tools_changed(&self) -> bool {
         // Writing or removing a pin changes its folder. One stat costs microseconds.
         #[expect(clippy::disallowed_methods, reason = "our own folder in the state folder")]
         let pins = std::fs::metadata(self.place()).and_then(|meta| meta.modified()).ok();

@@ -193,7 +193,7 @@ struct New {
 
 impl New {
     /// The path, in the spelling of folders that the patch already creates.
-    fn spelt_as_before(&mut self, context: &Context, path: &VaultPath) -> VaultPath {
+    fn in_known_spelling(&mut self, context: &Context, path: &VaultPath) -> VaultPath {
         let mut folder = VaultPath::root();
         for name in path.parent().iter().flat_map(VaultPath::components) {
             let here = folder.join(name).expect("a component is a name");
@@ -227,9 +227,9 @@ fn plan(
     if patch.action == Action::Create {
         let path = match context.vault.resolve_new(&patch.path)? {
             WriteTarget::Existing(found) => {
-                return Err(there_already(found.path));
+                return Err(already_exists_error(found.path));
             }
-            WriteTarget::Free(path) => new.spelt_as_before(context, &path),
+            WriteTarget::Free(path) => new.in_known_spelling(context, &path),
         };
         let applied = patch::apply(None, patch).map_err(|error| failed(&error))?;
         let content = applied.bytes.unwrap_or_default();
@@ -259,7 +259,7 @@ fn plan(
 }
 
 /// The error for a patch that creates an existing file.
-fn there_already(path: VaultPath) -> ToolError {
+fn already_exists_error(path: VaultPath) -> ToolError {
     let hint = format!(
         "the patch makes it as a new file; to change what is there, name it in both lines (`--- a/{path}`, \
          `+++ b/{path}`) with the lines around the change; write_file replaces all of it"

@@ -133,7 +133,7 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
     if job.state() != JobState::Interrupted {
         return Err(job.wrong_state("only a job that was interrupted can be resumed"));
     }
-    if let Some(reason) = enabled::not_agreed_any_more(context, &job.enabled_rules())? {
+    if let Some(reason) = enabled::authorization_lost(context, &job.enabled_rules())? {
         let message = format!("job {} is not resumed: {reason}", job.id());
         let hint =
             "nothing was changed; undo what was done with rollback_job, or enable the rule again";
@@ -238,7 +238,7 @@ fn asked_again(
     let by_hand = stored_plan.plan.items.iter().filter(|item| !by_rules(item)).cloned().collect();
     let wanted =
         planner::PlanRequest { rules: &rules, items: by_hand, ..planner::PlanRequest::default() };
-    let anew = plans::over_vault(context, &rules, |world| planner::plan(world, wanted))?;
+    let anew = plans::with_snapshot(context, &rules, |world| planner::plan(world, wanted))?;
     let bare = |item: &Item| Item {
         id: 0,
         revision: None,

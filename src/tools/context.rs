@@ -85,7 +85,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Self::find`]; [`ErrorCode::AmbiguousPath`] with similar names; the trash cannot be read.
-    pub(super) fn find_to_take(&self, requested: &str) -> Result<ResolvedEntry, ToolError> {
+    pub(super) fn resolve_to_modify(&self, requested: &str) -> Result<ResolvedEntry, ToolError> {
         let path = match self.vault.resolve(requested, Want::Entry) {
             Err(VaultError::NotFound { path, .. }) => path,
             other => return Ok(other?),
@@ -106,7 +106,7 @@ impl Context {
             .any(was_there)
         {
             true => Err(VaultError::NotFound { path, near: vec![found.path] }.into()),
-            false if is_called_so(&self.vault, &path, &found.path) => Ok(found),
+            false if has_exact_name(&self.vault, &path, &found.path) => Ok(found),
             false => Err(only_sounds_alike(&path, &found.path)),
         }
     }
@@ -117,8 +117,8 @@ impl Context {
     }
 
     /// The notes with an alias that may begin with the typed text.
-    pub fn begun_aliases(&self, typed: &str) -> Vec<VaultPath> {
-        self.index.names.begun_aliases(self.asking(), typed)
+    pub fn aliases_with_prefix(&self, typed: &str) -> Vec<VaultPath> {
+        self.index.names.aliases_with_prefix(self.asking(), typed)
     }
 
     pub(super) fn asking(&self) -> Asking<'_> {
@@ -135,13 +135,13 @@ impl Context {
             origin: &self.origin,
             cancel: &self.cancel,
             whole: None,
-            watch: &(),
+            progress: &(),
         }
     }
 }
 
 /// Whether a bare name equals the name or an alias of the file, ignoring case.
-fn is_called_so(vault: &Vault, requested: &VaultPath, found: &VaultPath) -> bool {
+fn has_exact_name(vault: &Vault, requested: &VaultPath, found: &VaultPath) -> bool {
     // A path with folders would have been resolved as one.
     if requested.as_str().contains('/') {
         return false;

@@ -58,7 +58,7 @@ impl Tool for Delete {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let found = context.find_to_take(&self.path)?;
+        let found = context.resolve_to_modify(&self.path)?;
         if found.path.is_root() {
             let message = "the vault itself cannot be deleted";
             return Err(ToolError::invalid(message, "name a file or folder in it"));

@@ -303,7 +303,7 @@ fn source(context: &Context, file: &str) -> Result<String, ToolError> {
 /// Rejects rules that would change their own result again.
 fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), ToolError> {
     let request = planner::PlanRequest { rules, ..planner::PlanRequest::default() };
-    let plan = plans::over_vault(context, rules, |world| planner::plan(world, request));
+    let plan = plans::with_snapshot(context, rules, |world| planner::plan(world, request));
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
@@ -337,7 +337,7 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
 
 /// The reason why a job of these rules is no longer authorised: one of them is no longer enabled, or its meaning
 /// changed. `None` if all are still enabled unchanged.
-pub(super) fn not_agreed_any_more(
+pub(super) fn authorization_lost(
     context: &Context,
     rules: &[i64],
 ) -> Result<Option<String>, ToolError> {
@@ -376,7 +376,7 @@ pub fn plan(
 ) -> Result<Plan, ToolError> {
     let rules: Vec<Rule> = rules.iter().filter_map(|one| one.rule.clone()).collect();
     let request = planner::PlanRequest { rules: &rules, only, ..planner::PlanRequest::default() };
-    plans::over_vault(context, &rules, |world| planner::plan(world, request))
+    plans::with_snapshot(context, &rules, |world| planner::plan(world, request))
 }
 
 /// Stores these items as a plan of these rules. A plan that `waits` for a person is published, unless it waited before.
@@ -406,7 +406,7 @@ pub fn keep(
         return Ok((same.id, same.identity));
     }
     let stored_plan = match waits {
-        None => plans::keep_untold(context, None, plan, given)?,
+        None => plans::store_unpublished(context, None, plan, given)?,
         Some(before) => plans::keep(context, before, plan, given)?,
     };
     Ok((stored_plan.id, stored_plan.identity))
@@ -466,7 +466,7 @@ pub fn why(context: &Context, asked: &str) -> Result<Why, ToolError> {
     let enabled = all(context)?;
     let rules: Vec<Rule> = enabled.iter().filter_map(|one| Some(one.runs()?.0.clone())).collect();
     let now = match is_there && !rules.is_empty() {
-        true => plans::over_vault(context, &rules, |world| planner::why(world, &rules, &path))?,
+        true => plans::with_snapshot(context, &rules, |world| planner::why(world, &rules, &path))?,
         false => None,
     };
     Ok(Why { path: path.as_str().to_owned(), done, now: now.unwrap_or_default() })

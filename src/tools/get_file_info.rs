@@ -104,7 +104,7 @@ impl Tool for GetFileInfo {
         let found = context.find(&self.path, Want::Entry)?;
         let ResolvedEntry { path, meta } = &found;
         let (readable, (lines, words)) = match meta.kind {
-            Kind::File => looked_into(context, &found),
+            Kind::File => text_statistics(context, &found),
             Kind::Folder | Kind::Link | Kind::Other => (true, (None, None)),
         };
         let children = (meta.kind == Kind::Folder).then(|| children(context, &found));
@@ -157,7 +157,7 @@ fn conflict_copies(context: &Context) -> usize {
 type Counts = (Option<usize>, Option<usize>);
 
 /// Whether a file can be read, and the lines and words of a text.
-fn looked_into(context: &Context, found: &ResolvedEntry) -> (bool, Counts) {
+fn text_statistics(context: &Context, found: &ResolvedEntry) -> (bool, Counts) {
     if found.meta.size <= context.vault.max_file_bytes()
         && let Ok(content) = context.vault.read(&found.path)
     {

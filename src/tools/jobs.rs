@@ -12,7 +12,7 @@ use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
 use crate::journal::{
-    Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome, Phase, Watch,
+    Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome, Phase, Progress,
 };
 use crate::note::code::ErrorCode;
 use crate::organize::applying::{self, Stale};
@@ -63,11 +63,11 @@ impl Job {
     pub fn look(&mut self, context: &Context) -> Result<(), ToolError> {
         self.done.clear();
         self.last_operation = 0;
-        self.look_on(context)
+        self.read_new_pieces(context)
     }
 
     /// Loads what was done after what is loaded already.
-    fn look_on(&mut self, context: &Context) -> Result<(), ToolError> {
+    fn read_new_pieces(&mut self, context: &Context) -> Result<(), ToolError> {
         let history = context.journal.history();
         for (operation, changes) in
             history.operations_of_turn(&turn(self.row.id), self.last_operation)?
@@ -416,21 +416,21 @@ enum Stopped {
     Later(ToolError),
 }
 
-/// Files from which on a single piece tells its progress: a smaller one is done before anybody looks.
-const WATCHED_FROM: usize = 100;
+/// The fewest files for which a job in one piece reports progress; fewer are done before a person could read it.
+const REPORTED_FROM: usize = 100;
 
-/// Tells the progress of a job's only piece; longer jobs tell each piece.
+/// Reports the progress of a job in one piece; other jobs report each piece.
 #[derive(Debug)]
-struct Watched<'a> {
+struct ProgressReporter<'a> {
     context: &'a Context,
     running: &'a RunningJob,
     job: &'a Job,
 }
 
-impl Watch for Watched<'_> {
-    fn told(&self, phase: Phase, done: usize, total: usize) {
+impl Progress for ProgressReporter<'_> {
+    fn advanced(&self, phase: Phase, done: usize, total: usize) {
         let now = JobProgress { phase: phase.word(), done, total };
-        if total >= WATCHED_FROM && self.running.keep(now) {
+        if total >= REPORTED_FROM && self.running.record(now) {
             let news = self.job.news(JobState::Running.word(), Some(now));
             self.context.listeners.tell(&news);
         }
@@ -528,17 +528,17 @@ fn piece(
         changes.extend(applying::removals(&context.vault, &job.items));
     }
     let removed: Vec<Option<String>> = changes.iter().map(removed_folder).collect();
-    let watched = running.map(|running| Watched { context, running, job });
-    let watch = watched.as_ref().map_or(editor.watch, |watched| watched);
+    let reporter = running.map(|running| ProgressReporter { context, running, job });
+    let progress = reporter.as_ref().map_or(editor.progress, |reporter| reporter);
     let applied =
-        Editor { watch, ..editor }.apply_with_links(title.to_owned(), changes, ReadOnly::Refuse);
+        Editor { progress, ..editor }.apply_with_links(title.to_owned(), changes, ReadOnly::Refuse);
     let (applied, followed) = applied.map_err(|error| match error {
         EditsError::Refused(_) | EditsError::Journal(JournalError::Limit { .. }) => {
             PieceError::NotAgreed(error.into())
         }
         error => PieceError::Other(error.into()),
     })?;
-    job.look_on(context).map_err(PieceError::Other)?;
+    job.read_new_pieces(context).map_err(PieceError::Other)?;
     let stays = |(path, outcome): (Option<String>, &Outcome)| {
         path.filter(|_| *outcome == Outcome::FolderRemoved(false))
     };

@@ -81,7 +81,7 @@ impl Tool for Move {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let source = context.find_to_take(&self.source)?;
+        let source = context.resolve_to_modify(&self.source)?;
         if source.path.is_root() {
             let message = "the vault itself cannot be moved";
             return Err(ToolError::invalid(message, "name a file or folder in it"));

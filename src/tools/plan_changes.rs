@@ -8,7 +8,7 @@ use super::prelude::*;
 use super::rules;
 use super::show_plan::{Problem, faults, problems};
 use super::text_file::count;
-use crate::organize::plan::{Item, Plan, ProblemKind};
+use crate::organize::plan::{Item, Plan};
 use crate::organize::planner;
 use crate::vault::Want;
 
@@ -188,14 +188,14 @@ impl Tool for PlanChanges {
             ));
         }
         let wanted = planner::PlanRequest { rules: &rules, items, within, only: None, joins };
-        let plan = plans::over_vault(context, &rules, |world| planner::plan(world, wanted))?;
+        let plan = plans::with_snapshot(context, &rules, |world| planner::plan(world, wanted))?;
         let stored_plan = plans::keep(context, before.map(|before| before.id), plan, given)?;
         Ok(answer(&stored_plan, warnings))
     }
 }
 
 fn item(context: &Context, wish: Wish) -> Result<Item, ToolError> {
-    let path = context.find_to_take(&wish.path)?.path;
+    let path = context.resolve_to_modify(&wish.path)?.path;
     let to = wish.to.map(|to| context.vault.new_path(&to)).transpose()?;
     Ok(Item {
         path: path.as_str().to_owned(),
@@ -232,7 +232,7 @@ fn changed(
         items.for_each(|item| {
             item.to = Some(to.as_str().to_owned());
             // Why it got another name, or stayed, is no longer so.
-            item.problems.retain(|one| one.blocks || one.kind != ProblemKind::Taken);
+            item.clear_numbering();
         });
     }
     plan.items.retain(|item| !take_out.contains(&item.id));

@@ -14,7 +14,7 @@ use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::organize::plan::{Item, Plan, ProblemKind};
+use crate::organize::plan::{Item, Plan};
 use crate::organize::planner::{PlanError, World};
 use crate::organize::rule::Rule;
 use crate::store::plans::{NewPlan, PlanRow};
@@ -38,7 +38,7 @@ pub(super) struct StoredPlan {
 
 /// Runs a function on a snapshot of the vault in the caller's view. Those of `rules` with `once`
 /// know the files that they took.
-pub(super) fn over_vault<T>(
+pub(super) fn with_snapshot<T>(
     context: &Context,
     rules: &[Rule],
     work: impl FnOnce(&World<'_>) -> Result<T, PlanError>,
@@ -96,7 +96,7 @@ fn not_planned(error: PlanError) -> ToolError {
 }
 
 /// The time before which stored plans expire.
-fn forget_before(context: &Context) -> i64 {
+fn expiry_time(context: &Context) -> i64 {
     let days = i64::try_from(context.settings.organize.keep_plans_days).unwrap_or(i64::MAX);
     context.clock.now().timestamp_millis().saturating_sub(days.saturating_mul(DAY))
 }
@@ -108,7 +108,7 @@ pub(super) fn keep(
     plan: Plan,
     rules: Vec<GivenRules>,
 ) -> Result<StoredPlan, ToolError> {
-    let stored_plan = keep_untold(context, id, plan, rules)?;
+    let stored_plan = store_unpublished(context, id, plan, rules)?;
     context.listeners.tell(&News::Plan {
         plan: stored_plan.id,
         identity: stored_plan.identity.clone(),
@@ -119,7 +119,7 @@ pub(super) fn keep(
 }
 
 /// Stores a plan that is applied at once, without publishing it.
-pub(super) fn keep_untold(
+pub(super) fn store_unpublished(
     context: &Context,
     id: Option<u64>,
     plan: Plan,
@@ -142,7 +142,7 @@ pub(super) fn keep_untold(
     };
     let plans = &context.journal.store().plans;
     let id = id.map(u64::cast_signed);
-    let id = plans.store(id, &new, forget_before(context))?.cast_unsigned();
+    let id = plans.store(id, &new, expiry_time(context))?.cast_unsigned();
     let caller = context.origin.caller.clone();
     Ok(StoredPlan { id, identity, made, caller, plan, rules })
 }
@@ -150,7 +150,7 @@ pub(super) fn keep_untold(
 /// The plan with this number, if it is stored and the caller may see all its notes.
 pub(super) fn find(context: &Context, id: u64) -> Result<StoredPlan, ToolError> {
     let plans = &context.journal.store().plans;
-    let row = plans.get(id.cast_signed(), forget_before(context))?;
+    let row = plans.get(id.cast_signed(), expiry_time(context))?;
     let stored_plan = row.map(|row| read(context.vault.view(), row)).transpose()?;
     stored_plan.flatten().ok_or_else(|| {
         let days = context.settings.organize.keep_plans_days;
@@ -182,8 +182,8 @@ fn read(view: &View, row: PlanRow) -> Result<Option<StoredPlan>, ToolError> {
         for item in &mut plan.items {
             item.why.clear();
             item.empties.retain(is_seen);
-            // These name the other item of a numbered name, which the plan may have lost since.
-            item.problems.retain(|one| one.blocks || one.kind != ProblemKind::Taken);
+            // Its reason names another note, which may be hidden.
+            item.clear_numbering();
         }
     }
     let id = row.id.cast_unsigned();

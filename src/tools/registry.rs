@@ -183,7 +183,7 @@ impl Definition {
     }
 
     /// Unless these arguments decide it, makes the call leave an existing file alone.
-    pub fn spare_what_exists(&self, arguments: &mut Value) {
+    pub fn protect_existing(&self, arguments: &mut Value) {
         let is_blind =
             matches!(self.rests_on(arguments), Some(Basis::Text { is_only_new: false, .. }));
         if let (true, Some((argument, word)), Some(given)) =

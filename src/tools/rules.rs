@@ -50,7 +50,7 @@ pub(super) fn held(context: &Context, file: &RuleFile) -> Result<Checked, ToolEr
         Err(error) if error.code() == ErrorCode::ProtectedPath => Some(error.to_string()),
         _ => None,
     };
-    plans::over_vault(context, &[], |world| Ok(check::check(file, world.scope, &refuses)))
+    plans::with_snapshot(context, &[], |world| Ok(check::check(file, world.scope, &refuses)))
 }
 
 /// The most files of a plan that are given as examples of a rule.
@@ -95,7 +95,7 @@ pub fn described(context: &Context, plan: u64) -> Result<DescribedRules, ToolErr
         let file = given.read(context)?;
         let checked = held(context, &file)?;
         described.found.extend(checked.found.iter().map(|one| one.render(&given.source)));
-        let near = plans::over_vault(context, &file.rules, |world| {
+        let near = plans::with_snapshot(context, &file.rules, |world| {
             near::misses(world, &file.rules, NEAR)
         })?;
         for (rule, fits) in file.rules.into_iter().zip(checked.fits) {

@@ -72,7 +72,7 @@ impl RunningJob {
     }
 
     /// Stores the progress. Returns whether it is worth an event: a phase begins, or a twentieth of it is done.
-    pub(super) fn keep(&self, now: JobProgress) -> bool {
+    pub(super) fn record(&self, now: JobProgress) -> bool {
         let twentieth = |one: JobProgress| (one.phase, one.done * 20 / one.total.max(1));
         let mut jobs = lock(&self.jobs.0.jobs);
         let Some(state) = jobs.get_mut(&self.id) else { return false };

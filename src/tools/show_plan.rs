@@ -250,7 +250,7 @@ fn view(context: &Context, plan: &Plan, input: &ShowPlan) -> Result<String, Tool
         Format::Json => view.json().to_string(),
         Format::Html => view.html(),
         Format::Diff => {
-            view.diff(&plans::over_vault(context, &[], |world| linked::texts(world, plan))?)
+            view.diff(&plans::with_snapshot(context, &[], |world| linked::texts(world, plan))?)
         }
     })
 }
@@ -277,7 +277,7 @@ fn why(
         None => {
             let rules = given_rules::all(context, &stored_plan.rules)?;
             let path = context.vault.parse(&path)?;
-            plans::over_vault(context, &rules, |world| planner::why(world, &rules, &path))?
+            plans::with_snapshot(context, &rules, |world| planner::why(world, &rules, &path))?
                 .unwrap_or_default()
         }
     };

@@ -88,7 +88,7 @@ impl Tool for WriteFile {
                 if expected.is_none() {
                     refuse_to_shrink(&context.vault, &found, &self.content)?;
                 }
-                refuse_what_was_cut(&context.vault, &found, &self.content)?;
+                refuse_cut_lines(&context.vault, &found, &self.content)?;
                 (found.path, expected.map_or(Before::Any, Before::Revision))
             }
             WriteTarget::Free(path) if expected.is_some() => {
@@ -157,11 +157,7 @@ fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, T
 }
 
 /// Refuses shortened lines if the file has longer ones.
-fn refuse_what_was_cut(
-    vault: &Vault,
-    found: &ResolvedEntry,
-    content: &str,
-) -> Result<(), ToolError> {
+fn refuse_cut_lines(vault: &Vault, found: &ResolvedEntry, content: &str) -> Result<(), ToolError> {
     if !content.lines().any(|line| line.len() >= long_line::MAX_CHARACTERS) {
         return Ok(());
     }

@@ -17,7 +17,7 @@ const PROTECTED: [(&str, &str); 4] = [
 ];
 
 /// Hidden folders that sync services create; they hold no notes.
-const NOISE: [&str; 1] = ["@eadir"];
+const NAS_FOLDERS: [&str; 1] = ["@eadir"];
 
 /// The protected folder that a path is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Protection {
 /// Whether Obsidian hides a name: dot-files, dot-folders and leftovers of sync services. All
 /// protected names are hidden.
 pub fn is_hidden_name(name: &str) -> bool {
-    name.starts_with('.') || NOISE.contains(&fold_key(name).as_str())
+    name.starts_with('.') || NAS_FOLDERS.contains(&fold_key(name).as_str())
 }
 
 /// Whether any component of the path is hidden.

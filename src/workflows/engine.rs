@@ -16,13 +16,13 @@ use crate::organize::workflow::values::{Values, of_json};
 use crate::organize::workflow::{Does, OnError, Step, Workflow};
 
 /// The most read-only steps that run in parallel.
-const SIDE_BY_SIDE: usize = 4;
+const MAX_PARALLEL: usize = 4;
 
 /// The most elements of a `for_each`.
 const MOST_ITEMS: usize = 1_000;
 
 /// Executes steps, either for real or from a recording.
-pub(super) trait Doer: Sync {
+pub(super) trait StepExecutor: Sync {
     fn is_dry_run(&self) -> bool;
     /// Executes a step, or one element of it.
     fn act(&self, unit: &Unit<'_>) -> Ended;
@@ -50,7 +50,7 @@ impl Unit<'_> {
 
 pub(super) struct Engine<'a> {
     pub workflow: &'a Workflow,
-    pub doer: &'a dyn Doer,
+    pub doer: &'a dyn StepExecutor,
     pub inputs: &'a Json,
     pub now: i64,
     pub zone: &'a dyn Zone,
@@ -165,7 +165,7 @@ impl<'a> Engine<'a> {
             progress.ended[*before].as_ref().is_some_and(|(state, _)| *state == StepState::Unknown)
         };
         if self.doer.is_dry_run() && step.depends_on.iter().any(is_unknown) {
-            return vec![known_as(report(step, None, Json::Null, unforeseen()))];
+            return vec![skipped_step(report(step, None, Json::Null, unforeseen()))];
         }
         // In a dry run, a missing result of a skipped change is not a failure.
         let is_unsure = self.doer.is_dry_run() && self.follows_a_shown_change(number, progress);
@@ -174,7 +174,7 @@ impl<'a> Engine<'a> {
                 true => unforeseen(),
                 false => Ended::failed("invalid_input", message, None),
             };
-            known_as(report(step, item, Json::Null, ended))
+            skipped_step(report(step, item, Json::Null, ended))
         };
         let elements: Vec<Option<(usize, Json)>> = match &step.for_each {
             None => vec![None],
@@ -202,16 +202,16 @@ impl<'a> Engine<'a> {
             let item = element.as_ref().map(|(at, _)| *at);
             let stored = item.and_then(|item| i64::try_from(item).ok()).unwrap_or(-1);
             if let Some((input, ended)) = known.remove(&(number, stored)) {
-                return known_as(report(step, item, input, ended));
+                return skipped_step(report(step, item, input, ended));
             }
             let values = values(element.map_or(Value::Null, |(_, json)| of_json(&json)));
             match step.when.as_ref().map(|when| values.holds(when)) {
                 Some(Ok(false)) if is_unsure => {
-                    return known_as(report(step, item, Json::Null, unforeseen()));
+                    return skipped_step(report(step, item, Json::Null, unforeseen()));
                 }
                 Some(Ok(false)) => {
                     let ended = Ended::standing(StepState::Skipped, "");
-                    return known_as(report(step, item, Json::Null, ended));
+                    return skipped_step(report(step, item, Json::Null, ended));
                 }
                 Some(Err(message)) => return broken(item, message),
                 _ => {}
@@ -279,7 +279,7 @@ impl<'a> Engine<'a> {
         match is_change || units.len() < 2 {
             true => work(),
             false => std::thread::scope(|scope| {
-                for _ in 0..SIDE_BY_SIDE.min(units.len()) {
+                for _ in 0..MAX_PARALLEL.min(units.len()) {
                     scope.spawn(work);
                 }
             }),
@@ -366,7 +366,7 @@ fn report(step: &Step, item: Option<usize>, input: Json, ended: Ended) -> StepRe
 }
 
 /// A step with a known result, which is not executed.
-fn known_as<'a>(report: StepReport) -> Planned<'a> {
+fn skipped_step<'a>(report: StepReport) -> Planned<'a> {
     Planned::Known(Box::new(report))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::engine::{Doer, Unit};
+use super::engine::{StepExecutor, Unit};
 use super::report::{Ended, Fault, StepState, Waits, key};
 use super::{Around, SharedWorkflows};
 use crate::calls::{Cancel, Outcome, Request, StepShown};
@@ -18,7 +18,7 @@ use crate::tools::{ApplyPlan, RollbackJob, Tool as _, ToolError, Undo};
 
 /// Tools whose changes do not belong to the calling turn, so that the journal cannot tell by the turn whether they
 /// were made.
-const HAS_OWN_TURN: [&str; 3] = [ApplyPlan::NAME, RollbackJob::NAME, Undo::NAME];
+const TOOLS_WITH_OWN_TURN: [&str; 3] = [ApplyPlan::NAME, RollbackJob::NAME, Undo::NAME];
 
 /// The executor of a real run.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ impl<'a> Live<'a> {
                         ..Ended::standing(StepState::Done, text)
                     });
                 }
-                if was_begun && *changes && HAS_OWN_TURN.contains(&tool.as_str()) {
+                if was_begun && *changes && TOOLS_WITH_OWN_TURN.contains(&tool.as_str()) {
                     match self.mode.settled.get(&name).map(String::as_str) {
                         Some("again") => {}
                         Some(_) => {
@@ -237,7 +237,7 @@ impl<'a> Live<'a> {
     }
 }
 
-impl Doer for Live<'_> {
+impl StepExecutor for Live<'_> {
     fn is_dry_run(&self) -> bool {
         self.mode.run.is_none()
     }

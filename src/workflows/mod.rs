@@ -39,7 +39,7 @@ use live::{Live, Mode};
 use report::{Ended, Report, RunState, StepProgress, StepState, key};
 
 /// The most workflows that run at once.
-const MOST_AT_A_TIME: usize = 4;
+const MAX_ACTIVE_RUNS: usize = 4;
 
 /// Access to a language model without tools.
 pub trait Models: Send + Sync {
@@ -89,7 +89,7 @@ pub enum WorkflowError {
     /// The run is already active.
     #[error("run {0} is running")]
     AtWork(i64),
-    #[error("{MOST_AT_A_TIME} workflows are running already")]
+    #[error("{MAX_ACTIVE_RUNS} workflows are running already")]
     TooMany,
     /// The record of the run could not be written or read.
     #[error(transparent)]
@@ -134,7 +134,7 @@ struct SharedWorkflows {
     /// The clock for timeouts.
     instant: fn() -> Instant,
     /// Active runs by number; dry runs have negative numbers.
-    at_work: Mutex<HashSet<i64>>,
+    active_runs: Mutex<HashSet<i64>>,
 }
 
 debug_only!(Workflows);
@@ -171,7 +171,7 @@ impl Workflows {
             calls,
             clock,
             instant,
-            at_work: Mutex::default(),
+            active_runs: Mutex::default(),
         }))
     }
 
@@ -296,7 +296,7 @@ impl Workflows {
     /// The last runs, newest first, with their waiting steps. Runs that were active when the process ended are
     /// interrupted.
     pub fn list(&self, limit: u32) -> Result<Vec<(WorkflowRun, Vec<String>)>, WorkflowError> {
-        list(&self.0.rows, limit, &|run| lock(&self.0.at_work).contains(&run))
+        list(&self.0.rows, limit, &|run| lock(&self.0.active_runs).contains(&run))
     }
 
     fn go(
@@ -334,37 +334,38 @@ impl Workflows {
         Ok(Report { run, workflow: workflow.id.clone(), state, inputs, now: began, offset, steps })
     }
 
-    fn take_place(&self, run: Option<i64>) -> Result<PlaceTaken<'_>, WorkflowError> {
-        let mut at_work = lock(&self.0.at_work);
-        if at_work.len() >= MOST_AT_A_TIME {
+    fn take_place(&self, run: Option<i64>) -> Result<ActiveRun<'_>, WorkflowError> {
+        let mut active_runs = lock(&self.0.active_runs);
+        if active_runs.len() >= MAX_ACTIVE_RUNS {
             return Err(WorkflowError::TooMany);
         }
-        let number = run.unwrap_or_else(|| at_work.iter().min().copied().unwrap_or(0).min(0) - 1);
-        match at_work.insert(number) {
-            true => Ok(PlaceTaken { of: self, number }),
+        let number =
+            run.unwrap_or_else(|| active_runs.iter().min().copied().unwrap_or(0).min(0) - 1);
+        match active_runs.insert(number) {
+            true => Ok(ActiveRun { of: self, number }),
             false => Err(WorkflowError::AtWork(number)),
         }
     }
 }
 
 /// Registers an active run until it is dropped.
-struct PlaceTaken<'a> {
+struct ActiveRun<'a> {
     of: &'a Workflows,
     number: i64,
 }
 
-impl PlaceTaken<'_> {
+impl ActiveRun<'_> {
     fn is_of(&mut self, run: i64) {
-        let mut at_work = lock(&self.of.0.at_work);
-        at_work.remove(&self.number);
-        at_work.insert(run);
+        let mut active_runs = lock(&self.of.0.active_runs);
+        active_runs.remove(&self.number);
+        active_runs.insert(run);
         self.number = run;
     }
 }
 
-impl Drop for PlaceTaken<'_> {
+impl Drop for ActiveRun<'_> {
     fn drop(&mut self) {
-        lock(&self.of.0.at_work).remove(&self.number);
+        lock(&self.of.0.active_runs).remove(&self.number);
     }
 }
 

@@ -7,7 +7,7 @@ use chrono::FixedOffset;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::engine::{Doer, Engine, Unit};
+use super::engine::{Engine, StepExecutor, Unit};
 use super::report::{Ended, NOT_RECORDED, Report, RunState, StepReport};
 use crate::calls::Cancel;
 use crate::organize::workflow::Workflow;
@@ -61,7 +61,7 @@ impl Recording {
     }
 }
 
-impl Doer for Recording {
+impl StepExecutor for Recording {
     fn is_dry_run(&self) -> bool {
         self.dry_run
     }

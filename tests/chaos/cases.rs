@@ -334,7 +334,7 @@ fn together(context: &Context, moves: Vec<(VaultPath, VaultPath)>) -> Result<(),
         origin: &context.origin,
         cancel: &context.cancel,
         whole: None,
-        watch: &(),
+        progress: &(),
     };
     let changes = moves.into_iter().map(|(from, to)| Change::Move { from, to }).collect();
     let applied = editor.apply_with_links("moves".to_owned(), changes, ReadOnly::Refuse);

@@ -115,11 +115,11 @@ fn names_that_are_taken_are_numbered() {
     let wanted = super::plan(&vault, &wanted);
     assert_eq!(moves(&wanted), [("a/x.md", "New/x.md"), ("b/x.md", "New/x_1.md")]);
     assert_eq!(why(&wanted, "a/x.md"), []);
-    let too = "it gets another name: `a/x.md` goes to `New/x.md`, too";
+    let too = "it gets another name: `a/x.md` also goes to `New/x.md`";
     assert_eq!(why(&wanted, "b/x.md"), [(too.to_owned(), false)]);
     let shown = View::of(&wanted, 10_000);
     for text in [shown.tree(), shown.table(), shown.json().to_string(), shown.html()] {
-        assert!(text.contains("`a/x.md` goes to `New/x.md`, too"), "{text}");
+        assert!(text.contains("`a/x.md` also goes to `New/x.md`"), "{text}");
     }
     check(&vault, &plan);
     let invalid = super::plan(&vault, &items[2..]);

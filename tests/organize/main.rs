@@ -122,7 +122,7 @@ fn apply(vault: &TestVault, plan: &Plan) {
         origin: &origin,
         cancel: &context.cancel,
         whole: None,
-        watch: &(),
+        progress: &(),
     };
     editor
         .apply_with_links("a plan".to_owned(), changes, ReadOnly::Refuse)

@@ -48,7 +48,7 @@ impl TestVault {
             origin: &origin,
             cancel: &cancel,
             whole: None,
-            watch: &(),
+            progress: &(),
         })
     }
 

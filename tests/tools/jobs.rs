@@ -407,15 +407,29 @@ fn what_cannot_be_taken_back_is_named_and_the_rest_goes_back() {
 
 #[test]
 fn who_sees_a_part_of_the_vault_sees_plans_and_jobs_of_that_part_alone() {
-    let mut vault = vault(&[("Open/a.md", "a"), ("Open/b.md", "b"), ("Closed/c.md", "c")]);
+    let mut vault = vault(&[
+        ("Open/a.md", "a"),
+        ("Open/b.md", "b"),
+        ("Closed/c.md", "c"),
+        ("Closed/y.md", "y"),
+        ("Open/y.md", "y"),
+    ]);
     let open = plan(&vault, json!([{ "path": "Open/a.md", "to": "Open/x.md" }]));
     let out = plan(&vault, json!([{ "path": "Open/b.md", "to": "Closed/b.md" }]));
     let closed = plan(&vault, json!([{ "path": "Closed/c.md", "trash": true }]));
     apply(&vault, &closed);
+    // The item that leaves the plan had the name first, so that another got a number.
+    let both = ["Closed/y.md", "Open/y.md"].map(|path| json!({ "path": path, "to": "Open/n.md" }));
+    let (numbered, _) = plan(&vault, json!(both));
+    let why = "it gets another name: `Closed/y.md` also goes to `Open/n.md`";
+    let text = |vault: &TestVault| vault.text("show_plan", json!({ "plan": numbered }));
+    assert!(text(&vault).contains(why), "{}", text(&vault));
+    vault.ok("plan_changes", json!({ "plan": numbered, "take_out": [1] }));
     let folder = VaultPath::from_disk("Open").unwrap();
     let whole = vault.context.vault.clone();
     vault.context.vault = whole.seen_through(View::of(vec![folder]));
     vault.ok("show_plan", json!({ "plan": open.0 }));
+    assert!(!text(&vault).contains("Closed"), "{}", text(&vault));
     for (number, identity) in [&out, &closed] {
         vault.err("show_plan", json!({ "plan": number }), ErrorCode::NotFound);
         let wanted = json!({ "plan": number, "identity": identity });

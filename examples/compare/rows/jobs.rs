@@ -41,7 +41,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         origin: &origin,
         cancel: &cancel,
         whole: None,
-        watch: &(),
+        progress: &(),
     };
     index.links.refresh(&cancel)?;
     let changes = moves(&vault);

@@ -14,7 +14,7 @@ use crate::store::conversations::{Ending, LIMIT_DELAY, NewItem, Order};
 
 /// How long a delivered message stays in the inbox to detect duplicates, in milliseconds: thirty
 /// days.
-const HEARD: i64 = 30 * 86_400_000;
+const KEEP_DELIVERED: i64 = 30 * 86_400_000;
 
 /// The most conversations to check in one [`Conversations::end_idle`].
 const ROUND: u32 = 10_000;
@@ -179,7 +179,7 @@ impl Conversations {
     }
 
     pub(super) fn trim_locked(&self) -> Result<usize> {
-        self.0.store.inbox.trim(self.wall().saturating_sub(HEARD))?;
+        self.0.store.inbox.trim(self.wall().saturating_sub(KEEP_DELIVERED))?;
         self.delete_excess_locked()
     }
 

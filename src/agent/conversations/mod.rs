@@ -175,7 +175,7 @@ impl Conversations {
     /// ended or was deleted: an older open one does not take its place. The caller holds the lock
     /// `last_active`.
     fn current_locked(&self) -> Result<Option<Conversation>> {
-        let newest = self.rows().newest_but(FOREIGN)?;
+        let newest = self.rows().newest_excluding(FOREIGN)?;
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 

@@ -11,7 +11,7 @@ use crate::calls::{Answerer, Decision};
 use crate::llm::{Block, BlockKind, ToolArgs, ToolCall, ToolResult};
 
 /// The most read-only calls running at the same time.
-const SIDE_BY_SIDE: usize = 8;
+const MAX_PARALLEL: usize = 8;
 
 /// After this many failures of the same call, the turn has to end.
 const FAILURES: u32 = 3;
@@ -104,7 +104,7 @@ impl Turn {
         let end = (at..self.slots.len()).find(|at| self.must_be_alone(*at));
         for at in at..end.unwrap_or(self.slots.len()) {
             let running = self.slots.iter().filter(|slot| slot.stage == Stage::Running).count();
-            if self.slots[at].stage == Stage::Waiting && running < SIDE_BY_SIDE {
+            if self.slots[at].stage == Stage::Waiting && running < MAX_PARALLEL {
                 self.begin(at, out);
                 if self.slots[at].stage == Stage::Done {
                     return true;

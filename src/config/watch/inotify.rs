@@ -30,7 +30,7 @@ const MASK: WatchFlags = WatchFlags::CLOSE_WRITE
 
 /// The interval of checks without events: network file systems report only the changes of this
 /// machine.
-const ANYWAY: Duration = Duration::from_secs(60);
+const POLL_WITHOUT_EVENTS: Duration = Duration::from_secs(60);
 
 /// The system's events about the file.
 pub(super) struct Signs {
@@ -71,7 +71,7 @@ impl Signs {
                         ready.clear_ready();
                     }
                 }
-                () = sleep(ANYWAY) => {}
+                () = sleep(POLL_WITHOUT_EVENTS) => {}
             }
         }
         let (path, watched) = (self.path.clone(), std::mem::take(&mut self.watched));

@@ -9,7 +9,7 @@ pub(super) fn confine(_: &Bounds) -> Confinement {
     possible()
 }
 
-pub(super) fn give_up_rights(_: &Rights) -> Result<(), String> {
+pub(super) fn drop_privileges(_: &Rights) -> Result<(), String> {
     Err("a program cannot be confined on this system".to_owned())
 }
 

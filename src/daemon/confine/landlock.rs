@@ -85,7 +85,7 @@ fn lay(bounds: &Bounds, lacks: &mut Vec<String>) -> Result<RulesetStatus, Rulese
     Ok(rules.restrict_self()?.ruleset)
 }
 
-pub(super) fn give_up_rights(rights: &Rights) -> Result<(), String> {
+pub(super) fn drop_privileges(rights: &Rights) -> Result<(), String> {
     if let Confinement { state: ConfinementState::NotPossible, lacks } = possible() {
         return Err(lacks.join("; "));
     }

@@ -114,8 +114,8 @@ pub struct Rights {
 ///
 /// # Errors
 /// Why this system cannot do it; then nothing is restricted.
-pub fn give_up_rights(rights: &Rights) -> Result<(), String> {
-    platform::give_up_rights(rights)
+pub fn drop_privileges(rights: &Rights) -> Result<(), String> {
+    platform::drop_privileges(rights)
 }
 
 /// The support for [`confine`] on this system.

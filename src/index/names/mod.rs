@@ -164,7 +164,7 @@ impl Names {
 
     /// The notes with an alias that may begin with the typed text, by path. Empty until a large
     /// vault has been read once: a completion does not wait for it.
-    pub fn begun_aliases(&self, asking: Asking<'_>, typed: &str) -> Vec<VaultPath> {
+    pub fn aliases_with_prefix(&self, asking: Asking<'_>, typed: &str) -> Vec<VaultPath> {
         let words = spoken::words(typed);
         let is_small = || asking.vault.catalogue().files().nth(READ_AT_ONCE).is_none();
         let is_quick = self.0.is_read() || is_small();
@@ -172,7 +172,7 @@ impl Names {
             return Vec::new();
         }
         let known = self.0.synced.table();
-        let found = known.with_begun_alias(&words).into_iter().map(|known| &known.path);
+        let found = known.with_alias_prefix(&words).into_iter().map(|known| &known.path);
         let mut found: Vec<_> =
             found.filter(|path| asking.vault.view().shows(*path)).cloned().collect();
         found.sort();
@@ -333,7 +333,7 @@ impl Search<'_> {
             self.is_seen(known)
                 && (self.want != Want::File || known.kind != Kind::Folder)
                 && self.asked.signs.iter().all(|sign| name.contains(*sign))
-                && self.lies_there(known.path.borrowed())
+                && self.is_in_folders(known.path.borrowed())
                 && !self.days.contains(&known.path)
         });
         found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -343,7 +343,7 @@ impl Search<'_> {
 
     /// Notes whose names contain all the words, by path.
     fn holders(&self, table: &Table, matcher: &Matcher<'_>) -> Vec<VaultPath> {
-        let files = matcher.may_hold_all();
+        let files = matcher.candidates_for_all();
         let known = files.into_iter().filter_map(|file| table.known(file));
         let holders = known.filter(|known| {
             (known.path.is_note() || self.want == Want::Folder)
@@ -368,8 +368,8 @@ impl Search<'_> {
             };
             let parent = known.path.borrowed().parent().map_or("", PathRef::as_str);
             let folder = folders.get(parent).map(|alike| &**alike).unwrap_or_default();
-            let lies_there = if self.lies_below_there(known.path.borrowed()) { THERE } else { 0.0 };
-            let score = ranking.score(known, folder, &mut key) * self.of_kind(known) + lies_there;
+            let bonus = if self.is_below_folders(known.path.borrowed()) { THERE } else { 0.0 };
+            let score = ranking.score(known, folder, &mut key) * self.of_kind(known) + bonus;
             best.insert(score, known.path.borrowed());
         }
         let files = ranking.alike_by_letters(best.least());
@@ -444,13 +444,13 @@ impl Search<'_> {
     }
 
     /// Whether a path is in the requested folders, from the root; true without folders.
-    fn lies_there(&self, path: PathRef<'_>) -> bool {
+    fn is_in_folders(&self, path: PathRef<'_>) -> bool {
         let Some((_, folders)) = self.asked.path.split_last() else { return false };
         folders.is_empty() || keys_of_folders(path) == folders
     }
 
     /// Whether folders were requested and a path is in them at any depth.
-    fn lies_below_there(&self, path: PathRef<'_>) -> bool {
+    fn is_below_folders(&self, path: PathRef<'_>) -> bool {
         match self.asked.path.split_last() {
             Some((_, folders)) if !folders.is_empty() => keys_of_folders(path).ends_with(folders),
             _ => false,

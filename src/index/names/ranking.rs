@@ -114,7 +114,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// The files with the rarest requested word: only they can contain all words.
-    pub fn may_hold_all(&self) -> Vec<u32> {
+    pub fn candidates_for_all(&self) -> Vec<u32> {
         let counting = (0..self.asked.words.len()).filter(|at| self.counts(*at));
         let files = |word: u32| self.table.words.get(word).files.as_slice();
         let rarest =

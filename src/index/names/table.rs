@@ -225,7 +225,7 @@ impl Table {
     }
 
     /// The files with an alias that begins with these words; the last word may be incomplete.
-    pub fn with_begun_alias(&self, words: &[String]) -> Vec<&NameEntry> {
+    pub fn with_alias_prefix(&self, words: &[String]) -> Vec<&NameEntry> {
         let Some((last, whole)) = words.split_last() else { return Vec::new() };
         let text = |number: &u32| &*self.words.get(*number).text;
         let begins = |label: Label<'_>| {

@@ -52,7 +52,7 @@ pub(super) fn search(
     let pattern = inner.patterns.get(&query.pattern, query.ignore_case)?;
     let limit = Limit::new(settings, cancel);
     let search = Search { pattern: &pattern, query, limit: &limit };
-    if !inner.comes_ready(|| limit.reached()) {
+    if !inner.wait_until_ready(|| limit.reached()) {
         return Ok(search::read_all(vault, &search));
     }
     if !nonblocking::is_active() {

@@ -285,7 +285,7 @@ impl SharedText {
     }
 
     /// Waits while the table is being built, until `over`. Returns whether it is ready.
-    fn comes_ready(&self, over: impl Fn() -> bool) -> bool {
+    fn wait_until_ready(&self, over: impl Fn() -> bool) -> bool {
         let mut gate = lock(&self.gate);
         while *gate == Gate::Opening && !over() {
             let waited = self.opened.wait_timeout(gate, CHECK_EVERY);

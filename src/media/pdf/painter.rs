@@ -21,7 +21,7 @@ const CHECK: usize = 4_096;
 /// The maximum number of cached fonts.
 const MAX_FONTS: usize = 256;
 /// How deeply forms and saved states may be nested.
-const DEEP: (usize, usize) = (4, 64);
+const MAX_NESTING_OF_FORMS: (usize, usize) = (4, 64);
 
 #[derive(Debug, Clone, Copy)]
 struct Matrix([f32; 6]);
@@ -138,7 +138,7 @@ impl<'a> Painter<'a> {
                 at = *line;
             };
             match operator.as_str() {
-                "q" if saved.len() < DEEP.1 => saved.push(state.clone()),
+                "q" if saved.len() < MAX_NESTING_OF_FORMS.1 => saved.push(state.clone()),
                 "Q" => state = saved.pop().unwrap_or(state),
                 "cm" => state.place = matrix().then(state.place),
                 "BT" => (line, at) = (Matrix::IDENTITY, Matrix::IDENTITY),
@@ -173,7 +173,7 @@ impl<'a> Painter<'a> {
                     go(&mut line, 0.0, -state.leading);
                     self.show(operands.get(2..).unwrap_or_default(), &state, &mut at);
                 }
-                "Do" if depth < DEEP.0 => {
+                "Do" if depth < MAX_NESTING_OF_FORMS.0 => {
                     let name = operands.first().and_then(|name| name.as_name().ok());
                     if let Some(name) = name {
                         self.form(name, resources, state.place, depth);

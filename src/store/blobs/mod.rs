@@ -110,11 +110,11 @@ impl Blobs {
     /// # Errors
     /// [`BlobError::Io`]; some of the texts may be stored then.
     pub fn put(&self, texts: &[&[u8]]) -> Result<Vec<BlobHash>, BlobError> {
-        self.put_watched(texts, &|_, _| {})
+        self.put_with_progress(texts, &|_, _| {})
     }
 
-    /// Like [`Self::put`]; calls `stored` with the number of written texts, and of all that have to be.
-    pub fn put_watched(
+    /// Like [`Self::put`]; calls `stored` with the number of texts written so far and in total.
+    pub fn put_with_progress(
         &self,
         texts: &[&[u8]],
         stored: &dyn Fn(usize, usize),

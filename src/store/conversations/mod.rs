@@ -136,7 +136,7 @@ impl Conversations {
 
     /// The last active conversation whose source does not end with `ending`; none if a newer one was
     /// deleted since.
-    pub fn newest_but(&self, ending: &str) -> Result<Option<Conversation>, StoreError> {
+    pub fn newest_excluding(&self, ending: &str) -> Result<Option<Conversation>, StoreError> {
         let after = format!(
             "substr(source, -length(?1)) <> ?1 AND activity > coalesce(
                  (SELECT CAST(value AS INTEGER) FROM setting WHERE name = '{CURRENT_AFTER}'), 0)"
