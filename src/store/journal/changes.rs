@@ -21,7 +21,7 @@ const DEPARTURES: usize = 20;
 pub struct SetFilter {
     /// Touches one of these paths or something below it, in a step up to this number. Empty: all.
     pub paths: Vec<(String, i64)>,
-    /// Or has one of these steps.
+    /// These count as well, whatever they touch, unless there are no paths.
     pub steps: Vec<i64>,
     /// Begun at or after this time, in milliseconds since the Unix epoch.
     pub since: Option<i64>,
