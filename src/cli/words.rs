@@ -163,6 +163,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("list_jobs with `job`", "`steward organize jobs JOB`"),
     ("apply_plan with `job`: ", "`steward organize resume` with job "),
     ("rollback_job with job: ", "`steward organize undo` with job "),
+    ("`restore` with item `", "`steward restore` with `"),
     ("list_changes with change_set: ", "`steward log --change-set` with "),
 ];
 
@@ -298,6 +299,10 @@ mod tests {
             ),
             ("did you mean `read_file`?", "did you mean `read_file`?"),
             ("`undo` takes it back", "`undo` takes it back"),
+            (
+                "`restore` with item `A b.md` brings it back",
+                "`steward restore` with `A b.md` brings it back",
+            ),
             ("use `old_text` with `new_text`", "use `--old-text` with `--new-text`"),
             ("see `steward call read_file --help`", "see `steward call read_file --help`"),
             (

@@ -18,7 +18,7 @@ use crate::vault::{Before, Cancel, Vault};
 #[derive(Debug, Default)]
 pub struct Followed {
     pub names: NameChange,
-    /// The link rewrites. Once applied, the new texts are only in the change set.
+    /// The link rewrites. Once applied, the texts are only in the change set.
     pub plan: Plan,
     /// Texts that a partial undo puts back, with updated links, by the path of their file on disk.
     pub(super) put_back: Vec<(VaultPath, Vec<u8>)>,
@@ -41,7 +41,7 @@ impl Followed {
         }
         for rewrite in &mut self.plan.rewrites {
             let (path, new) = (&rewrite.path, std::mem::take(&mut rewrite.content));
-            let Some(revision) = rewrite.revision else {
+            let Some(before) = rewrite.before.take() else {
                 if let Some(Change::Write { content, .. }) =
                     own.get(path).and_then(|at| changes.get_mut(*at))
                 {
@@ -49,7 +49,6 @@ impl Followed {
                 }
                 continue;
             };
-            let before = Before::Revision(revision);
             changes.push(Change::Write { path: path.clone(), content: new, before });
         }
         let put_back = std::mem::take(&mut self.put_back).into_iter();

@@ -59,7 +59,7 @@ pub(super) fn check_moves(vault: &Vault, changes: &[Change]) -> Result<(), Edits
 /// Refuses a plan that rewrites links in read-only files, or drops those rewrites.
 pub(super) fn check(vault: &Vault, plan: &mut Plan, read_only: ReadOnly) -> Result<(), EditsError> {
     let refused = |rewrite: &Rewrite| {
-        rewrite.revision?;
+        rewrite.before.as_ref()?;
         vault.may_write(&rewrite.path).err().filter(is_refusal)
     };
     let mut blocked: Vec<(VaultPath, String)> = Vec::new();

@@ -61,7 +61,7 @@ impl Executor {
     pub fn new(writer: Writer, store: &Store, settings: Settings) -> Self {
         let (rows, blobs) = (store.journal.clone(), store.blobs.clone());
         Self {
-            history: History::new(rows.changes.clone(), blobs.clone()),
+            history: History::new(rows.changes.clone(), blobs.clone(), writer.vault().clone()),
             parts: Parts { writer, rows, blobs },
             database: store.database.clone(),
             rename_counts: Mutex::default(),

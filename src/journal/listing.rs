@@ -6,18 +6,19 @@ use chrono::{DateTime, Utc};
 
 use super::change::{ChangeId, ChangeSetId, Target};
 use super::error::{JournalError, UndoError};
-use super::file_history::after_moves_and_deletion;
-use super::step::{RecordedAct, RecordedStep, TrashRecord, revision};
+use super::file_history::{after_moves, after_moves_and_deletion};
+use super::step::{MOVE, RecordedAct, RecordedStep, TrashRecord, revision};
 use crate::note::diff;
 use crate::note::path::VaultPath;
 use crate::store::journal::{Changes, SetFilter, SetRow, StepRow};
 use crate::store::{BlobHash, Blobs, StoreError};
-use crate::vault::{Kind, Revision, View, is_temp_path};
+use crate::vault::{Kind, Reader, Revision, View, is_temp_path};
 
 /// Filters for change sets; all conditions must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Sets that touched this path, something below it, or the file under an earlier name.
+    /// Sets that touched this path, something below it, or the file under an earlier name, also by moving, deleting or
+    /// restoring a folder above it.
     pub path: Option<VaultPath>,
     /// Sets begun at or after this time.
     pub since: Option<DateTime<Utc>>,
@@ -139,27 +140,34 @@ const SETS_PER_QUERY: usize = 100;
 const MAX_NAMES: usize = 16;
 
 /// The recorded changes, as people and programs see them.
-#[derive(Debug)]
 pub struct History {
     rows: Changes,
     blobs: Blobs,
+    vault: Reader,
 }
 
+debug_only!(History);
+
 impl History {
-    pub(super) fn new(rows: Changes, blobs: Blobs) -> Self {
-        Self { rows, blobs }
+    pub(super) fn new(rows: Changes, blobs: Blobs, vault: Reader) -> Self {
+        Self { rows, blobs, vault }
     }
 
     /// Change sets, newest first, each with all its changes.
     pub fn change_sets(&self, query: &Query) -> Result<Vec<ListedSet>, JournalError> {
         let most = if query.limit == 0 { usize::MAX } else { query.limit };
         let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
+        let (paths, steps) = match &query.path {
+            Some(path) if !path.is_root() => self.names_of(path)?,
+            _ if query.seen.is_all() => Default::default(),
+            _ => {
+                let parts = query.seen.parts(&VaultPath::root());
+                (parts.iter().map(everywhere).collect(), Vec::new())
+            }
+        };
         let mut wanted = SetFilter {
-            paths: match &query.path {
-                Some(path) if !path.is_root() => self.names_of(path)?,
-                _ if query.seen.is_all() => Vec::new(),
-                _ => query.seen.parts(&VaultPath::root()).iter().map(everywhere).collect(),
-            },
+            paths,
+            steps,
             since: query.since.map(|since| since.timestamp_millis()),
             before: query.before.map(|before| before.0.cast_signed()),
             limit: most,
@@ -214,20 +222,56 @@ impl History {
         }
     }
 
-    /// A path and the earlier names of its file, each with the newest step to consider.
-    fn names_of(&self, path: &VaultPath) -> Result<Vec<(String, i64)>, StoreError> {
-        let mut names = vec![(path.as_str().to_owned(), i64::MAX)];
+    /// A path and the earlier names of its file, each with the newest step to consider; and the steps of folders above
+    /// that took the file along.
+    fn names_of(&self, path: &VaultPath) -> Result<(Vec<(String, i64)>, Vec<i64>), StoreError> {
+        let (mut names, mut steps) = (Vec::new(), Vec::new());
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
-        while names.len() < MAX_NAMES {
-            let Some(step) = self.rows.last_move_to(&name, before)? else {
+        if self.vault.stat(path).is_err() {
+            steps.extend(self.departure(path)?);
+            // The record of a folder's move does not name the files in it.
+            let is_known = !steps.is_empty()
+                || self.rows.nearest_on(&[&name], i64::MAX, true)?.is_some()
+                || !self.rows.taken_along(&name, before)?.is_empty();
+            if !is_known {
+                return Ok((vec![(name, before)], steps));
+            }
+        }
+        loop {
+            steps.extend(self.rows.taken_along(&name, before)?);
+            names.push((name.clone(), before));
+            if names.len() == MAX_NAMES {
                 break;
-            };
+            }
+            let Some(step) = self.rows.last_move_to(&name, before)? else { break };
             let to = step.other.as_deref().unwrap_or_default();
             let rest = name.strip_prefix(to).unwrap_or_default();
+            // The file may be newer than the folder's move.
+            if !rest.is_empty() && self.rows.is_created_between(&name, step.id, before)? {
+                break;
+            }
+            steps.push(step.id);
             (name, before) = (format!("{}{rest}", step.path), step.id);
-            names.push((name.clone(), before));
         }
-        Ok(names)
+        Ok((names, steps))
+    }
+
+    /// The last step that moved the file that was at `path`, or a folder above it.
+    fn departure(&self, path: &VaultPath) -> Result<Option<i64>, StoreError> {
+        let Some(row) = self.rows.departures(path.as_str(), false)?.into_iter().next() else {
+            return Ok(None);
+        };
+        let below = path.as_str().strip_prefix(row.path.as_str()).unwrap_or_default();
+        let to = row.other.as_deref().filter(|_| row.kind == MOVE);
+        let Some(to) = to.and_then(|to| VaultPath::from_disk(&format!("{to}{below}"))) else {
+            return Ok(None);
+        };
+        let (at, _) = after_moves(&self.rows, &to, &row)?;
+        let is_known = || {
+            let known = self.rows.nearest_on(&[path.as_str(), at.as_str()], i64::MAX, true)?;
+            Ok::<bool, StoreError>(known.is_some())
+        };
+        Ok(if self.vault.stat(&at).is_ok() || is_known()? { Some(row.id) } else { None })
     }
 
     /// A change set by its number; `None` if nothing was changed.

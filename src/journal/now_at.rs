@@ -12,7 +12,7 @@ use super::step::{DELETE, MOVE, RecordedStep};
 use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::store::journal::StepRow;
-use crate::vault::Kind;
+use crate::vault::{Kind, View};
 
 /// A file that is followed from the change that left it somewhere.
 struct Follower {
@@ -24,42 +24,70 @@ struct Follower {
 /// Where a file that left its path is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
-    /// It is here now.
-    At(VaultPath),
+    At {
+        /// The path that it left.
+        was: VaultPath,
+        /// Its present path.
+        path: VaultPath,
+        /// When the journal last moved it; `None` if another program renamed it since.
+        moved: Option<DateTime<Utc>>,
+    },
     Deleted {
+        /// The path that it left.
+        was: VaultPath,
         /// Its last path.
         path: VaultPath,
         when: DateTime<Utc>,
     },
 }
 
+impl Trace {
+    /// Its present or last path.
+    fn path(&self) -> &VaultPath {
+        match self {
+            Self::At { path, .. } | Self::Deleted { path, .. } => path,
+        }
+    }
+}
+
 impl Journal {
     /// Traces the file that was last at this path, with or without `.md`, or else the last one with this name in any
     /// folder, through moves by the journal and through renames by others that the vault has noticed since it was
-    /// opened. `None` if no such file is known to have left.
-    pub fn trace(&self, name: &VaultPath) -> Result<Option<Trace>, JournalError> {
+    /// opened. `None` if no such file is known to have left. A file of which `view` hides the path that it left, or the
+    /// present or last one, counts as if it did not exist.
+    pub fn trace(&self, name: &VaultPath, view: &View) -> Result<Option<Trace>, JournalError> {
         let note = VaultPath::from_disk(&format!("{name}.md")).filter(|_| !name.is_note());
         let names: Vec<&VaultPath> = note.iter().chain([name]).collect();
         for is_name in [false, true] {
             for path in &names {
                 for row in self.parts().rows.changes.departures(path.as_str(), is_name)? {
-                    if let Some(trace) = self.since_departure(path, &row)? {
+                    let was = match is_name {
+                        true => VaultPath::from_disk(&row.path),
+                        false => Some((*path).clone()),
+                    };
+                    let Some(was) = was.filter(|was| view.holds(was)) else { continue };
+                    let trace = self.since_departure(was, &row)?;
+                    if let Some(trace) = trace.filter(|trace| view.holds(trace.path())) {
                         return Ok(Some(trace));
                     }
                 }
             }
         }
-        Ok(names.into_iter().find_map(|path| self.renamed_by_others(path, 0)).map(Trace::At))
+        let mut names = names.into_iter().filter(|path| view.holds(path));
+        Ok(names.find_map(|was| {
+            let path = self.renamed_by_others(was, 0).filter(|path| view.holds(path))?;
+            Some(Trace::At { was: was.clone(), path, moved: None })
+        }))
     }
 
-    /// Traces the file at `path` from the step `row`, which moved or deleted it or a folder above it.
+    /// Traces the file that was at `was` from the step `row`, which moved or deleted it or a folder above it.
     fn since_departure(
         &self,
-        path: &VaultPath,
+        was: VaultPath,
         row: &StepRow,
     ) -> Result<Option<Trace>, JournalError> {
         let rows = &self.parts().rows.changes;
-        let below = path.as_str().strip_prefix(row.path.as_str()).unwrap_or_default();
+        let below = was.as_str().strip_prefix(row.path.as_str()).unwrap_or_default();
         let place = |at: &str| VaultPath::from_disk(&format!("{at}{below}"));
         let to = row.other.as_deref().filter(|_| row.kind == MOVE);
         let Some(left) = place(to.unwrap_or(&row.path)) else { return Ok(None) };
@@ -80,14 +108,16 @@ impl Journal {
                 false => rows.files(deletion.id)?.iter().any(|(path, _)| path == within),
             };
             if was_file {
-                return Ok(Some(Trace::Deleted { path: at, when }));
+                return Ok(Some(Trace::Deleted { was, path: at, when }));
             }
         }
         if self.is_file(&at) {
-            return Ok(Some(Trace::At(at)));
+            let moved = last.ended.and_then(DateTime::from_timestamp_millis);
+            return Ok(Some(Trace::At { was, path: at, moved }));
         }
         let mark = lock(&self.0.executor.rename_counts).at_end_of(last.operation);
-        Ok(self.renamed_by_others(&at, mark).map(Trace::At))
+        let renamed = self.renamed_by_others(&at, mark);
+        Ok(renamed.map(|path| Trace::At { was, path, moved: None }))
     }
 
     fn renamed_by_others(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {

@@ -275,7 +275,8 @@ fn store_old(
     let reader = old.reader().map_err(failed)?;
     let hash = match size <= limit {
         true => {
-            let mut bytes = Vec::new();
+            // With a byte to spare, the end is found by the first read.
+            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
             reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
             texts.add(bytes)?
         }

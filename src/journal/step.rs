@@ -1,5 +1,6 @@
 //! Steps of a change set or an undo, in execution order, and the rows that record them.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,9 @@ pub(super) struct FileIdentity {
     /// Whether another entry had the same path except for case, so that both may exist again.
     #[serde(rename = "had_twin", default, skip_serializing_if = "std::ops::Not::not")]
     pub had_case_variant: bool,
+    /// Whether its operation has another file of the same size and time, so that only the inode distinguishes them.
+    #[serde(skip)]
+    is_alike: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,13 +112,14 @@ impl FileIdentity {
         };
         let FileId { device, inode } = meta.id;
         let (size, modified) = (meta.size, meta.modified);
-        Self { kind, device, inode, size, modified, had_case_variant: false }
+        Self { kind, device, inode, size, modified, had_case_variant: false, is_alike: false }
     }
 
     /// A file that an earlier step will write: only its text identifies it.
     pub fn written(size: u64) -> Self {
         let kind = EntryKind::File;
-        Self { kind, device: 0, inode: 0, size, modified: 0, had_case_variant: false }
+        let (device, inode, modified) = (0, 0, 0);
+        Self { kind, device, inode, size, modified, had_case_variant: false, is_alike: false }
     }
 
     pub fn kind(&self) -> Kind {
@@ -146,7 +151,8 @@ impl FileIdentity {
     pub fn matches(&self, meta: &Meta) -> bool {
         let alike = self.kind == EntryKind::File
             && self.modified != 0
-            && (self.size, self.modified) == (meta.size, meta.modified);
+            && (self.size, self.modified) == (meta.size, meta.modified)
+            && (!self.is_alike || self.inode == meta.id.inode);
         self.kind() == meta.kind && (self.has_id_of(meta) || alike)
     }
 
@@ -334,8 +340,26 @@ impl RecordedStep {
         Ok(Self { path: path(&row.path)?, act, detail, row })
     }
 
+    /// The steps of an operation.
     pub fn read_all(rows: Vec<StepRow>) -> Result<Vec<Self>, StoreError> {
-        rows.into_iter().map(Self::read).collect()
+        let mut steps: Vec<Self> = rows.into_iter().map(Self::read).collect::<Result<_, _>>()?;
+        let mut inodes: HashMap<(u64, i64), HashSet<u64>> = HashMap::new();
+        for one in steps.iter_mut().filter_map(Self::identity_mut) {
+            inodes.entry((one.size, one.modified)).or_default().insert(one.inode);
+        }
+        for one in steps.iter_mut().filter_map(Self::identity_mut) {
+            one.is_alike = inodes.get(&(one.size, one.modified)).is_some_and(|all| all.len() > 1);
+        }
+        Ok(steps)
+    }
+
+    fn identity_mut(&mut self) -> Option<&mut FileIdentity> {
+        match &mut self.act {
+            RecordedAct::Move { identity, .. }
+            | RecordedAct::Delete { identity }
+            | RecordedAct::Restore { identity, .. } => Some(identity),
+            RecordedAct::Folder | RecordedAct::RemoveFolder | RecordedAct::Write { .. } => None,
+        }
     }
 
     /// Whether it permanently deleted something, bypassing or emptying the trash, and was not

@@ -31,7 +31,7 @@ pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<Res
 fn trace(context: &Context, name: &str) -> Result<Option<Trace>> {
     let name = VaultPath::from_disk(name.trim().trim_start_matches('/'));
     match name.filter(|name| !name.is_root()) {
-        Some(name) => Ok(context.journal.trace(&name)?),
+        Some(name) => Ok(context.journal.trace(&name, context.vault.view())?),
         None => Ok(None),
     }
 }
@@ -39,11 +39,11 @@ fn trace(context: &Context, name: &str) -> Result<Option<Trace>> {
 /// The present place of a traced file, with the heading or block `part`.
 fn traced(context: &Context, trace: Trace, part: &str) -> ResolveLinkResult {
     match trace {
-        Trace::At(path) => {
+        Trace::At { path, .. } => {
             let there = place(&context.vault, &format!("{path}{part}"));
             result(there.unwrap_or(LinkPlace { path, line: None, is_part_missing: false }))
         }
-        Trace::Deleted { path, when } => ResolveLinkResult {
+        Trace::Deleted { path, when, .. } => ResolveLinkResult {
             deleted: Some(DeletedFile {
                 path: path.as_str().to_owned(),
                 time: local(when.timestamp_millis()),

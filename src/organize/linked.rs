@@ -110,7 +110,8 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
     for rewrite in &plan.rewrites {
         following.files += 1;
         following.links += rewrite.links;
-        let Some(Err(error)) = rewrite.revision.map(|_| world.vault.may_write(&rewrite.path))
+        let Some(Err(error)) =
+            rewrite.before.as_ref().map(|_| world.vault.may_write(&rewrite.path))
         else {
             continue;
         };

@@ -47,7 +47,7 @@ pub struct Output {
     job: Option<u64>,
     /// The plan.
     plan: u64,
-    /// `completed`; `planned` in a dry run.
+    /// `completed`, `partly_undone` if some of it was undone meanwhile, or `undone`; `planned` in a dry run.
     state: &'static str,
     /// Completed items, including earlier ones of a resumed job; in a dry run those that would be.
     done: usize,

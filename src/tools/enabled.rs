@@ -510,11 +510,14 @@ fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
 fn follow<'s>(changes: &'s [ListedChange], name: &mut VaultPath) -> Vec<&'s ListedChange> {
     let mut found = Vec::new();
     for change in changes.iter().rev() {
-        if change.path == *name {
+        // A folder above it moves it too, but is not its change.
+        let Some(below) = name.relative_to(&change.path) else { continue };
+        if below.is_empty() {
             found.push(change);
-            if let Some(from) = &change.from {
-                name.clone_from(from);
-            }
+        }
+        let before = change.from.as_ref().and_then(|from| from.join_all(below));
+        if let Some(before) = before {
+            *name = before;
         }
     }
     found

@@ -7,6 +7,7 @@ use super::learnt::Learnt;
 use crate::edits::EditsError;
 use crate::journal::{JournalError, UndoError};
 use crate::note::code::ErrorCode;
+use crate::note::path::VaultPath;
 use crate::policy::Refusal;
 use crate::store::StoreError;
 use crate::vault::VaultError;
@@ -25,6 +26,9 @@ pub struct ToolError {
     /// The file state that the error reveals.
     #[serde(skip)]
     pub learnt: Option<Box<Learnt>>,
+    /// The path at which the call found nothing.
+    #[serde(skip)]
+    pub missing: Option<Box<VaultPath>>,
 }
 
 impl ToolError {
@@ -43,7 +47,7 @@ impl ToolError {
 
     /// An error with its message alone.
     pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, data: None, learnt: None }
+        Self { code, message: message.into(), hint: None, data: None, learnt: None, missing: None }
     }
 
     pub(super) fn cancelled() -> Self {
@@ -68,6 +72,10 @@ impl From<VaultError> for ToolError {
             hint: error.hint(),
             data: error.data(),
             learnt: Learnt::of_refusal(&error).map(Box::new),
+            missing: match error {
+                VaultError::NotFound { path, .. } => Some(Box::new(path)),
+                _ => None,
+            },
         }
     }
 }
@@ -80,15 +88,13 @@ impl From<StoreError> for ToolError {
 
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
-        let learnt = match &error {
-            JournalError::Change(error) => Learnt::of_refusal(error).map(Box::new),
-            _ => None,
-        };
-        Self {
-            hint: error.hint(),
-            data: error.data(),
-            learnt,
-            ..Self::plain(error.code(), error.to_string())
+        match error {
+            JournalError::Change(error) => error.into(),
+            error => Self {
+                hint: error.hint(),
+                data: error.data(),
+                ..Self::plain(error.code(), error.to_string())
+            },
         }
     }
 }
@@ -131,7 +137,6 @@ impl From<Refusal> for ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::note::path::VaultPath;
 
     #[test]
     fn a_refusal_tells_of_a_new_name_whoever_noticed_it() {

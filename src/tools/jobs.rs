@@ -158,6 +158,8 @@ impl Job {
             (state != JobState::Running).then(|| context.clock.now().timestamp_millis());
         self.row.pieces = json(&self.pieces);
         if state != JobState::Running {
+            // Somebody may have undone earlier pieces meanwhile.
+            self.look(context)?;
             marks::keep(context, self.done_items())?;
             self.store_hits(context)?;
         }

@@ -15,6 +15,7 @@ mod base_lines;
 mod clock;
 mod context;
 mod conversations;
+mod departed;
 mod destination;
 pub mod enabled;
 mod error;

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
+use super::departed;
 use super::error::ToolError;
 use super::facts::Facts;
 use super::foreign::{External, Foreign, Run};
@@ -217,7 +218,9 @@ pub fn call(
     context: &Context,
     arguments: &Value,
 ) -> Result<Answer<Facts>, ToolError> {
-    let answer = catch_unwind(AssertUnwindSafe(|| (tool.run)(context, arguments)));
+    let answer = catch_unwind(AssertUnwindSafe(|| {
+        (tool.run)(context, arguments).map_err(|error| departed::explain(context, error))
+    }));
     answer.unwrap_or_else(|_| {
         Err(ToolError::new(
             ErrorCode::IoError,

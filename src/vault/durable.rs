@@ -125,15 +125,17 @@ pub(super) fn rename_durably_in_both(
 impl Pending {
     /// The disk of this folder; `None` if changes on it are not batched.
     fn disk(&mut self, folder: &Folder, id: FileId) -> io::Result<Option<&mut Disk>> {
-        if id == FileId::UNKNOWN || !folder.keeps_order() {
+        if id == FileId::UNKNOWN {
             return Ok(None);
         }
-        Ok(Some(match self.disks.entry(id.device) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                new.insert(Disk { handle: folder.reopen()?, folders: HashMap::new(), files: false })
+        Ok(match self.disks.entry(id.device) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(new) if folder.keeps_order() => {
+                let handle = folder.reopen()?;
+                Some(new.insert(Disk { handle, folders: HashMap::new(), files: false }))
             }
-        }))
+            Entry::Vacant(_) => None,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
 
 use vault_steward::edits::{Editor, Gate, Proposal, ReadOnly};
 use vault_steward::journal::{Action, Change, ChangeSetId, JournalError, Origin, Target};
@@ -190,7 +191,9 @@ fn a_swap_that_a_crash_cut_short_is_done_whole_or_not_at_all() {
         return;
     }
     let contents = [(ONE, TWO), ("# one\n", "# two\n"), ("", "")];
-    for (one, two) in contents {
+    // Files that are alike in size and time differ in their inode alone.
+    let alike = contents.into_iter().flat_map(|texts| [(texts, true), (texts, false)]);
+    for ((one, two), is_same_time) in alike {
         for done in 0..=3 {
             for save in [
                 Save::Nobody,
@@ -199,7 +202,15 @@ fn a_swap_that_a_crash_cut_short_is_done_whole_or_not_at_all() {
                 Save::InPlace("two"),
                 Save::ByRename("two"),
             ] {
-                let vault = vault(&[("a/One.md", one), ("a/near.md", "near\n"), ("b/Two.md", two)]);
+                let files = [("a/One.md", one), ("a/near.md", "near\n"), ("b/Two.md", two)];
+                let vault = TestVault::new(&files, |place| {
+                    let time = SystemTime::now() - Duration::from_secs(60);
+                    let later = time + Duration::from_secs(u64::from(!is_same_time));
+                    for (path, time) in [("a/One.md", time), ("b/Two.md", later)] {
+                        let file = fs::File::options().write(true).open(place.join(path));
+                        file.and_then(|file| file.set_modified(time)).expect("set");
+                    }
+                });
                 let (changes, hidden) = swap("a/One.md", "b/Two.md");
                 vault.apply_with_links(changes);
                 vault.forget_the_end();
@@ -217,7 +228,7 @@ fn a_swap_that_a_crash_cut_short_is_done_whole_or_not_at_all() {
                     2 => [&hidden, "a/One.md"],
                     _ => ["b/Two.md", "a/One.md"],
                 };
-                let what = format!("{one:?} {done} {save:?}");
+                let what = format!("{one:?} {done} {save:?}, same time: {is_same_time}");
                 if let Save::InPlace(who) | Save::ByRename(who) = save {
                     let at = at[usize::from(who == "two")];
                     if at == hidden {

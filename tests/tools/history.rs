@@ -302,3 +302,44 @@ fn a_restored_file_makes_no_duplicate_that_differs_in_case() {
     after.retain(|(path, _)| path != ".trash/TWO.md");
     assert_eq!(after, before);
 }
+
+/// The numbers of the change sets of a note, the newest first.
+fn of(vault: &TestVault, path: &str) -> Vec<u64> {
+    let listed = sets(vault, json!({ "path": path }));
+    listed.iter().map(|set| set["id"].as_u64().expect("a number")).collect()
+}
+
+#[test]
+fn what_happens_to_its_folders_happens_to_a_note() {
+    let vault = vault(&[("A/n.md", "n\n"), ("A/other.md", "o\n"), ("z.md", "z\n")]);
+    let write = |path: &str| vault.ok("write_file", json!({ "path": path, "content": "w\n" }));
+    let mv = |source: &str, destination: &str| {
+        vault.ok("move", json!({ "source": source, "destination": destination }));
+    };
+    write("A/n.md");
+    mv("A", "B");
+    write("B/other.md");
+    write("B/late.md");
+    assert_eq!(of(&vault, "B/n.md"), [2, 1]);
+    assert_eq!(of(&vault, "B/other.md"), [3, 2]);
+    assert_eq!(of(&vault, "B/late.md"), [4], "it is newer than the move");
+    // By the path that it had, which nothing has now.
+    assert_eq!(of(&vault, "A/n.md"), [2, 1]);
+    assert_eq!(of(&vault, "A/never.md"), [0; 0]);
+    mv("B", "C/D");
+    mv("C", "E");
+    assert_eq!(of(&vault, "E/D/n.md"), [6, 5, 2, 1]);
+    assert_eq!(of(&vault, "E/D/late.md"), [6, 5, 4]);
+    assert_eq!(of(&vault, "E/D"), [6, 5, 4, 3, 2, 1]);
+    vault.ok("delete", json!({ "path": "E" }));
+    assert_eq!(of(&vault, "E/D/n.md"), [7, 6, 5, 2, 1]);
+    assert_eq!(of(&vault, "E/D/never.md"), [0; 0]);
+    vault.ok("undo", json!({ "change_set": 7 }));
+    assert_eq!(of(&vault, "E/D/n.md"), [8, 7, 6, 5, 2, 1]);
+    vault.ok("undo", json!({ "change_set": 6 }));
+    assert_eq!(of(&vault, "C/D/n.md"), [9, 8, 7, 6, 5, 2, 1]);
+    write("E/D/n.md");
+    assert_eq!(of(&vault, "C/D/n.md"), [9, 8, 7, 6, 5, 2, 1], "another note is there now");
+    assert_eq!(of(&vault, "z.md"), [0; 0]);
+    assert_eq!(of(&vault, "E/D/n.md")[0], 10);
+}

@@ -292,6 +292,31 @@ fn a_long_plan_is_applied_in_pieces_and_one_undo_takes_all_of_them_back() {
     assert_eq!(vault.snapshot(), before);
 }
 
+/// While a job runs, somebody undoes its first piece.
+#[test]
+fn a_job_counts_what_was_undone_while_it_ran() {
+    let notes = ["a", "b", "c", "d"];
+    let paths = notes.map(|name| format!("In/{name}.md"));
+    let mut vault = vault(&paths.each_ref().map(|path| (path.as_str(), "x\n")));
+    vault.context.settings.organize.atomic_items = 2;
+    let moves =
+        notes.map(|name| json!({ "path": format!("In/{name}"), "to": format!("Out/{name}.md") }));
+    let made = plan(&vault, json!(moves));
+    let (undoer, once) = (vault.context.clone(), std::sync::Once::new());
+    vault.context.listeners.subscribe(Box::new(move |news| {
+        if matches!(news, News::Job { done: 2, state: "running", .. }) {
+            let undo = Registry::built_in().get("undo").unwrap();
+            once.call_once(|| drop(tools::call(undo, &undoer, &json!({})).unwrap()));
+        }
+    }));
+    let done = apply(&vault, &made);
+    let listed = vault.ok("list_jobs", json!({ "job": done["job"] }));
+    assert_eq!(listed["jobs"][0]["state"], "partly_undone", "{listed}");
+    assert_eq!(listed["jobs"][0]["undone"], 2, "{listed}");
+    assert_eq!(done["state"], listed["jobs"][0]["state"], "{done}");
+    assert!(vault.exists("In/a.md") && vault.exists("Out/d.md"));
+}
+
 #[test]
 fn a_plan_in_one_piece_tells_how_far_its_change_set_is() {
     const NOTES: usize = 120;

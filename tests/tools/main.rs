@@ -8,6 +8,7 @@ mod conflicts;
 mod content;
 mod copying;
 mod daily;
+mod departed;
 mod duplicates;
 mod emptied_folders;
 mod finding;

@@ -321,7 +321,7 @@ fn names_follow_edits() {
     assert_eq!(found("three"), "b/Three.md");
     // A name that had one meaning until now is not taken for another.
     vault.ok("write_file", json!({"path": "b/Two.md", "content": "other"}));
-    assert!(found("a/Two.md").contains("did you mean `b/Three.md`"), "{}", found("a/Two.md"));
+    assert!(found("a/Two.md").contains("was moved to `b/Three.md`"), "{}", found("a/Two.md"));
     vault.ok("delete", json!({"path": "b/Three.md"}));
     assert!(found("kettle").contains("does not exist"));
 }

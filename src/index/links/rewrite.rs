@@ -6,10 +6,11 @@
 //! that a second file of the same name would capture, and links that fall to a namesake of a removed
 //! file are one case. Broken links and links to removed files stay.
 //!
-//! Nothing is written here: a [`Plan`] has the new bytes of each file and the revision on which they are
-//! based. Finding links does not access the disk, since the write compares the revision.
+//! Nothing is written here: a [`Plan`] has the new bytes of each file and the state on which they are
+//! based. Finding links does not access the disk, since the write compares that state.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::answers::{Links, Seen, target_of};
 use super::form;
@@ -22,7 +23,10 @@ use crate::index::synced::RecordTable as _;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Goal, LinkReference, Rewritten};
 use crate::note::text::Text;
-use crate::vault::{LinkFormat, Revision, Vault, View};
+use crate::vault::{Before, FileContent, LinkFormat, Vault, View};
+
+/// The most bytes of old texts that a plan keeps. Further files are read again when they are written.
+const MAX_KEPT: usize = 32 << 20;
 
 /// The most changed lines listed for a file.
 const MAX_LINES: usize = 10;
@@ -45,8 +49,8 @@ pub struct Plan {
 pub struct Rewrite {
     /// Its path before the change.
     pub path: VaultPath,
-    /// The required revision; `None` for a text that the change writes itself.
-    pub revision: Option<Revision>,
+    /// The file as it has to be; `None` for a text that the change writes itself.
+    pub before: Option<Before>,
     pub content: Vec<u8>,
     pub links: usize,
     /// The first lines with changed links; empty for canvases.
@@ -203,13 +207,14 @@ pub fn follow(
     plan.unknown = unknown;
     let more = more.into_iter().map(|one| one.path);
     let affected: BTreeSet<VaultPath> = affected(links, change).into_iter().chain(more).collect();
+    let mut kept = 0;
     for path in affected {
         let text = match written(&path) {
             Some(bytes) => Ok((bytes, None, Some(known_paths(links, &path)))),
-            None => vault.read(&path).map(|c| (c.bytes, Some(c.revision), None)),
+            None => vault.read(&path).map(|c| (c.bytes, Some((c.revision, c.meta)), None)),
         };
         let whole = |reason| Stuck { path: path.clone(), place: None, link: String::new(), reason };
-        let (bytes, revision, known) = match text {
+        let (bytes, state, known) = match text {
             Ok(text) => text,
             Err(error) => {
                 plan.stuck.push(whole(error.to_string()));
@@ -224,8 +229,17 @@ pub fn follow(
         }) {
             Ok((mut found, mut stuck)) => {
                 plan.stuck.append(&mut stuck);
-                found.revision = revision;
-                plan.rewrites.extend((found.links > 0).then_some(found));
+                if found.links == 0 {
+                    continue;
+                }
+                found.before = state.map(|(revision, meta)| {
+                    kept += bytes.len();
+                    match kept <= MAX_KEPT {
+                        true => Before::Read(Arc::new(FileContent { bytes, revision, meta })),
+                        false => Before::Revision(revision),
+                    }
+                });
+                plan.rewrites.push(found);
             }
             Err(reason) => plan.stuck.push(whole(reason)),
         }
@@ -362,7 +376,7 @@ fn rewrite_from(
     });
     let content = [text.lead(), new.as_bytes()].concat();
     let links = rewritten.links;
-    let found = Rewrite { path: path.clone(), revision: None, content, links, lines };
+    let found = Rewrite { path: path.clone(), before: None, content, links, lines };
     Ok((found, stuck.collect()))
 }
 

@@ -1,7 +1,6 @@
 //! The header of a blob's file, and its compression.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 
 const MAGIC: &[u8; 4] = b"VSB1";
 pub(super) const HEADER: usize = 16;
@@ -25,14 +24,23 @@ pub(super) fn parse_header(head: &[u8; HEADER]) -> Option<(u8, u64)> {
     valid.then(|| (head[4], u64::from_le_bytes(length)))
 }
 
-pub(super) fn write_blob(file: &mut File, text: &[u8]) -> io::Result<()> {
-    let compressed = match text.len() < SMALL {
-        true => None,
-        // Only if that saves an eighth: images stay as they are.
-        false => Some(zstd::bulk::compress(text, 3)?)
-            .filter(|compressed| compressed.len() < text.len() - text.len() / 8),
-    };
-    let kind = if compressed.is_some() { ZSTD } else { PLAIN };
-    file.write_all(&header(kind, text.len() as u64))?;
-    file.write_all(compressed.as_deref().unwrap_or(text))
+/// Makes the files' content of many blobs.
+pub(super) struct Compressor(zstd::bulk::Compressor<'static>);
+
+impl Compressor {
+    pub fn new() -> io::Result<Self> {
+        zstd::bulk::Compressor::new(3).map(Self)
+    }
+
+    /// The header and the text, compressed if that saves an eighth: images stay as they are.
+    pub fn blob(&mut self, text: &[u8]) -> io::Result<Vec<u8>> {
+        let compressed = match text.len() < SMALL {
+            true => None,
+            false => Some(self.0.compress(text)?)
+                .filter(|compressed| compressed.len() < text.len() - text.len() / 8),
+        };
+        let kind = if compressed.is_some() { ZSTD } else { PLAIN };
+        let head = header(kind, text.len() as u64);
+        Ok([&head, compressed.as_deref().unwrap_or(text)].concat())
+    }
 }

@@ -14,7 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::header::{HEADER, ZSTD, header, parse_header, write_blob};
+use self::header::{Compressor, HEADER, ZSTD, header, parse_header};
 use crate::chaos;
 
 /// More new files than this are synced by one `syncfs`, on systems that have it.
@@ -80,6 +80,14 @@ pub struct Stored {
     pub modified: std::time::SystemTime,
 }
 
+/// A text to be written.
+struct Fresh<'t> {
+    hash: BlobHash,
+    text: &'t [u8],
+    /// Whether there is a file of its name, damaged or unreadable.
+    had: bool,
+}
+
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
@@ -114,20 +122,20 @@ impl Blobs {
     }
 
     /// Like [`Self::put`]; calls `stored` with the number of texts written so far and in total.
-    pub fn put_with_progress(
+    pub fn put_with_progress<'t>(
         &self,
-        texts: &[&[u8]],
+        texts: &[&'t [u8]],
         stored: &dyn Fn(usize, usize),
     ) -> Result<Vec<BlobHash>, BlobError> {
         let hashes: Vec<BlobHash> = texts.iter().map(|text| BlobHash::of(text)).collect();
-        let mut fresh: Vec<(BlobHash, &[u8])> = hashes
-            .iter()
-            .zip(texts)
-            .filter(|(hash, _)| self.verify(**hash).is_err())
-            .map(|(hash, text)| (*hash, *text))
-            .collect();
-        fresh.sort_unstable_by_key(|(hash, _)| *hash);
-        fresh.dedup_by_key(|(hash, _)| *hash);
+        let fresh = |(hash, &text): (&BlobHash, &&'t [u8])| {
+            let error = self.verify(*hash).err()?;
+            let had = !matches!(error, BlobError::Missing { .. });
+            Some(Fresh { hash: *hash, text, had })
+        };
+        let mut fresh: Vec<Fresh> = hashes.iter().zip(texts).filter_map(fresh).collect();
+        fresh.sort_unstable_by_key(|one| one.hash);
+        fresh.dedup_by_key(|one| one.hash);
         if fresh.is_empty() {
             // The process that named them may have ended before the folder was synced.
             if !hashes.is_empty() && !self.synced.load(Ordering::Acquire) {
@@ -140,10 +148,10 @@ impl Blobs {
         let stored = self.write_all(&fresh, &mut written, stored);
         if stored.is_err() {
             // Named files, too: after a failed sync a second one may report success.
-            for (temp, hash, had) in &written {
+            for (temp, one) in written.iter().zip(&fresh) {
                 // A file that was there before has the same content, if it was not damaged.
-                if std::fs::remove_file(temp).is_err() && !had {
-                    let _ = std::fs::remove_file(self.path_of(*hash));
+                if std::fs::remove_file(temp).is_err() && !one.had {
+                    let _ = std::fs::remove_file(self.path_of(one.hash));
                 }
             }
         }
@@ -152,18 +160,20 @@ impl Blobs {
 
     fn write_all(
         &self,
-        fresh: &[(BlobHash, &[u8])],
-        written: &mut Vec<(PathBuf, BlobHash, bool)>,
+        fresh: &[Fresh],
+        written: &mut Vec<PathBuf>,
         stored: &dyn Fn(usize, usize),
     ) -> Result<(), BlobError> {
         let together = cfg!(target_os = "linux") && fresh.len() > SYNCFS_ABOVE;
-        for (hash, text) in fresh {
-            let temp = self.folder.join(temp_name());
+        let tag = temp_name();
+        let mut compressor = Compressor::new().map_err(Self::failed("write", &self.folder))?;
+        for one in fresh {
+            let temp = self.folder.join(format!("{tag}-{}", written.len()));
             let failed = Self::failed("write", &temp);
             let mut file = create(&temp).map_err(&failed)?;
-            let had = !matches!(self.path_of(*hash).try_exists(), Ok(false));
-            written.push((temp.clone(), *hash, had));
-            chaos::step("write a blob", || write_blob(&mut file, text)).map_err(&failed)?;
+            written.push(temp.clone());
+            let blob = compressor.blob(one.text).map_err(&failed)?;
+            chaos::step("write a blob", || file.write_all(&blob)).map_err(&failed)?;
             if !together {
                 chaos::step("sync a blob", || file.sync_all()).map_err(&failed)?;
             }
@@ -173,8 +183,8 @@ impl Blobs {
             self.sync_file_system()?;
         }
         self.synced.store(false, Ordering::Release);
-        for (temp, hash, _) in written.iter() {
-            let path = self.path_of(*hash);
+        for (temp, one) in written.iter().zip(fresh) {
+            let path = self.path_of(one.hash);
             let renamed = chaos::step("name a blob", || std::fs::rename(temp, &path));
             renamed.map_err(Self::failed("name", &path))?;
         }

@@ -21,12 +21,23 @@ const DEPARTURES: usize = 20;
 pub struct SetFilter {
     /// Touches one of these paths or something below it, in a step up to this number. Empty: all.
     pub paths: Vec<(String, i64)>,
+    /// These count as well, whatever they touch, unless there are no paths.
+    pub steps: Vec<i64>,
     /// Begun at or after this time, in milliseconds since the Unix epoch.
     pub since: Option<i64>,
     /// With a lower number than this.
     pub before: Option<i64>,
     /// Maximum number: the newest.
     pub limit: usize,
+}
+
+/// A condition on a path, with [`lineage`] as the first value. Unlike a comparison of texts it uses the index.
+const IN_LINEAGE: &str = "IN (SELECT value FROM json_each(?1))";
+
+/// A path and the folders above it, as JSON.
+fn lineage(path: &str) -> String {
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    serde_json::Value::from_iter(folders.chain([path])).to_string()
 }
 
 /// Applied change sets and steps.
@@ -77,7 +88,8 @@ impl Changes {
                         )
                     };
                     let any: Vec<String> = (0..count).map(one).collect();
-                    format!("({})", any.join(" OR "))
+                    let steps: Vec<String> = filter.steps.iter().map(i64::to_string).collect();
+                    format!("({} OR step.id IN ({}))", any.join(" OR "), steps.join(", "))
                 }
             };
             let query = format!(
@@ -151,9 +163,8 @@ impl Changes {
         path: &str,
         after: i64,
     ) -> Result<Vec<StepRow>, StoreError> {
-        let condition = "step.kind = ?1 AND step.id > ?3 AND \
-                                 (step.path = ?2 OR ?2 >= step.path || '/' AND ?2 < step.path || '0')";
-        self.steps_where(condition, &[&kind, &path, &after])
+        let condition = format!("step.kind = ?2 AND step.id > ?3 AND step.path {IN_LINEAGE}");
+        self.steps_where(&condition, &[&lineage(path), &kind, &after])
     }
 
     /// The last operation that was applied by this time (in milliseconds since the Unix epoch), and
@@ -260,23 +271,55 @@ impl Changes {
     /// The last applied move to this path or a folder above it, before the step `before`.
     pub fn last_move_to(&self, path: &str, before: i64) -> Result<Option<StepRow>, StoreError> {
         let query = format!(
-            "SELECT {STEP} FROM step JOIN operation ON operation.id = step.operation
-                     WHERE operation.state = 'applied' AND step.kind = 'move' AND step.id < ?2 AND
-                           (step.other = ?1 OR ?1 >= step.other || '/' AND ?1 < step.other || '0')
-                     ORDER BY step.id DESC LIMIT 1"
+            "SELECT {STEP} FROM json_each(?1) AS above JOIN step ON step.id = (
+                 SELECT one.id FROM step AS one JOIN operation AS its ON its.id = one.operation
+                 WHERE one.other = above.value AND one.kind = 'move' AND one.id < ?2
+                   AND its.state = 'applied'
+                 ORDER BY one.id DESC LIMIT 1)
+             JOIN operation ON operation.id = step.operation
+             ORDER BY step.id DESC LIMIT 1"
         );
-        self.0.first(&query, params![path, before], StepRow::read)
+        self.0.first(&query, params![lineage(path), before], StepRow::read)
+    }
+
+    /// Whether a new file was written to this path after the step `after` and before `before`, other than by an undo.
+    pub fn is_created_between(
+        &self,
+        path: &str,
+        after: i64,
+        before: i64,
+    ) -> Result<bool, StoreError> {
+        let query = "SELECT 1 FROM step JOIN operation ON operation.id = step.operation
+                     WHERE operation.state = 'applied' AND step.kind = 'write' AND step.path = ?1
+                       AND step.id > ?2 AND step.id < ?3 AND step.before_text IS NULL
+                       AND step.undoes IS NULL LIMIT 1";
+        Ok(self.0.first(query, params![path, after, before], |_| Ok(()))?.is_some())
+    }
+
+    /// The applied deletions and restorations, up to the step `newest`, of folders above this path that had a file there.
+    pub fn taken_along(&self, path: &str, newest: i64) -> Result<Vec<i64>, StoreError> {
+        let query = format!(
+            "SELECT step.id FROM step JOIN operation ON operation.id = step.operation
+             WHERE operation.state = 'applied' AND step.kind IN ('delete', 'restore')
+               AND step.path {IN_LINEAGE} AND step.path <> ?2 AND step.id <= ?3
+               AND EXISTS (SELECT 1 FROM step_file
+                           WHERE step_file.step IN (step.id, step.undoes)
+                             AND step_file.path = substr(?2, length(step.path) + 2))"
+        );
+        self.0.all(&query, params![lineage(path), path, newest], |row| Ok(row.get(0)?))
     }
 
     /// The last applied moves and standing deletions of something with this path, or of a folder above it, newest
     /// first; with `is_name` of something in any folder whose path ends so, whatever the case of ASCII letters.
     pub fn departures(&self, path: &str, is_name: bool) -> Result<Vec<StepRow>, StoreError> {
-        let is_there = match is_name {
-            true => {
+        let (is_there, value) = match is_name {
+            true => (
                 "lower(substr(step.path, -length(?1) - 1)) = '/' || lower(?1) \
                  OR lower(step.path) = lower(?1)"
-            }
-            false => "step.path = ?1 OR ?1 >= step.path || '/' AND ?1 < step.path || '0'",
+                    .to_owned(),
+                path.to_owned(),
+            ),
+            false => (format!("step.path {IN_LINEAGE}"), lineage(path)),
         };
         let mut found: Vec<StepRow> = Vec::new();
         // As the two indexes have it.
@@ -286,7 +329,7 @@ impl Changes {
                  WHERE operation.state = 'applied' AND {kind} AND ({is_there})
                  ORDER BY step.id DESC LIMIT {DEPARTURES}"
             );
-            found.extend(self.0.all(&query, [path], StepRow::read)?);
+            found.extend(self.0.all(&query, [&value], StepRow::read)?);
         }
         found.sort_by_key(|row| std::cmp::Reverse(row.id));
         Ok(found)
