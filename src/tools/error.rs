@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::learnt::Learnt;
+use super::read_update::ReadUpdate;
 use crate::edits::EditsError;
 use crate::journal::{JournalError, UndoError};
 use crate::note::code::ErrorCode;
@@ -24,7 +24,7 @@ pub struct ToolError {
     pub data: Option<Value>,
     /// The file state that the error reveals.
     #[serde(skip)]
-    pub learnt: Option<Box<Learnt>>,
+    pub read_update: Option<Box<ReadUpdate>>,
 }
 
 impl ToolError {
@@ -43,7 +43,7 @@ impl ToolError {
 
     /// An error with its message alone.
     pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, data: None, learnt: None }
+        Self { code, message: message.into(), hint: None, data: None, read_update: None }
     }
 
     pub(super) fn cancelled() -> Self {
@@ -67,7 +67,7 @@ impl From<VaultError> for ToolError {
             message: error.to_string(),
             hint: error.hint(),
             data: error.data(),
-            learnt: Learnt::of_refusal(&error).map(Box::new),
+            read_update: ReadUpdate::of_refusal(&error).map(Box::new),
         }
     }
 }
@@ -80,14 +80,14 @@ impl From<StoreError> for ToolError {
 
 impl From<JournalError> for ToolError {
     fn from(error: JournalError) -> Self {
-        let learnt = match &error {
-            JournalError::Change(error) => Learnt::of_refusal(error).map(Box::new),
+        let read_update = match &error {
+            JournalError::Change(error) => ReadUpdate::of_refusal(error).map(Box::new),
             _ => None,
         };
         Self {
             hint: error.hint(),
             data: error.data(),
-            learnt,
+            read_update,
             ..Self::plain(error.code(), error.to_string())
         }
     }
@@ -137,10 +137,10 @@ mod tests {
     fn a_refusal_tells_of_a_new_name_whoever_noticed_it() {
         let at = |path: &str| VaultPath::parse(path, None).unwrap();
         let renamed = || VaultError::Renamed { path: at("a.md"), now: at("b.md") };
-        let learnt = Learnt::Moved { from: "a.md".to_owned(), to: "b.md".to_owned() };
+        let read_update = ReadUpdate::Moved { from: "a.md".to_owned(), to: "b.md".to_owned() };
         let refused = [renamed().into(), ToolError::from(JournalError::Change(renamed()))];
         for error in refused {
-            assert_eq!(error.learnt.as_deref(), Some(&learnt), "{error:?}");
+            assert_eq!(error.read_update.as_deref(), Some(&read_update), "{error:?}");
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
-use super::marks;
 use super::news::News;
+use super::once_marks;
 use super::plans::{self, sentence};
 use super::running_jobs::{JobProgress, RunningJob};
 use super::text_file::count;
@@ -158,7 +158,7 @@ impl Job {
             (state != JobState::Running).then(|| context.clock.now().timestamp_millis());
         self.row.pieces = json(&self.pieces);
         if state != JobState::Running {
-            marks::keep(context, self.done_items())?;
+            once_marks::record(context, self.done_items())?;
             self.store_hits(context)?;
         }
         context.journal.store().jobs.update(&self.row)?;
