@@ -1,7 +1,7 @@
 //! The cost of the engine in the process, without socket and JSON framing: `cargo bench`.
 //!
-//! `STEWARD_BENCH_NOTES` sets the size of the generated vault (default 10,000). How the whole
-//! daemon compares with other programs is `benches/compare`'s to say.
+//! `STEWARD_BENCH_NOTES` sets the size of the generated vault (default 10,000). `benches/compare`
+//! compares the whole daemon with other programs.
 
 #[allow(clippy::unwrap_used, reason = "shared with the tests, which fail by panicking")]
 #[path = "../tests/support/fake.rs"]
@@ -32,7 +32,7 @@ use vault_steward::conversation::{ConversationId, EndKind, ItemKind, TurnState};
 use vault_steward::index::Index;
 use vault_steward::index::links::names::NameChange;
 use vault_steward::index::links::{resolver, rewrite};
-use vault_steward::index::names::Asking;
+use vault_steward::index::names::NameContext;
 use vault_steward::journal::{self, Journal, Origin};
 use vault_steward::note::glob::Glob;
 use vault_steward::note::path::VaultPath;
@@ -45,7 +45,7 @@ use vault_steward::store::conversations::NewItem;
 use vault_steward::tools::{self, Context, Registry};
 use vault_steward::vault::{self, Cancel, Order, Settings, Vault, Want, Writer};
 
-/// From the rarest word to patterns without any literal; `examples/compare` asks the same.
+/// From the rarest word to patterns without any literal; `examples/compare` searches the same.
 const PATTERNS: [&str; 17] = [
     "Zyxqua Needle",
     "(?i)zyxqua needle",
@@ -73,7 +73,7 @@ fn notes() -> usize {
     wanted.and_then(|number| number.parse().ok()).unwrap_or(10_000)
 }
 
-/// A generated vault, and beside it the state folder that the engine keeps for it.
+/// A generated vault, and the engine's state folder next to it.
 struct Ground {
     vault: TempDir,
     state: TempDir,
@@ -134,7 +134,7 @@ fn engine(criterion: &mut Criterion) {
 
     let (vault, writer) = ground.open();
     let context = context(&vault, writer, ground.state.path());
-    // As in the daemon, which has begun it long before anyone searches.
+    // As in the daemon, which has built it long before anyone searches.
     context.index.text.start(ground.state.path());
     while !context.index.text.is_ready() || context.index.text.known().1 > 0 {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -240,27 +240,28 @@ fn engine(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group(format!("names/{size}"));
     let cancel = Cancel::default();
-    let asking = Asking { vault: &vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
+    let context =
+        NameContext { vault: &vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
     let names = &context.index.names;
     let said = |path: &VaultPath| path.name().trim_end_matches(".md").to_lowercase();
     let unique =
-        paths.iter().map(said).find(|said| names.resolve(asking, said, Want::File).is_ok());
+        paths.iter().map(said).find(|said| names.resolve(context, said, Want::File).is_ok());
     let unique = unique.expect("a note has a name that is like no other");
     let new = VaultPath::from_disk("A note that nobody has.md").expect("a sound path");
     group.bench_function("a name", |bencher| {
-        bencher.iter(|| names.resolve(asking, black_box(&unique), Want::File).is_ok());
+        bencher.iter(|| names.resolve(context, black_box(&unique), Want::File).is_ok());
     });
     group.bench_function("a name that is nowhere, and what is near", |bencher| {
         let nowhere = format!("{unique} elsewhere");
-        bencher.iter(|| names.resolve(asking, black_box(&nowhere), Want::File).is_err());
+        bencher.iter(|| names.resolve(context, black_box(&nowhere), Want::File).is_err());
     });
     group.bench_function("what answers to the name of a new note", |bencher| {
-        bencher.iter(|| names.answering(asking, black_box(&new), Want::File).len());
+        bencher.iter(|| names.answering(context, black_box(&new), Want::File).len());
     });
     group.sample_size(10);
     group.bench_function("all notes read", |bencher| {
         bencher.iter(|| {
-            Index::new(vault.clone()).names.answering(asking, black_box(&new), Want::File).len()
+            Index::new(vault.clone()).names.answering(context, black_box(&new), Want::File).len()
         });
     });
     names.load_saved(ground.state.path());
@@ -269,7 +270,7 @@ fn engine(criterion: &mut Criterion) {
         bencher.iter(|| {
             let names = Index::new(vault.clone()).names;
             names.load_saved(ground.state.path());
-            names.answering(asking, black_box(&new), Want::File).len()
+            names.answering(context, black_box(&new), Want::File).len()
         });
     });
     group.finish();

@@ -205,7 +205,7 @@ def linux_packages(target, staged, out, version, glibc, when):
 
 def wheel(target, program, out, version, glibc, when):
     """A wheel that holds the program itself: no code of ours runs when it is installed or started."""
-    # The program reads `MARKER` beside itself, and so knows what updates it.
+    # The program reads `MARKER` in its own folder, and so knows how it is updated.
     tag = "py3-none-" + target.wheel.format(glibc=glibc.replace(".", "_"))
     info = f"vault_steward-{version}.dist-info"
     files = {

@@ -4,12 +4,12 @@ say() { printf '== %s\n' "$*"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [ "${CI:-}" = true ]; }
 
-# Notes what something took where `.ci/run` wants to know, in seconds.
+# Records a duration in seconds, if `.ci/run` asks for it.
 took() {
     [ -z "${STEWARD_TIMES:-}" ] || printf '%6d  %s\n' "$1" "$2" >>"$STEWARD_TIMES"
 }
 
-# Runs a command, and notes what it took.
+# Runs a command, and records its duration.
 timed() {
     local name=$1 from=$SECONDS status=0
     shift
@@ -28,7 +28,7 @@ as_root() {
     fi
 }
 
-# Runs a command as root in a network of its own, where no other program listens.
+# Runs a command as root in a separate network namespace, where no other program listens.
 own_network() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     as_root unshare --net sh -c 'ip link set lo up && exec "$@"' - "$@"

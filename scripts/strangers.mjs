@@ -1,6 +1,6 @@
-// Other programs on the ports that Ollama and SmartHole use, while tests run: `node strangers.mjs FILE`.
-// A test that connects to one of them depends on what runs on a machine, so each connection is written
-// to FILE. A port that is taken already is left alone.
+// Listens on the ports of Ollama and SmartHole while tests run: `node strangers.mjs FILE`. A test that connects
+// to one of them depends on the programs of the machine, so each connection is written to FILE. A port that is
+// already in use is left alone.
 import { appendFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import process from "node:process";

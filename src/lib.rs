@@ -29,7 +29,7 @@
 //! | 4 | [`organize`] | rules, and plans made from them; changes nothing |
 //! | 5 | [`tools`] | the tools, one file each |
 //! | 6 | [`calls`] | the only way to a tool: policy, approval, tool, audit |
-//! | 6 | [`servers`] | other people's MCP servers as tools |
+//! | 6 | [`servers`] | third-party MCP servers as tools |
 //! | 6 | [`mcp`] | the messages of the Model Context Protocol; pure |
 //! | 7 | [`agent`] | the agent: turns, a model's context and tools |
 //! | 7 | [`server`] | the WebSocket and HTTP server |

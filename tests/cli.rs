@@ -1,4 +1,4 @@
-//! The command line as a user meets it: the real program, in a home of its own.
+//! The command line as a user meets it: the real program with its own home folder.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 #[path = "support/mod.rs"]
@@ -18,7 +18,7 @@ mod posted;
 mod script;
 #[path = "cli/support.rs"]
 mod support;
-// As the other test programs call it.
+// The name by which the other test programs use it.
 #[cfg(unix)]
 use support as home;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
 //! Follows CONTRIBUTING in a copy of the project: adds a tool, a protocol method and a setting by
-//! exactly the steps that it names, and runs the required tests there.
+//! exactly the steps it names, and runs the required tests there.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -24,7 +24,7 @@ const PARTS: &[&str] = &[
     "tests",
 ];
 
-/// A line that is added: the file, the line before which it goes, the text.
+/// An added line: the file, the line before which it goes, the text.
 const LINES: &[(&str, &str, &str)] = &[
     // A tool: one file and one line, with its `mod`.
     ("src/tools/mod.rs", "mod create_folder;", "mod count_words;"),
@@ -71,7 +71,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// New files: what they are made from, and where they go.
+/// New files: what they are copied from, and where they go.
 const FILES: &[(&str, &str)] = &[
     ("count_words.rs", "src/tools/count_words.rs"),
     ("echo_params.rs", "src/protocol/echo.rs"),
@@ -90,7 +90,7 @@ fn a_tool_a_method_and_a_setting_take_the_files_that_are_named_and_no_more() {
     }
     let section = fs::read_to_string(root().join("fixtures/contributing/echo.md")).unwrap();
     copy.add("docs/protocol.md", "### `_vault/status`", section.trim_end_matches('\n'));
-    // Built together, which keeps all cores at work.
+    // Built together, which keeps all cores busy.
     let named = ["architecture", "protocol", "calls", "cli", "views"].map(|name| ["--test", name]);
     let build = [&["test", "--no-run", "--lib"], named.as_flattened()].concat();
     copy.cargo(&build, &[]);
@@ -125,7 +125,7 @@ impl Project {
                 fs::copy(from, to).unwrap();
             });
         }
-        // Dependencies are linked from here; our crate has another path and is built anew.
+        // Dependencies are linked from here; our crate has another path and is built again.
         let is_theirs =
             |name: &str| !name.contains("vault_steward") && !name.contains("vault-steward");
         for part in ["deps", "build", ".fingerprint"] {
@@ -154,7 +154,7 @@ impl Project {
 
     fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) {
         let mut cargo = Command::new(env!("CARGO"));
-        // As `scripts/test` has it.
+        // As in `scripts/test`.
         let (what, rest) = arguments.split_first().expect("a subcommand");
         cargo
             .current_dir(&self.0)

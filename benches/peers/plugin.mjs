@@ -1,8 +1,8 @@
-// What a plugin inside Obsidian does that holds every note in memory: splits each into lines and tries
-// a regular expression on every one. Started by `examples/compare` with the vault's folder.
+// The work of a plugin inside Obsidian that has every note in memory: splits each into lines and tries
+// a regular expression on every line. Started by `examples/compare` with the vault's folder.
 //
-// Says `ready` when all is read; then takes one pattern a line and says how many milliseconds the
-// search took by its own clock, since such a plugin is asked within its process, and how many files
+// Prints `ready` when everything is read; then reads one pattern per line and prints how many milliseconds the
+// search took by its own clock, since such a plugin is called within its process, and how many files
 // matched.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

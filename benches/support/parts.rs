@@ -13,10 +13,10 @@ use vault_steward::note::glob::Glob;
 use vault_steward::protocol::envelope::{self, Incoming, RequestId};
 use vault_steward::protocol::tools::ToolsCallWritten;
 
-/// Paths that are matched in one go, so that a figure is not the clock's own.
+/// Paths that are matched in one measurement, so that the figure is not the clock's resolution.
 const PATHS: usize = 10_000;
 
-/// Folded paths as vaults have them: some folders deep, dates among them.
+/// Folded paths as vaults have them: some folders deep, some with dates.
 fn paths() -> Vec<String> {
     let folders =
         ["Projects/Harbour/Winter", "Areas/Garden", "Journal/2025", "Archive/Old/Deep/Er"];

@@ -1,4 +1,5 @@
-//! The steward's share of a model's turn, and of the way of a piece of its answer to the clients.
+//! The steward's share of a model's turn, and of the delivery of a piece of its answer to the
+//! clients.
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -35,13 +36,13 @@ use vault_steward::vault::Cancel;
 use crate::fake::fake;
 use crate::support::{Client, Door};
 
-/// The rounds of the longer turn; the difference to the turn of one round is what the others cost.
+/// The rounds of the longer turn; its difference to a turn of one round is the cost of the others.
 const ROUNDS: usize = 10;
 
 /// The pieces of a long answer.
 const PIECES: usize = 100;
 
-/// A model that answers at once: a call in each round but the last one.
+/// A model that answers at once, with a call in each round but the last.
 struct Scripted {
     rounds: usize,
     calls: AtomicU32,
@@ -197,7 +198,7 @@ pub fn turns(c: &mut Criterion) {
     group.finish();
 }
 
-/// A model that says something and then nothing more, and tells when it is waited for.
+/// A model that sends some text and then nothing more, and reports when it is waited for.
 struct Silent(mpsc::UnboundedSender<()>);
 
 impl Provider for Silent {
@@ -232,7 +233,7 @@ impl Models for ChosenSilent {
     }
 }
 
-/// From the request to stop a turn, in the middle of an answer, to its end, which is stored by then.
+/// From the request to stop a turn, in the middle of an answer, to its end, including storing it.
 pub fn cancels(c: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -285,7 +286,7 @@ fn publish(events: &Events) {
     events.publish(Event::Session { session, turn, session_event, from: None });
 }
 
-/// From a piece of an answer to those who watch, over real sockets.
+/// From a piece of an answer to the subscribed clients, over real sockets.
 pub fn pieces(c: &mut Criterion) {
     let mut group = c.benchmark_group("pieces");
     for watching in [1, 64] {

@@ -1,14 +1,14 @@
 //! Vaults of any size for the benchmarks, the same on every machine.
 //!
-//! Text, names and modification times come from the number of notes and the seed alone: two runs
-//! with the same pair give the same bytes everywhere. That is why this file brings its own random
+//! Text, names and modification times depend only on the number of notes and the seed: two runs
+//! with the same pair give the same bytes everywhere. That is why this file has its own random
 //! numbers and its own exponential function: those of a library or of the platform's `libm` may
-//! differ in the last bit, and one bit is another vault.
+//! differ in the last bit, and one bit gives another vault.
 //!
-//! The shape follows measured vaults: Zipf-distributed words, lognormal sizes (median 1.9 KB,
-//! 1 % over 17 KB), frontmatter in 70 %, a few hubs that gather most links, about 2 % of names
-//! outside ASCII, folders at most six deep. Ten notes hold `Zyxqua Needle` and 1 % hold
-//! `quarterly retrospective`, so that a search has something rare and something seldom to find.
+//! The shape follows measured vaults: Zipf-distributed words, lognormal sizes (median 1.9 KB, 1 %
+//! over 17 KB), frontmatter in 70 %, a few hubs that gather most links, about 2 % of names outside
+//! ASCII, folders at most six deep. Ten notes contain `Zyxqua Needle` and 1 % contain `quarterly
+//! retrospective`, so that a search has something rare and something uncommon to find.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -22,15 +22,15 @@ use std::time::{Duration, UNIX_EPOCH};
 pub struct Summary {
     /// Markdown notes.
     pub notes: usize,
-    /// Folders, `.obsidian` not counted.
+    /// Folders, without `.obsidian`.
     pub folders: usize,
-    /// Files that are no notes.
+    /// Files that are not notes.
     pub attachments: usize,
     /// Bytes of all notes.
     pub note_bytes: u64,
 }
 
-/// The words a text is most made of. The list's order is its frequency.
+/// The most frequent words of a text, in order of frequency.
 const COMMON: &str = "the of and to in a is that for it as was with be by on not he this are or \
     his from at which but have an had they you were their one all we can her has there been if \
     more when will would who so no said what up its about into than them only other new some time \
@@ -46,7 +46,7 @@ const COMMON: &str = "the of and to in a is that for it as was with be by on not
     next city week question note idea plan review meeting draft source code project table list \
     frost garden bench tree winter letter window paper river bridge engine station harbour";
 
-/// The parts that rarer words are put together from.
+/// The parts of rarer words.
 const SYLLABLES: [&str; 40] = [
     "ba", "ce", "di", "fo", "gu", "har", "in", "jo", "kel", "la", "mer", "no", "os", "pra", "qui",
     "re", "sta", "tor", "un", "ver", "wil", "xen", "ya", "zo", "bre", "cle", "dro", "fla", "gri",
@@ -95,8 +95,9 @@ const THREE_YEARS: u64 = 3 * 365 * 86_400;
 /// Writes a vault of `notes` notes into `out`, which must not exist or be empty.
 ///
 /// # Errors
-/// Whatever the file system says; [`io::ErrorKind::AlreadyExists`] where `out` holds anything, so
-/// that a slip of the hand cannot litter somebody's notes.
+///
+/// The file system's; [`io::ErrorKind::AlreadyExists`] if `out` contains anything, so that a typing
+/// error cannot litter somebody's notes.
 pub fn generate(out: &Path, notes: usize, seed: u64) -> io::Result<Summary> {
     fs::create_dir_all(out)?;
     if fs::read_dir(out)?.next().is_some() {
@@ -137,7 +138,7 @@ pub fn generate(out: &Path, notes: usize, seed: u64) -> io::Result<Summary> {
     Ok(Summary { notes, folders: all.len(), attachments: attachments.len(), note_bytes })
 }
 
-/// SplitMix64: small, quick, and fixed for ever, which a library's generator is not.
+/// SplitMix64: small, fast, and fixed for ever, unlike a library's generator.
 struct Random(u64);
 
 impl Random {
@@ -166,20 +167,20 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// A number below `limit` that is small far more often than large: who is linked to.
+    /// A number below `limit` that is small far more often than large: the target of a link.
     fn hub(&mut self, limit: usize) -> usize {
         let unit = self.unit();
         ((unit * unit * unit) * limit as f64) as usize
     }
 
-    /// Lognormal with a median of 1,900 and a tail as long as real vaults have.
+    /// Lognormal with a median of 1,900 and a tail like that of real vaults.
     fn size(&mut self) -> usize {
         let normal: f64 = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
         (1_900.0 * exp(0.95 * normal)).min(65_536.0) as usize
     }
 }
 
-/// (1 + x/1024)^1024 by squaring: near enough for sizes, and equal to the last bit everywhere.
+/// (1 + x/1024)^1024 by squaring: accurate enough for sizes, and equal to the last bit everywhere.
 fn exp(x: f64) -> f64 {
     let mut power = 1.0 + x / 1_024.0;
     for _ in 0..10 {
@@ -203,7 +204,7 @@ impl Words {
             all.push(word.to_owned());
         }
         let common = all.len();
-        // The words are the same for every seed: a pattern finds the same rank in every vault.
+        // The words are the same for every seed: a pattern has the same rank in every vault.
         let mut random = Random(27);
         while all.len() < WORDS {
             let parts = 2 + random.below(3);
@@ -263,7 +264,7 @@ fn folders(random: &mut Random, words: &Words, notes: usize) -> Vec<String> {
             .into();
     let mut seen: HashSet<String> = folders.iter().map(|name| name.to_lowercase()).collect();
     while folders.len() < 7 + notes / 23 {
-        // Four in ten sit at the top of one of the big folders; the rest grow where they like.
+        // Four in ten are directly in one of the big folders; the others anywhere.
         let parent = if random.chance(0.4) { random.below(5) } else { random.below(folders.len()) };
         let parent = &folders[parent];
         let depth = parent.matches('/').count() + 1;
@@ -308,7 +309,7 @@ fn note_paths(random: &mut Random, words: &Words, folders: &[String], notes: usi
     paths
 }
 
-/// The `number`th day before 2026, in a calendar of months of 28 days: real dates, none twice.
+/// The `number`th day before 2026, in a calendar of months of 28 days: valid dates, none twice.
 fn date(number: usize) -> (usize, usize, usize) {
     (2025 - number / 336, 12 - number % 336 / 28, 28 - number % 28)
 }

@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes, WebSocket};
 
-/// How long any answer may take: a search of a million notes without an index takes its time.
+/// The longest wait for an answer: searching a million notes without an index takes time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One connection that has introduced itself.
+/// A connection after its handshake.
 pub struct Client {
     socket: WebSocket<TcpStream>,
     number: i64,
 }
 
-/// An answer as it came, and how long it took.
+/// An answer as it arrived, with its time.
 pub struct Answer {
     /// The text of the frame.
     pub text: Utf8Bytes,
-    /// From the first byte of the question to the last of the answer.
+    /// From the first byte of the request to the last of the answer.
     pub took: Duration,
 }
 
@@ -41,10 +41,11 @@ impl Answer {
 }
 
 impl Client {
-    /// Connects to the daemon on `port` and introduces itself.
+    /// Connects to the daemon on `port` and performs the handshake.
     ///
     /// # Errors
-    /// Nobody listens there, or the token is not let in.
+    ///
+    /// Nothing listens there, or the token is refused.
     pub fn connect(port: u16, token: &str) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
@@ -59,9 +60,10 @@ impl Client {
         Ok(client)
     }
 
-    /// Asks, and waits for the answer. It may be an error.
+    /// Sends a request and waits for the answer, which may be an error.
     ///
     /// # Errors
+    ///
     /// The connection broke.
     pub fn ask(&mut self, method: &str, params: &Value) -> Result<Answer> {
         self.number += 1;
@@ -72,7 +74,7 @@ impl Client {
         let begun = Instant::now();
         self.socket.send(question)?;
         loop {
-            // Pings are answered by the library; events tell what happened, and answer nothing.
+            // Pings are answered by the library; events are not answers.
             if let Message::Text(text) = self.socket.read()? {
                 let took = begun.elapsed();
                 if text.starts_with(&mark) {
@@ -82,9 +84,10 @@ impl Client {
         }
     }
 
-    /// Asks, and gives how long it took until a message with `mark` in it came.
+    /// Sends a request, and returns the time until a message that contains `mark` arrived.
     ///
     /// # Errors
+    ///
     /// The connection broke, or none came before the answer.
     pub fn until(&mut self, method: &str, params: &Value, mark: &str) -> Result<Duration> {
         self.number += 1;
@@ -105,10 +108,11 @@ impl Client {
         }
     }
 
-    /// Calls a tool, without looking at more of the answer than that it is none of an error.
+    /// Calls a tool, and only checks that the answer is not an error.
     ///
     /// # Errors
-    /// The connection broke, or the tool could not do it.
+    ///
+    /// The connection broke, or the tool failed.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer> {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         if !answer.text.ends_with(r#""isError":false}}"#) {
@@ -117,18 +121,20 @@ impl Client {
         Ok(answer)
     }
 
-    /// Calls a tool and reads what it found.
+    /// Calls a tool and parses its result.
     ///
     /// # Errors
+    ///
     /// As [`Client::call`].
     pub fn tool(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
         let mut result = self.call(tool, arguments)?.result()?;
         Ok(result["structuredContent"].take())
     }
 
-    /// The shortest question there is.
+    /// The shortest possible request.
     ///
     /// # Errors
+    ///
     /// The connection broke.
     pub fn ping(&mut self) -> Result<Duration> {
         let answer = self.ask("_vault/ping", &json!({}))?;
@@ -141,7 +147,8 @@ impl Client {
     /// The path of some note of the vault, for requests that need one.
     ///
     /// # Errors
-    /// As [`Client::call`]; there is none.
+    ///
+    /// As [`Client::call`]; the vault has none.
     pub fn any_note(&mut self) -> Result<String> {
         let listed = self.tool("list_files", &json!({"pattern": "**/*.md", "max_results": 1}))?;
         let path = listed["entries"][0]["path"].as_str().context("the vault has no note")?;

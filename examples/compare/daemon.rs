@@ -1,4 +1,4 @@
-//! The daemon that is measured: its own folders, its start, its end.
+//! The measured daemon: its own folders, its start, its end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -12,18 +12,19 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 
-/// One program asks in place of many clients, faster than any would, so the door does not count. It waits
-/// for the programs beside, minutes long in a vault of a million notes, and answers no ping meanwhile.
+/// One program sends requests in place of many clients, faster than any would, so the rate limits
+/// are raised. It waits for the other programs, for minutes in a vault of a million notes, and
+/// answers no ping in the meantime.
 const SETTINGS: &str = "[server]\nport = 0\nmessages_per_second = 1000000\nmessage_burst = 1000000\n\
     ping_seconds = 3600\n";
 
-/// How long it has to take no processor time, to be at rest.
+/// How long it must use no processor time to count as idle.
 const REST: Duration = Duration::from_millis(300);
 
-/// How long it may be at work by itself: the first index of a million notes.
+/// The longest background work: the first index of a million notes.
 const LONGEST_WORK: Duration = Duration::from_secs(120);
 
-/// Folders of our own for a daemon, apart from those of the user.
+/// Folders for a daemon, separate from the user's.
 pub struct Home {
     folder: TempDir,
 }
@@ -32,15 +33,17 @@ impl Home {
     /// Empty ones, below `scratch`.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    ///
+    /// The file system's.
     pub fn new(scratch: &Path) -> Result<Self> {
         Self::with(scratch, "")
     }
 
-    /// The same with more settings.
+    /// The same with further settings.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    ///
+    /// The file system's.
     pub fn with(scratch: &Path, more: &str) -> Result<Self> {
         let folder = TempDir::with_prefix_in("home-", scratch)?;
         let settings = folder.path().join("config/vault-steward");
@@ -49,17 +52,18 @@ impl Home {
         Ok(Self { folder })
     }
 
-    /// A command that keeps to these folders.
+    /// A command that uses these folders.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         self.keep_to(&mut command);
         command
     }
 
-    /// Ends a daemon that a command started by itself, and waits until it is gone.
+    /// Stops a daemon that a command started by itself, and waits until it is gone.
     ///
     /// # Errors
-    /// None runs.
+    ///
+    /// None is running.
     pub fn end_started(&self) -> Result<()> {
         let running = self.state()?.join("daemon.json");
         let told: Value = serde_json::from_str(&fs::read_to_string(&running)?)?;
@@ -76,20 +80,21 @@ impl Home {
         Ok(())
     }
 
-    /// Has `command` keep to these folders.
+    /// Makes `command` use these folders.
     fn keep_to(&self, command: &mut Command) {
         command
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("XDG_RUNTIME_DIR", self.folder.path())
-            // Nothing listens on the port for discarding.
+            // Nothing listens on the discard port.
             .env("STEWARD_SMARTHOLE_PORT", "9")
             .stdin(Stdio::null());
     }
 
-    /// Where the daemon of the one vault that was served from here keeps its own.
+    /// The state folder of the only vault that was served from here.
     ///
     /// # Errors
+    ///
     /// No daemon has run.
     pub fn state(&self) -> Result<PathBuf> {
         let all = fs::read_dir(self.folder.path().join("state/vault-steward"))?;
@@ -103,9 +108,9 @@ pub struct Daemon {
     child: Child,
     port: u16,
     token: String,
-    /// When its process was begun.
+    /// When its process was started.
     pub begun: Instant,
-    /// From then to the line that says it is ready.
+    /// From then to its ready line.
     pub ready: Duration,
 }
 
@@ -113,14 +118,17 @@ impl Daemon {
     /// Serves `vault` and waits until it is ready.
     ///
     /// # Errors
-    /// It did not start; what it said is in the message.
+    ///
+    /// It did not start; the message has its output.
     pub fn start(steward: &Path, vault: &Path, home: &Home) -> Result<Self> {
         Self::start_as(Command::new(steward), vault, home)
     }
 
-    /// The same, of a command that ends with the program: another program may run before it and start it.
+    /// The same with a command that ends with the program: another program may run first and start
+    /// it.
     ///
     /// # Errors
+    ///
     /// As [`Self::start`].
     pub fn start_as(mut command: Command, vault: &Path, home: &Home) -> Result<Self> {
         let log = home.folder.path().join("log");
@@ -150,20 +158,21 @@ impl Daemon {
         Ok(Self { child, port, token, begun, ready })
     }
 
-    /// Where it listens.
+    /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The number of its process.
+    /// Its process id.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills the daemon that another program started, without any end of its own, and waits for that
+    /// Kills the daemon that another program started, without a clean shutdown, and waits for that
     /// program.
     ///
     /// # Errors
+    ///
     /// It started none.
     pub fn kill_below(mut self) -> Result<()> {
         let own = self.child.id();
@@ -179,16 +188,17 @@ impl Daemon {
         Ok(())
     }
 
-    /// A client of it.
+    /// Connects a client to it.
     ///
     /// # Errors
-    /// It does not let one in.
+    ///
+    /// It refuses the connection.
     pub fn client(&self) -> Result<Client> {
         Client::connect(self.port, &self.token)
     }
 
-    /// Waits until it has done what it does by itself after a start: until a while has passed in
-    /// which it took no processor time.
+    /// Waits until its background work after a start is done: until it has used no processor time
+    /// for a while.
     pub fn rest(&self) {
         let begun = Instant::now();
         let mut before = self.processor_ticks();
@@ -202,16 +212,17 @@ impl Daemon {
         }
     }
 
-    /// Processor time it has taken, in the system's ticks of some milliseconds; `None` where the
-    /// system does not tell.
+    /// The processor time it has used, in the system's ticks of some milliseconds; `None` if the
+    /// system does not report it.
     fn processor_ticks(&self) -> Option<u64> {
         let told = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
-        // The name, in brackets, may hold anything.
+        // The name, in brackets, may contain anything.
         let mut fields = told.rsplit_once(')')?.1.split_whitespace().skip(11);
         Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
     }
 
-    /// How often all its threads together have waited for something; `None` where the system does not tell.
+    /// How often all its threads together have waited for something; `None` if the system does not
+    /// report it.
     pub fn waits(&self) -> Option<u64> {
         let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?;
         let waits = |thread: fs::DirEntry| {
@@ -222,13 +233,13 @@ impl Daemon {
         Some(threads.flatten().filter_map(waits).sum())
     }
 
-    /// The memory that its end would free: pages of its own, and its part of those that other
+    /// The memory that its end would free: its own pages, and its share of those that other
     /// processes share. In bytes; `None` if the system does not report it.
     pub fn share_of_memory(&self) -> Option<u64> {
         kilobytes(&self.child, "smaps_rollup", "Pss:")
     }
 
-    /// The memory it holds; `None` where the system does not tell.
+    /// The memory it uses; `None` if the system does not report it.
     pub fn memory(&self) -> Option<Memory> {
         let bytes = |name| kilobytes(&self.child, "status", name);
         Some(Memory { resident: bytes("VmRSS:")?, own: bytes("RssAnon:")? })
@@ -243,18 +254,18 @@ fn kilobytes(child: &Child, file: &str, name: &str) -> Option<u64> {
     Some(kilobytes << 10)
 }
 
-/// How much memory a process holds, in bytes.
+/// The memory of a process, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory {
-    /// All of it that is in memory.
+    /// All of its resident memory.
     pub resident: u64,
-    /// The part of that outside of files: without the program itself and mapped files.
+    /// The part that does not belong to files: without the program itself and mapped files.
     pub own: u64,
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Asked, so that it keeps what it keeps for the next start.
+        // Stopped cleanly, so that it saves its state for the next start.
         #[cfg(unix)]
         if let Some(process) =
             i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)

@@ -1,4 +1,4 @@
-//! The machine of the measurements.
+//! The machine used for the measurements.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub fn described(steward: &Path, peers: &Peers) -> String {
         format!("Load when it began: {}", load()),
         format!("Measured: {}", said(steward, "--version")),
     ];
-    lines.extend(peers.versions().into_iter().map(|version| format!("Beside: {version}")));
+    lines.extend(peers.versions().into_iter().map(|version| format!("Compared with: {version}")));
     lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 

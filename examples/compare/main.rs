@@ -1,9 +1,9 @@
-//! Runs the daemon beside other programs on generated vaults, and writes the results as a page.
+//! Compares the daemon with other programs on generated vaults, and writes the results as a page.
 //!
-//! Started by `benches/compare`, which builds everything and installs what is missing. The daemon is
-//! a release build, asked over its WebSocket as any client asks; the others are what a client
-//! without a daemon would start. All are asked in turn inside one run. Nothing here decides how a
-//! figure comes about; it takes it, and says whether it meets its target.
+//! Started by `benches/compare`, which builds everything and installs what is missing. The daemon
+//! is a release build that gets requests over its WebSocket like any client's; the other programs
+//! are what a client without a daemon would start. All of them take turns within one run. This
+//! program only measures, and says whether a figure meets its target.
 
 mod client;
 mod daemon;
@@ -30,46 +30,47 @@ use profile::Profiles;
 use report::{Page, thousands};
 use rows::Ground;
 
-/// Notes of a vault in which each question takes others so long that few have to do.
+/// Notes of a vault in which a request takes the other programs so long that few rounds have to do.
 const LARGE: usize = 100_000;
 
-/// Notes of a vault in which it takes them so long that one has to do.
+/// Notes of a vault in which it takes them so long that one round has to do.
 const HUGE: usize = 1_000_000;
 
-/// Notes of the vault whose ten thousand files git changes.
+/// Notes of the vault in which git changes ten thousand files.
 const CHECKOUT: usize = 10_000;
 
-/// Notes of each of the vaults that are served beside each other.
+/// Notes of each of the vaults that are served at the same time.
 const MANY: usize = 10_000;
 
-/// Notes of the vault that is searched on one core, on two, and so on, where no other is asked for.
+/// Notes of the vault that is searched on one core, on two, and so on, unless another number is
+/// given.
 const CORES: usize = 10_000;
 
-/// Measures the daemon beside other programs.
+/// Compares the daemon with other programs.
 #[derive(Parser)]
 #[command(name = "benches/compare")]
 struct Options {
     /// The sizes of the vaults.
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
     notes: Vec<usize>,
-    /// How often each is asked; left out: 7 times, 3 from a hundred thousand notes on, and once from a
+    /// Rounds of each measurement; by default 7, 3 from a hundred thousand notes on, and 1 from a
     /// million on.
     #[arg(long)]
     rounds: Option<usize>,
     /// The seed of the vaults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Keep the vaults in this folder, and use them again.
+    /// Keep the vaults in this folder, and reuse them.
     #[arg(long)]
     keep: Option<PathBuf>,
     /// The page to write; without it the figures are only printed.
     #[arg(long)]
     page: Option<PathBuf>,
-    /// Measure these alone: search, matches, list, read, find, names, query, knowledge, jobs, start, memory, many, change,
-    /// checkout, wire, crowd, cores, kept, doors, plugin, servers, outside.
+    /// Measure only these: search, matches, list, read, find, names, query, knowledge, jobs, start,
+    /// memory, many, change, checkout, wire, crowd, cores, kept, doors, plugin, servers, outside.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Numbers of cores for `cores`; left out: 1, 2, 4 and so on.
+    /// Numbers of cores for `cores`; by default 1, 2, 4 and so on.
     #[arg(long, value_delimiter = ',')]
     cores: Vec<usize>,
     /// Profile rows that miss their targets, with `perf`, into this folder.
@@ -78,7 +79,7 @@ struct Options {
     /// Only compare the results of a few hundred patterns with those of `rg`, in a small vault.
     #[arg(long)]
     smoke: bool,
-    /// The program to measure; built and named by `benches/compare`.
+    /// The program to measure; `benches/compare` builds it and passes it here.
     #[arg(long)]
     steward: PathBuf,
 }
@@ -110,7 +111,8 @@ const KINDS: [&str; 22] = [
 ];
 
 fn main() -> ExitCode {
-    // Helper roles of this program: the other end of a connection, a guest, and a core that does not sleep.
+    // Helper roles of this program: the other end of a connection, a guest, and a process that
+    // keeps a core awake.
     match std::env::args().nth(1).as_deref() {
         Some("--echo") => return ended(rows::wire::echo()),
         Some("--guest") => return ended(rows::outside::answer_as_guest()),
@@ -195,7 +197,7 @@ fn run(options: &Options) -> Result<()> {
                 "query" => rows::query::measure(here, page),
                 "knowledge" => rows::knowledge::measure(here, page),
                 "jobs" => (|| {
-                    // A vault of its own, whose links are others afterwards.
+                    // A separate vault, since its links are changed.
                     let vault = scratch.path().join(format!("moved-{notes}"));
                     generated(&vault, notes, options.seed)?;
                     rows::jobs::measure(&ground(vault)?, page)
@@ -207,11 +209,11 @@ fn run(options: &Options) -> Result<()> {
                     }
                     rows::memory::measure(here, page, base)
                 })(),
-                // Ten times as many notes as the larger vaults have fill a disk.
+                // Ten times the notes of the larger vaults would fill a disk.
                 "many" if notes == MANY => rows::many::measure(here, page),
                 "change" => rows::change::measure(here, page),
                 "checkout" if notes == CHECKOUT => (|| {
-                    // A vault of its own, which is not as generated afterwards.
+                    // A separate vault, since its files are changed.
                     let vault = scratch.path().join("checked-out");
                     generated(&vault, notes, options.seed)?;
                     rows::start::checkout(&ground(vault)?, page)
@@ -251,7 +253,7 @@ fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Generates a vault where it is not there yet.
+/// Generates a vault unless it exists.
 fn generated(vault: &Path, notes: usize, seed: u64) -> Result<()> {
     if vault.exists() {
         return Ok(());
@@ -286,9 +288,9 @@ fn about(options: &Options, machine: &str, seconds: u64) -> String {
          unless they say otherwise. The page cache is warm for all, patterns have been requested once \
          before they count, and the server's rate limit is lifted, since one program stands for many. \
          `search_files` answers with the ten newest files and their context; `rg -n -C2` prints every \
-         match: each does the work that its user waits for. Each pattern of the judged mix holds three \
+         match: each does the work that its user waits for. Each pattern of the judged mix contains three \
          letters in a row that its matches have; the mix with two patterns that no index can narrow is \
-         shown beside it, and those two are judged separately. Absolute times vary by a factor of two \
+         shown next to it, and those two are judged separately. Absolute times vary by a factor of two \
          and more with the load of the machine, ratios by less.\n",
         notes.join(","),
         options.seed,

@@ -10,15 +10,15 @@ use anyhow::{Result, bail};
 pub struct Peers {
     /// ripgrep; without it there is nothing to compare with.
     pub rg: PathBuf,
-    /// fd, under whichever name.
+    /// fd, by either of its names.
     pub fd: Option<PathBuf>,
-    /// The servers of others for the same tools.
+    /// Third-party servers with the same tools.
     pub servers: Vec<ServerPeer>,
     /// git, which changes many files at once.
     pub git: Option<PathBuf>,
 }
 
-/// A server of tools for files that speaks MCP over its standard input and output.
+/// A server with file tools that speaks MCP over stdio.
 #[derive(Clone)]
 pub struct ServerPeer {
     /// Its name here.
@@ -33,6 +33,7 @@ impl Peers {
     /// Looks for them on the `PATH`.
     ///
     /// # Errors
+    ///
     /// There is no ripgrep.
     pub fn find() -> Result<Self> {
         let Some(rg) = on_path("rg") else {
@@ -77,7 +78,7 @@ fn first_line(program: &Path) -> String {
     text.lines().next().unwrap_or("a version that it does not tell").to_owned()
 }
 
-/// Where `program` is, if anywhere.
+/// The path of `program`, if it is found.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
@@ -87,7 +88,8 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
 /// Runs a program to its end and reads all of its output, as its user would.
 ///
 /// # Errors
-/// It could not be started, or says that it failed; that nothing was found is no failure.
+///
+/// It could not be started, or failed; finding nothing is not a failure.
 pub fn run(command: &mut Command) -> Result<Duration> {
     command.stdin(Stdio::null()).stderr(Stdio::null());
     let begun = Instant::now();

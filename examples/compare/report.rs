@@ -1,4 +1,4 @@
-//! The figures as rows, on the screen while they come and as a page at the end.
+//! The figures as rows: on the screen as they come, and as a page at the end.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// The part of the page after this heading is written by hand, and stays.
+/// The part of the page after this heading is written by hand, and kept.
 const BY_HAND: &str = "## What is missed, and why";
 
-/// One figure beside the other.
+/// One figure compared with another.
 pub struct Row {
     what: String,
     notes: usize,
     steward: String,
-    beside: String,
+    compared: String,
     ratio: String,
     target: String,
     met: Option<bool>,
@@ -23,13 +23,13 @@ pub struct Row {
 }
 
 impl Row {
-    /// `what`, in the vault of `notes` notes; 0 where the vault does not matter.
+    /// `what`, in the vault of `notes` notes; 0 if the vault does not matter.
     pub fn new(what: impl Into<String>, notes: usize) -> Self {
         Self {
             what: what.into(),
             notes,
             steward: String::new(),
-            beside: String::new(),
+            compared: String::new(),
             ratio: String::new(),
             target: String::new(),
             met: None,
@@ -39,40 +39,41 @@ impl Row {
 
     /// The steward's time and the other program's, in milliseconds: the target is to be at least
     /// `least` times as fast.
-    pub fn quicker(mut self, steward: f64, beside: f64, name: &str, least: f64) -> Self {
-        let ratio = beside / steward;
-        (self.steward, self.beside) = (time(steward), format!("{name} {}", time(beside)));
+    pub fn quicker(mut self, steward: f64, compared: f64, name: &str, least: f64) -> Self {
+        let ratio = compared / steward;
+        (self.steward, self.compared) = (time(steward), format!("{name} {}", time(compared)));
         self.ratio = format!("{}x", short(ratio));
         self.target = format!("≥ {}x", short(least));
         self.met = Some(ratio >= least);
         self
     }
 
-    /// The same where the steward may take at most `most` times as long.
-    pub fn within(mut self, steward: f64, beside: f64, name: &str, most: f64) -> Self {
-        let ratio = steward / beside;
-        (self.steward, self.beside) = (time(steward), format!("{name} {}", time(beside)));
+    /// The same if the steward may take at most `most` times as long.
+    pub fn within(mut self, steward: f64, compared: f64, name: &str, most: f64) -> Self {
+        let ratio = steward / compared;
+        (self.steward, self.compared) = (time(steward), format!("{name} {}", time(compared)));
         self.ratio = share(ratio);
         self.target = format!("≤ {}", share(most));
         self.met = Some(ratio <= most);
         self
     }
 
-    /// Bytes that it holds, which may be at most `most` times what it held `beside`.
-    pub fn no_larger(mut self, steward: u64, beside: u64, name: &str, most: f64) -> Self {
+    /// The bytes that it uses, which may be at most `most` times those of `compared`.
+    pub fn no_larger(mut self, steward: u64, compared: u64, name: &str, most: f64) -> Self {
         let megabytes = |bytes: u64| format!("{} MB", short(bytes as f64 / 1_048_576.0));
-        let ratio = steward as f64 / beside as f64;
-        (self.steward, self.beside) = (megabytes(steward), format!("{name} {}", megabytes(beside)));
+        let ratio = steward as f64 / compared as f64;
+        (self.steward, self.compared) =
+            (megabytes(steward), format!("{name} {}", megabytes(compared)));
         (self.ratio, self.target) = (share(ratio), format!("≤ {}", share(most)));
         self.met = Some(ratio <= most);
         self
     }
 
-    /// As many a second; the target is to be at least `least` times as many.
-    pub fn more(mut self, steward: f64, beside: f64, name: &str, least: f64) -> Self {
-        let ratio = steward / beside;
+    /// Events per second; the target is at least `least` times as many.
+    pub fn more(mut self, steward: f64, compared: f64, name: &str, least: f64) -> Self {
+        let ratio = steward / compared;
         self.steward = format!("{} a second", short(steward));
-        self.beside = format!("{name} {} a second", short(beside));
+        self.compared = format!("{name} {} a second", short(compared));
         self.ratio = format!("{}x", short(ratio));
         self.target = format!("≥ {}x", short(least));
         self.met = Some(ratio >= least);
@@ -94,7 +95,7 @@ impl Row {
         self
     }
 
-    /// Says that nothing is to be met here.
+    /// Marks the row as one without a target.
     pub fn told(mut self) -> Self {
         (self.target, self.met) = (String::new(), None);
         self
@@ -132,13 +133,13 @@ pub struct Page {
 }
 
 impl Page {
-    /// One more figure.
+    /// Adds a figure.
     pub fn add(&mut self, row: Row) {
         println!(
             "  {:<58} {:>16}   {:<30} {:>9}  {:<10} {}",
             row.what,
             row.steward,
-            row.beside,
+            row.compared,
             row.ratio,
             row.target,
             row.verdict().trim_matches('*'),
@@ -146,7 +147,7 @@ impl Page {
         self.rows.push(row);
     }
 
-    /// A line of a table of its own, which begins with its first line.
+    /// A line of a separate table, which starts with its first line.
     pub fn detail(&mut self, heading: &str, columns: &[&str], row: Vec<String>) {
         println!("    {heading}: {}", row.join("   "));
         let at = self.details.iter().position(|detail| detail.heading == heading);
@@ -158,7 +159,7 @@ impl Page {
         self.details[at].rows.push(row);
     }
 
-    /// Something that was left out, and why.
+    /// Records something that was omitted, and why.
     pub fn say(&mut self, text: impl Into<String>) {
         let text = text.into();
         println!("  {text}");
@@ -167,7 +168,7 @@ impl Page {
         }
     }
 
-    /// How many figures there are so far.
+    /// The number of figures so far.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
@@ -178,22 +179,23 @@ impl Page {
         missed.map(|row| format!("{}: {}", row.what, row.steward)).collect()
     }
 
-    /// Says where it is shown why targets were missed, for the figures from this one on.
+    /// Links the page that shows why targets were missed, for the figures from this one on.
     pub fn explain_from(&mut self, first: usize, page: &str) {
         let missed = self.rows[first..].iter_mut().filter(|row| row.met == Some(false));
         missed.for_each(|row| row.why = Some(page.to_owned()));
     }
 
-    /// How many targets were met, and how many there were.
+    /// The numbers of met targets and of all targets.
     pub fn met(&self) -> (usize, usize) {
         let decided = self.rows.iter().filter_map(|row| row.met);
         (decided.clone().filter(|met| *met).count(), decided.count())
     }
 
-    /// Writes the page to `path`; its hand-written part stays.
+    /// Writes the page to `path`, keeping its hand-written part.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    ///
+    /// The file system's.
     pub fn write(&self, path: &Path, about: &str) -> Result<()> {
         let before = fs::read_to_string(path).unwrap_or_default();
         let by_hand = before.find(BY_HAND).map_or("", |at| &before[at..]);
@@ -201,7 +203,7 @@ impl Page {
         text.push_str(about);
         let (met, all) = self.met();
         let _ = writeln!(text, "\n## Targets\n\n{met} of {all} are met.\n");
-        text.push_str("| what | notes | steward | beside it | ratio | target | |\n");
+        text.push_str("| what | notes | steward | compared with | ratio | target | |\n");
         text.push_str("|---|---|---|---|---|---|---|\n");
         // Rows of one subject are grouped: all of its sizes.
         let first = |what: &str| self.rows.iter().position(|row| row.what == what);
@@ -215,7 +217,7 @@ impl Page {
                 row.what,
                 row.place(),
                 row.steward,
-                row.beside,
+                row.compared,
                 row.ratio,
                 row.target,
                 row.verdict(),
@@ -243,7 +245,7 @@ impl Page {
     }
 }
 
-/// Milliseconds as a person reads them.
+/// Milliseconds, formatted for a person.
 pub fn time(milliseconds: f64) -> String {
     match milliseconds {
         ms if ms < 0.001 => format!("{:.0} ns", ms * 1e6),
@@ -253,7 +255,7 @@ pub fn time(milliseconds: f64) -> String {
     }
 }
 
-/// A number with as many digits as mean anything.
+/// A number with its significant digits.
 pub fn short(number: f64) -> String {
     match number.abs() {
         n if n >= 10_000.0 => thousands(number.round() as usize),
@@ -263,7 +265,7 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// A part of something: as a fraction where it is small.
+/// A ratio, as a fraction if it is small.
 fn share(ratio: f64) -> String {
     if ratio > 0.0 && ratio < 0.4 {
         format!("1/{:.0}", 1.0 / ratio)

@@ -1,5 +1,5 @@
 //! A few hundred patterns in a small vault: the daemon finds the files and the matches that `rg`
-//! finds, before and after notes change. Equality, and no time.
+//! finds, before and after notes change. It checks equality, not time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use crate::daemon::{Daemon, Home};
 /// Notes of the vault: few enough for a build without optimisation.
 pub const NOTES: usize = 200;
 
-/// After so many patterns a note changes.
+/// A note changes after this many patterns.
 const EDIT_EVERY: usize = 20;
 
-/// Words that are spelt beyond ASCII: letters with and without a case, ideographs, syllables, signs.
+/// Words outside ASCII: letters with and without case, ideographs, syllables, signs.
 const OTHER_SCRIPTS: [&str; 16] = [
     "весна",
     "Ветер",
@@ -42,11 +42,12 @@ const OTHER_SCRIPTS: [&str; 16] = [
 /// The count of matching lines by file.
 type Counts = BTreeMap<String, u64>;
 
-/// Compares `patterns` patterns, made from `seed` and from the vault's own text; gives how many of
-/// them matched something.
+/// Compares `patterns` patterns, made from `seed` and from the vault's own text; returns how many
+/// of them matched something.
 ///
 /// # Errors
-/// The two differ; the message has the pattern, and what either found.
+///
+/// The two differ; the message has the pattern, and what each found.
 pub fn check(
     steward: &Path,
     rg: &Path,
@@ -62,7 +63,7 @@ pub fn check(
     let note = client.any_note()?;
     let mut words = words(&fs::read_to_string(vault.join(&note))?);
     ensure!(words.len() > 20, "`{note}` has too few words to search for");
-    // A third of them in other scripts, which the notes that change are written with, too.
+    // A third of them in other scripts, which also occur in the notes that change.
     let others = (0..words.len() / 2).map(|at| OTHER_SCRIPTS[at % OTHER_SCRIPTS.len()].to_owned());
     words.extend(others.collect::<Vec<_>>());
     let mut hits = 0;

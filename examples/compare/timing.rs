@@ -1,10 +1,10 @@
-//! Taking times so that they can be compared: in turn, in one run.
+//! Comparable timings: the programs take turns in one run.
 
 use std::time::Duration;
 
 use anyhow::Result;
 
-/// How long something took, each time.
+/// The time of each repetition.
 #[derive(Default, Clone)]
 pub struct Times(Vec<Duration>);
 
@@ -19,12 +19,12 @@ impl Times {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// How many.
+    /// The number of times.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The time that `share` of all do not exceed, in milliseconds; 0 without any.
+    /// The time that this `share` of all does not exceed, in milliseconds; 0 without any.
     pub fn at(&self, share: f64) -> f64 {
         let mut all = self.0.clone();
         all.sort_unstable();
@@ -32,7 +32,7 @@ impl Times {
         all.get(place).map_or(0.0, |took| took.as_secs_f64() * 1e3)
     }
 
-    /// The middle one, in milliseconds.
+    /// The median, in milliseconds.
     pub fn median(&self) -> f64 {
         self.at(0.5)
     }
@@ -48,7 +48,7 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// `action` gives what it took.
+    /// `action` returns the time it took.
     pub fn new(
         name: &'static str,
         each: usize,
@@ -58,10 +58,12 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Runs all in turn, in another order every round: two runs on one machine differ by more than the compared programs.
-/// Each runs once before it counts. The times are in the order of the contenders.
+/// Runs all in turn, in another order every round: two runs on one machine differ by more than the
+/// compared programs. Each runs once before it counts. The times are in the order of the
+/// contenders.
 ///
 /// # Errors
+///
 /// Those of the actions.
 pub fn side_by_side(
     mut contenders: Vec<Contender<'_>>,

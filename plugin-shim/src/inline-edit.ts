@@ -12,7 +12,7 @@ export interface Selected extends ActiveNote {
   selection: string;
 }
 
-/** What the agent is told. The selected text goes beside it, as material. */
+/** The instruction for the agent. The selected text is sent with it, as data. */
 function words(path: string, instruction: string): string {
   const link = path.replace(/\.md$/i, "");
   return `Edit only the selected text in [[${link}]], with one call of \`edit_file\`, and leave everything else in the note as it is. If it cannot be done, say why in a sentence. What to do with it:\n\n${instruction}`;

@@ -58,7 +58,7 @@ export class Proposals {
 
   async load(): Promise<void> {
     const loading = ++this.#loading;
-    // The next event or snapshot loads it anew.
+    // The next event or snapshot loads it again.
     const answer = await this.#connection.call("_vault/proposals/list", {}).catch(() => null);
     if (answer && loading === this.#loading) this.#take(answer.waiting);
   }

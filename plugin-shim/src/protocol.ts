@@ -263,7 +263,7 @@ export type AuthenticateResult = Record<symbol, never>;
 /** Whether a model can be used. */
 export type BetterModel = "ready" | "missing" | "damaged";
 
-/** A model of meaning that is installed beside the program. */
+/** A model of meaning that is installed in addition to the built-in one. */
 export type BetterState = { model: string, state: BetterModel,
 /** Notes that it has read. */
 read: number,
@@ -1137,7 +1137,7 @@ progress?: JobProgress,
 
 /** Progress of the change set that a job applies. */
 export type JobProgress = {
-  /** `storing` the texts in the journal, `writing` new texts beside their files, `placing` files. */
+  /** `storing` the texts in the journal, `writing` new texts next to their files, `placing` files. */
   phase: string,
   /** Files of this phase that are done. */
   done: number,

@@ -70,7 +70,7 @@ impl Answering {
         let settings = shared.settings.load();
         let fast = match (&choice, &model) {
             (Choice::Usual, Some(_)) if !settings.fast_model.is_empty() => {
-                models.led_by(&settings.fast_model, None)
+                models.beginning_with_model(&settings.fast_model, None)
             }
             _ => None,
         };
@@ -111,9 +111,9 @@ pub(super) fn summarizer(shared: &SharedAgent, conversation: ConversationId) -> 
     let summary = Some(settings.summary_model.as_str()).filter(|model| !model.is_empty());
     match (choice(models, &chosen, agent.as_ref()), summary) {
         (Choice::Alone(model), _) => models.alone(&model).ok(),
-        (Choice::First(model), Some(summary)) => models.led_by(summary, Some(&model)),
+        (Choice::First(model), Some(summary)) => models.beginning_with_model(summary, Some(&model)),
         (Choice::First(model), None) => models.preferring(&model),
-        (Choice::Usual, Some(summary)) => models.led_by(summary, None),
+        (Choice::Usual, Some(summary)) => models.beginning_with_model(summary, None),
         (Choice::Usual, None) => models.current(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::note::code::ErrorCode;
-use crate::tools::{Image, Learnt};
+use crate::tools::{Image, ReadUpdate};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
@@ -16,7 +16,7 @@ pub struct CallResult {
     pub is_drawn: bool,
     pub is_error: bool,
     /// Updates to the model's read set.
-    pub learnt: Vec<Learnt>,
+    pub read_updates: Vec<ReadUpdate>,
     pub files: Vec<ChangedFile>,
     /// The image that goes with the text.
     pub image: Option<Arc<Image>>,
@@ -61,7 +61,7 @@ impl CallResult {
 
     /// A result without read-set updates.
     pub fn done(text: String, data: Value) -> Self {
-        let (learnt, files) = (Vec::new(), Vec::new());
-        Self { text, data, is_drawn: false, is_error: false, learnt, files, image: None }
+        let (read_updates, files) = (Vec::new(), Vec::new());
+        Self { text, data, is_drawn: false, is_error: false, read_updates, files, image: None }
     }
 }

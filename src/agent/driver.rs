@@ -131,7 +131,7 @@ impl Driver {
             question: None,
             shown: ReportedState { asking: false, queued: 0 },
         };
-        driver.tell(Update::Running { queued: 0 });
+        driver.send(Update::Running { queued: 0 });
         driver.load_context().await?;
         Ok(driver)
     }
@@ -277,7 +277,7 @@ impl Driver {
                     self.questions = JoinSet::new();
                     self.cancel.cancel();
                 }
-                Effect::Usage { usage, origin } => self.used(usage, origin).await,
+                Effect::Usage { usage, origin } => self.record_usage(usage, origin).await,
                 Effect::Finish(end) => return Ok(Some(end)),
             }
         }
@@ -316,15 +316,15 @@ impl Driver {
             }
             _ => {}
         }
-        self.tell(Update::Show(show));
+        self.send(Update::Show(show));
         if let Some(scope) = limits {
-            self.tell(Update::Show(Show::limited(scope)));
+            self.send(Update::Show(Show::limited(scope)));
         }
     }
 
-    fn tell(&self, what: Update) {
+    fn send(&self, what: Update) {
         let (conversation, turn) = (self.conversation, self.id);
-        self.shared.ports.audience.tell(TurnUpdate { conversation, turn, what });
+        self.shared.ports.audience.send(TurnUpdate { conversation, turn, what });
     }
 
     /// Sends the state of the conversation if it changed.
@@ -334,7 +334,7 @@ impl Driver {
             return;
         }
         let queued = now.queued;
-        self.tell(match now.asking {
+        self.send(match now.asking {
             true => Update::RequiresAction { queued },
             false => Update::Running { queued },
         });
@@ -458,13 +458,13 @@ impl Driver {
         }
     }
 
-    async fn used(&mut self, usage: Option<Usage>, origin: Option<Origin>) {
+    async fn record_usage(&mut self, usage: Option<Usage>, origin: Option<Origin>) {
         let origin = origin.or_else(|| self.answering.origin());
         let spent = self.count(usage, origin).await;
         let Some(usage) = usage else { return };
         self.context.counted(usage.input, self.sent);
         let (used, size) = (usage.input + usage.output, self.window());
-        self.tell(Update::Usage { used, size, cost: spent });
+        self.send(Update::Usage { used, size, cost: spent });
     }
 
     /// Records the usage of a request; returns the conversation's cost so far in this run.
@@ -512,7 +512,7 @@ impl Driver {
     }
 
     fn into_result(self, end: End, is_stored: bool) -> TurnResult {
-        self.tell(Update::Ended { end: end.clone() });
+        self.send(Update::Ended { end: end.clone() });
         TurnResult { end, delivered: self.delivered, answer: self.answer, is_stored }
     }
 }
@@ -527,7 +527,7 @@ pub(super) fn failed_to_begin(
     tracing::error!(%error, %conversation, "a turn could not begin");
     let end = broken(error);
     let what = Update::Ended { end: end.clone() };
-    shared.ports.audience.tell(TurnUpdate { conversation, turn, what });
+    shared.ports.audience.send(TurnUpdate { conversation, turn, what });
     TurnResult { end, delivered: vec![message], answer: String::new(), is_stored: false }
 }
 

@@ -8,7 +8,7 @@ use super::attachments::Attachments;
 use crate::conversation::ConversationId;
 use crate::llm::{BlockKind, Message, ToolResult, ToolSpec};
 use crate::policy::Scope;
-use crate::tools::Learnt;
+use crate::tools::ReadUpdate;
 
 /// A stored entry. The model gets entries in stored order, except that the results of one answer's
 /// calls follow the order of the calls.
@@ -41,8 +41,8 @@ pub enum Entry {
     Result {
         result: ToolResult,
         /// Updates to the model's read set.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        learnt: Vec<Learnt>,
+        #[serde(default, rename = "learnt", skip_serializing_if = "Vec::is_empty")]
+        read_updates: Vec<ReadUpdate>,
         /// The structured result, if clients draw it, or code and data of the error of a call that was not allowed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,

@@ -85,7 +85,7 @@ pub(super) fn fill_missing(
             conversation,
             turn,
             context,
-            Entry::Result { result, learnt: Vec::new(), data: None },
+            Entry::Result { result, read_updates: Vec::new(), data: None },
         )?;
     }
     Ok(())

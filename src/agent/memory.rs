@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::attachments::Attachments;
-use super::conversations::{ConversationError, Conversations, Taken, TurnEnd};
+use super::conversations::{ConversationError, Conversations, DeliveryResult, TurnEnd};
 use super::entry::{Entry, UserMessage};
 use super::ports::{Leftovers, Memory, MemoryError, Result, Routing, StoredTurn};
 use super::turn::{End, Reason};
@@ -60,7 +60,7 @@ impl Memory for StoredMemory {
                 format!("{}/{id}", user_message.scope.word())
             }
             Some(id) => id.clone(),
-            None => unheard_of()?,
+            None => random_id()?,
         };
         let body = json(user_message)?;
         let received = self.0.store().inbox.receive(&NewMessage {
@@ -90,8 +90,8 @@ impl Memory for StoredMemory {
             user_message.to,
             user_message.number,
         ) {
-            Ok(Taken::Heard(turn)) => Ok(Routing::Delivered { turn }),
-            Ok(Taken::Arrived(arrived)) => {
+            Ok(DeliveryResult::Repeated(turn)) => Ok(Routing::Delivered { turn }),
+            Ok(DeliveryResult::Arrived(arrived)) => {
                 Ok(Routing::Started { conversation: arrived.conversation, turn: arrived.turn })
             }
             Err(ConversationError::TurnRuns { id }) => Ok(Routing::Busy { conversation: id }),
@@ -258,7 +258,7 @@ impl Memory for StoredMemory {
         if let Some(known) = settings.get(INSTALLATION)? {
             return Ok(known);
         }
-        let new = unheard_of()?;
+        let new = random_id()?;
         settings.set(INSTALLATION, Some(&new))?;
         Ok(new)
     }
@@ -364,7 +364,7 @@ fn read(text: &str) -> Result<Entry> {
     })
 }
 
-fn unheard_of() -> Result<String> {
+fn random_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {
         message: format!("the system has no randomness to give: {error}"),

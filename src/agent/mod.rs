@@ -11,10 +11,10 @@
 //! Reading order: [`conversations`] (the handle for everything stored), [`clock`], [`settings`],
 //! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`naming`]
 //! (names for files), [`view`] (conversations for the tools); [`entry`] (what is stored),
-//! [`call_result`], [`changed`] (the files that a call changed), [`attachments`], [`turn`] (a turn
+//! [`call_result`], [`changed_files`] (the files that a call changed), [`attachments`], [`turn`] (a turn
 //! as a value), [`context`] (the prompt), [`prompt`], [`wrap`] (marks note text as data),
 //! [`read_set`] (the file versions that the model has seen) and `guard` (which checks changes
-//! against it), [`own_tools`], [`foreign`] (tools of others' servers), [`turn_settings`], [`named`]
+//! against it), [`own_tools`], [`foreign`] (third-party tools), [`turn_settings`], [`named`]
 //! (the user's agents) and `answering` (who answers in a turn); [`ports`] (the interfaces to the
 //! outside), `shared` (state of all parts), `driver` (runs a turn) with `load`, `coalesce` and
 //! `compaction`, `turns` (how turns begin and end), `router` (which turn a message goes to),
@@ -24,7 +24,7 @@
 mod answering;
 pub mod attachments;
 pub mod call_result;
-pub mod changed;
+pub mod changed_files;
 pub mod clock;
 mod coalesce;
 mod compaction;
@@ -60,8 +60,8 @@ pub mod wrap;
 
 pub use clock::Clock;
 pub use conversations::{
-    Arrived, ConversationError, ConversationEvent, ConversationMatch, Conversations, Excerpt,
-    Taken, TurnEnd, foreign_source, is_foreign,
+    Arrived, ConversationError, ConversationEvent, ConversationMatch, Conversations,
+    DeliveryResult, Excerpt, TurnEnd, foreign_source, is_foreign,
 };
 pub use handle::{Agent, Undelivered};
 pub use named::Agents;

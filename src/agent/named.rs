@@ -14,7 +14,7 @@ use super::{own_tools, wrap};
 use crate::guests::Guest;
 use crate::guests::settings::{Variables, command_fault};
 use crate::hooks::LEAST_MEMORY;
-use crate::hooks::places::at_home;
+use crate::hooks::program_path::at_home;
 use crate::llm::ToolSpec;
 use crate::llm::settings::{is_name, split_reference};
 use crate::note::glob::Glob;

@@ -17,7 +17,7 @@ pub fn is_own(tool: &str) -> bool {
 
 /// A call of one of these tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Own {
+pub enum OwnCall {
     /// Send a message to the person now.
     Send {
         text: String,
@@ -73,7 +73,7 @@ pub fn specs() -> Vec<ToolSpec> {
 ///
 /// # Errors
 /// The arguments are invalid; the error is for the model.
-pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
+pub fn read(call: &ToolCall) -> Option<Result<OwnCall, String>> {
     let ToolArgs::Object(arguments) = &call.args else { return None };
     let text = |key: &str| match arguments.get(key) {
         Some(Value::String(text)) if text.trim().is_empty() => Err(format!("`{key}` is empty")),
@@ -92,9 +92,9 @@ pub fn read(call: &ToolCall) -> Option<Result<Own, String>> {
                 Some(Value::Bool(is_question)) => *is_question,
                 Some(_) => return Err("`is_question` must be true or false".to_owned()),
             };
-            Ok(Own::Send { text: text("text")?, is_question })
+            Ok(OwnCall::Send { text: text("text")?, is_question })
         })),
-        END => Some(known(&["reason"]).and_then(|()| Ok(Own::End { reason: text("reason")? }))),
+        END => Some(known(&["reason"]).and_then(|()| Ok(OwnCall::End { reason: text("reason")? }))),
         _ => None,
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn arguments_are_read_or_named() {
         let said = |args| read(&call("send_message", args)).unwrap();
-        let sent = Own::Send { text: "hm".to_owned(), is_question: false };
+        let sent = OwnCall::Send { text: "hm".to_owned(), is_question: false };
         assert_eq!(said(json!({"text": "hm"})), Ok(sent));
         assert_eq!(said(json!({"text": " "})).unwrap_err(), "`text` is empty");
         assert_eq!(said(json!({})).unwrap_err(), "`text` is missing");

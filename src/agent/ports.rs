@@ -170,7 +170,7 @@ pub trait Models: Send + Sync + 'static {
     }
 
     /// As [`Self::preferring`] with `then`, or as [`Self::current`], but asks `_first` before them.
-    fn led_by(&self, _first: &str, then: Option<&str>) -> Option<Model> {
+    fn beginning_with_model(&self, _first: &str, then: Option<&str>) -> Option<Model> {
         then.map_or_else(|| self.current(), |model| self.preferring(model))
     }
 
@@ -285,7 +285,7 @@ pub enum Update {
 /// Receives the updates. Must not block.
 pub trait UpdateSink: Send + Sync + 'static {
     /// Sends an update to all clients, in the order of the calls.
-    fn tell(&self, update: TurnUpdate);
+    fn send(&self, update: TurnUpdate);
 }
 
 /// The vault around the agent. May block.

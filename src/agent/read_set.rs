@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::tools::Learnt;
+use crate::tools::ReadUpdate;
 
 /// The version of a file that the model knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,11 +33,11 @@ pub struct ReadSet {
 impl ReadSet {
     /// Applies an update of a call. Text that was read counts only from [`Self::results_received`] on: calls of
     /// the same answer were made without knowing it.
-    pub fn learn(&mut self, learnt: Learnt) {
-        if !matches!(learnt, Learnt::Read { .. }) {
-            take(Arc::make_mut(&mut self.now), learnt.clone());
+    pub fn apply(&mut self, update: ReadUpdate) {
+        if !matches!(update, ReadUpdate::Read { .. }) {
+            take(Arc::make_mut(&mut self.now), update.clone());
         }
-        take(Arc::make_mut(&mut self.next), learnt);
+        take(Arc::make_mut(&mut self.next), update);
     }
 
     /// Called when the model has received the results of all its calls.
@@ -57,19 +57,19 @@ impl ReadSet {
     }
 }
 
-fn take(files: &mut Files, learnt: Learnt) {
-    match learnt {
-        Learnt::Read { path, revision, first, last, lines } => {
+fn take(files: &mut Files, update: ReadUpdate) {
+    match update {
+        ReadUpdate::Read { path, revision, first, last, lines } => {
             let before = files.get(&path).filter(|text| text.revision == revision);
             let before = before.map_or(0, |text| text.shown);
             let shown = if first <= before.saturating_add(1) { before.max(last) } else { before };
             let shown = if shown >= lines { u64::MAX } else { shown };
             files.insert(path, Text { revision, shown });
         }
-        Learnt::Written { path, revision } => {
+        ReadUpdate::Written { path, revision } => {
             files.insert(path, Text { revision, shown: u64::MAX });
         }
-        Learnt::Edited { path, before, revision } => {
+        ReadUpdate::Edited { path, before, revision } => {
             // If others wrote to the file before, the model has not seen that: it keeps the older
             // revision.
             if let Some(text) = files.get_mut(&path)
@@ -80,7 +80,7 @@ fn take(files: &mut Files, learnt: Learnt) {
                 text.shown = if text.shown == u64::MAX { u64::MAX } else { 0 };
             }
         }
-        Learnt::Moved { from, to } => {
+        ReadUpdate::Moved { from, to } => {
             let below = format!("{from}/");
             let is_moved = |path: &String| *path == from || path.starts_with(&below);
             let moved: Vec<String> = files.keys().filter(|path| is_moved(path)).cloned().collect();
@@ -89,7 +89,7 @@ fn take(files: &mut Files, learnt: Learnt) {
                 files.insert(format!("{to}{}", &path[from.len()..]), text);
             }
         }
-        Learnt::Gone { path } => {
+        ReadUpdate::Gone { path } => {
             let below = format!("{path}/");
             files.retain(|other, _| *other != path && !other.starts_with(&below));
         }
@@ -97,29 +97,29 @@ fn take(files: &mut Files, learnt: Learnt) {
 }
 
 /// Adjusts updates if the model got only a part of the result: nothing counts as shown.
-pub fn of_a_part(learnt: Vec<Learnt>) -> Vec<Learnt> {
-    let unshown = |learnt| match learnt {
-        Learnt::Read { path, revision, first, lines, .. } => {
-            Learnt::Read { path, revision, first, last: 0, lines }
+pub fn of_a_part(updates: Vec<ReadUpdate>) -> Vec<ReadUpdate> {
+    let unshown = |update| match update {
+        ReadUpdate::Read { path, revision, first, lines, .. } => {
+            ReadUpdate::Read { path, revision, first, last: 0, lines }
         }
         other => other,
     };
-    learnt.into_iter().map(unshown).collect()
+    updates.into_iter().map(unshown).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(revision: &str, first: u64, last: u64, lines: u64) -> Learnt {
+    fn read(revision: &str, first: u64, last: u64, lines: u64) -> ReadUpdate {
         let (path, revision) = ("a/n.md".to_owned(), revision.to_owned());
-        Learnt::Read { path, revision, first, last, lines }
+        ReadUpdate::Read { path, revision, first, last, lines }
     }
 
-    fn read_set(all: impl IntoIterator<Item = Learnt>) -> ReadSet {
+    fn read_set(all: impl IntoIterator<Item = ReadUpdate>) -> ReadSet {
         let mut read_set = ReadSet::default();
-        for learnt in all {
-            read_set.learn(learnt);
+        for update in all {
+            read_set.apply(update);
             read_set.results_received();
         }
         read_set
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_text_is_in_the_read_set_once_the_model_has_it() {
         let mut read_set = ReadSet::default();
-        read_set.learn(read("1", 1, 5, 5));
+        read_set.apply(read("1", 1, 5, 5));
         assert_eq!(
             read_set.revision("a/n.md"),
             None,
@@ -137,7 +137,7 @@ mod tests {
         read_set.results_received();
         assert_eq!(read_set.whole("a/n.md"), Some("1"));
         let (path, before) = ("a/n.md".to_owned(), "1".to_owned());
-        read_set.learn(Learnt::Edited { path, before, revision: "2".to_owned() });
+        read_set.apply(ReadUpdate::Edited { path, before, revision: "2".to_owned() });
         assert_eq!(read_set.whole("a/n.md"), Some("2"), "its own change is known at once");
     }
 
@@ -162,26 +162,26 @@ mod tests {
     #[test]
     fn what_others_wrote_before_an_edit_stays_unknown() {
         let path = "a/n.md".to_owned();
-        let edited = Learnt::Edited { path, before: "2".into(), revision: "3".into() };
+        let edited = ReadUpdate::Edited { path, before: "2".into(), revision: "3".into() };
         assert_eq!(read_set([read("1", 1, 5, 5), edited.clone()]).revision("a/n.md"), Some("1"));
         assert_eq!(read_set([edited]).revision("a/n.md"), None);
     }
 
     #[test]
     fn the_read_set_follows_moves_and_deletions() {
-        let moved = Learnt::Moved { from: "a".into(), to: "b/c".into() };
+        let moved = ReadUpdate::Moved { from: "a".into(), to: "b/c".into() };
         let there = read_set([read("1", 1, 5, 5), moved]);
         assert_eq!((there.revision("a/n.md"), there.revision("b/c/n.md")), (None, Some("1")));
-        let other = Learnt::Moved { from: "a/n".into(), to: "b".into() };
+        let other = ReadUpdate::Moved { from: "a/n".into(), to: "b".into() };
         assert_eq!(read_set([read("1", 1, 5, 5), other]).revision("a/n.md"), Some("1"));
-        let gone = Learnt::Gone { path: "a".into() };
+        let gone = ReadUpdate::Gone { path: "a".into() };
         assert_eq!(read_set([read("1", 1, 5, 5), gone]).revision("a/n.md"), None);
     }
 
     #[test]
     fn lines_of_an_answer_that_was_cut_are_not_known() {
         assert_eq!(of_a_part(vec![read("1", 1, 3, 3)]), [read("1", 1, 0, 3)]);
-        let gone = Learnt::Gone { path: "a/n.md".into() };
+        let gone = ReadUpdate::Gone { path: "a/n.md".into() };
         assert_eq!(of_a_part(vec![gone.clone()]), [gone]);
     }
 }

@@ -165,7 +165,7 @@ impl Router {
 
     /// Routes a message after the hooks have answered. Other lanes do not wait.
     async fn enqueue(&mut self, user_message: UserMessage, from: Sender) {
-        let hooks = self.shared.hooks.get().filter(|hooks| hooks.hears(Kind::MessageReceived));
+        let hooks = self.shared.hooks.get().filter(|hooks| hooks.receives(Kind::MessageReceived));
         if hooks.is_none() {
             let checked_message = Ok(user_message.clone());
             return self

@@ -102,12 +102,12 @@ impl Summaries {
             .retain(|one| self.failed.get(&one.conversation).is_none_or(|(_, due)| *due <= now));
         untitled.truncate(MOST);
         for one in untitled {
-            self.attend(one).await?;
+            self.make_title(one).await?;
         }
         Ok(())
     }
 
-    async fn attend(&mut self, candidate: Untitled) -> Result<(), ConversationError> {
+    async fn make_title(&mut self, candidate: Untitled) -> Result<(), ConversationError> {
         let id = candidate.conversation;
         let read = self.blocking(move |conversations| {
             let ended = conversations.get(id)?.ended;

@@ -13,7 +13,7 @@ use super::named::ActiveAgent;
 use super::own_tools;
 use super::ports::{CallOutcome, CallRequest, Pending, Toolbox};
 use super::turn::Changes;
-use super::{changed, foreign};
+use super::{changed_files, foreign};
 use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
 use crate::note::code::ErrorCode;
@@ -44,42 +44,44 @@ impl VaultToolbox {
         Self { calls, person, images: Recent::default() }
     }
 
-    fn answer(&self, outcome: Outcome, made: Made) -> CallOutcome {
+    fn answer(&self, outcome: Outcome, details: CallDetails) -> CallOutcome {
         match outcome {
             Outcome::Answered(Ok(answer)) => {
                 let data = answer.data.value();
                 let journal = &self.calls.context().journal;
-                let files = match made.before {
-                    Some(before) => changed::files(journal, &made.turn, before, &data),
+                let files = match details.before {
+                    Some(before) => changed_files::files(journal, &details.turn, before, &data),
                     None => Vec::new(),
                 };
-                let (text, learnt, is_drawn) = (answer.text, answer.learnt, made.is_drawn);
+                let (text, read_updates, is_drawn) =
+                    (answer.text, answer.read_updates, details.is_drawn);
                 let image = answer.image;
                 image.iter().cloned().for_each(|image| self.images.add(image));
                 let is_error = false;
-                let done = CallResult { text, data, is_drawn, is_error, learnt, files, image };
+                let done =
+                    CallResult { text, data, is_drawn, is_error, read_updates, files, image };
                 CallOutcome::Done(done)
             }
             Outcome::Answered(Err(error)) => {
                 let is_there = error.code == ErrorCode::AlreadyExists;
-                let error = match made.guarded {
+                let error = match details.guarded {
                     Guarded::OnlyNew if is_there => guard::unread(error),
                     _ => error,
                 };
                 CallOutcome::Done(failed(&error))
             }
             Outcome::Ask(question) => {
-                CallOutcome::Asks(Box::new(Waiting { toolbox: self.clone(), question, made }))
+                CallOutcome::Asks(Box::new(Waiting { toolbox: self.clone(), question, details }))
             }
         }
     }
 }
 
 /// Details of a call for its result.
-struct Made {
+struct CallDetails {
     call: String,
     turn: String,
-    /// The number of changes the turn had made before; `None` for a call that changes nothing.
+    /// The number of changes the turn had details before; `None` for a call that changes nothing.
     before: Option<usize>,
     is_drawn: bool,
     guarded: Guarded,
@@ -139,8 +141,9 @@ impl Toolbox for VaultToolbox {
                 let tool = tools.get(&call.name);
                 let changes = tool.is_some_and(|it| it.tier != Tier::Safe);
                 let is_drawn = tool.is_some_and(|it| it.drawn);
-                let before = changes.then(|| changed::made(&calls.context().journal, &turn));
-                let made = Made { call: id, turn: turn.clone(), before, is_drawn, guarded };
+                let before = changes.then(|| changed_files::made(&calls.context().journal, &turn));
+                let details =
+                    CallDetails { call: id, turn: turn.clone(), before, is_drawn, guarded };
                 let request = Request {
                     tool: call.name,
                     arguments,
@@ -155,7 +158,7 @@ impl Toolbox for VaultToolbox {
                     rules: Vec::new(),
                     mode: agent.and_then(|agent| agent.settings.mode),
                 };
-                Ok(toolbox.answer(calls.call(request, &cancel), made))
+                Ok(toolbox.answer(calls.call(request, &cancel), details))
             };
             match tokio::task::spawn_blocking(work).await {
                 Ok(Ok(answer)) => answer,
@@ -189,8 +192,8 @@ fn check_tool(calls: &Calls, agent: &ActiveAgent, name: &str) -> Result<(), Tool
 }
 
 fn failed(error: &ToolError) -> CallResult {
-    let learnt = error.learnt.iter().map(|learnt| (**learnt).clone()).collect();
-    CallResult { is_error: true, learnt, ..CallResult::done(error.text(), json!(error)) }
+    let read_updates = error.read_update.iter().map(|update| (**update).clone()).collect();
+    CallResult { is_error: true, read_updates, ..CallResult::done(error.text(), json!(error)) }
 }
 
 fn broken(error: &tokio::task::JoinError) -> CallResult {
@@ -201,7 +204,7 @@ fn broken(error: &tokio::task::JoinError) -> CallResult {
 struct Waiting {
     toolbox: VaultToolbox,
     question: Box<Question>,
-    made: Made,
+    details: CallDetails,
 }
 
 impl Pending for Waiting {
@@ -210,7 +213,7 @@ impl Pending for Waiting {
     }
 
     fn ask(&self) -> BoxFuture<'static, (Decision, Answerer)> {
-        self.toolbox.person.ask(&self.question, self.made.call.clone())
+        self.toolbox.person.ask(&self.question, self.details.call.clone())
     }
 
     fn answer(
@@ -219,9 +222,9 @@ impl Pending for Waiting {
         by: Answerer,
         cancel: Cancel,
     ) -> BoxFuture<'static, CallOutcome> {
-        let Self { toolbox, question, made } = *self;
+        let Self { toolbox, question, details } = *self;
         Box::pin(async move {
-            let work = move || toolbox.answer(question.answer(decision, by, &cancel), made);
+            let work = move || toolbox.answer(question.answer(decision, by, &cancel), details);
             match tokio::task::spawn_blocking(work).await {
                 Ok(answer) => answer,
                 Err(error) => CallOutcome::Done(broken(&error)),

@@ -30,7 +30,7 @@ impl ConversationView for Conversations {
         Ok(found.into_iter().map(one).collect())
     }
 
-    fn told(
+    fn conversation(
         &self,
         id: ConversationId,
     ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::ast::{Expression, Span};
 use super::check::Checker;
-use super::circles;
 use super::compare::summaries;
+use super::cycles;
 use super::diagnostic::{Diagnostic, Kind};
 use super::functions;
 use super::nearest::{did_you_mean, nearest};
@@ -537,7 +537,7 @@ impl<'t> BaseReader<'t> {
     fn circular(&mut self, formulas: &[Formula]) {
         let trees =
             formulas.iter().map(|(name, formula, _)| (&**name, &**formula)).collect::<Vec<_>>();
-        for circle in circles::find(&trees) {
+        for circle in cycles::find(&trees) {
             let names: Vec<_> = circle.iter().map(|number| trees[*number].0).collect();
             let message = format!("formulas need each other: {}", names.join(" → "));
             let key = formulas[circle[0]].2.clone();

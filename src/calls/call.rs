@@ -116,7 +116,7 @@ pub enum Decision {
         shown: bool,
     },
     /// The approval was for another call with the same question: this call is judged again.
-    Anew,
+    JudgeAgain,
     /// The question expired without an answer.
     Late,
     /// Too many questions of these callers are open already.

@@ -381,7 +381,7 @@ impl Gate for Judge {
                 layer: layers::APPROVAL,
                 code: ErrorCode::StaleRevision,
                 reason: "what a person approved has changed meanwhile; nothing was done".to_owned(),
-                hint: Some("look again and call anew".to_owned()),
+                hint: Some("look again and repeat the call".to_owned()),
             }));
         }
         if self.is_another(proposal) {

@@ -13,13 +13,13 @@
 //! person.
 //!
 //! In reading order: this file, [`call`] (requests), `judge`, `question`, [`saved_answers`]
-//! (answers that arrive after their call has ended), `hooked` (data for hooks), [`audit`],
+//! (answers that arrive after their call has ended), `hook_events` (data for hooks), [`audit`],
 //! `agreements`, [`run`] with [`throttle`] and [`tracker`].
 
 mod agreements;
 pub mod audit;
 pub mod call;
-mod hooked;
+mod hook_events;
 mod judge;
 mod question;
 pub mod run;
@@ -51,7 +51,7 @@ use crate::vault::{self, View, Want, nonblocking};
 use agreements::Agreements;
 use audit::Audit;
 pub use call::{Answerer, Decision, Request, ShownChange};
-pub use hooked::{CALLER as HOOK_CALLER, StepShown};
+pub use hook_events::{CALLER as HOOK_CALLER, StepShown};
 use judge::{Agreed, Judge, Judged};
 pub use question::{Outcome, Question, UnansweredQuestion};
 
@@ -249,7 +249,7 @@ impl Calls {
         let settings = self.0.policy.settings();
         let is_heard = [Kind::BeforeToolCall, Kind::AfterToolCall]
             .into_iter()
-            .any(|kind| self.hears(request, kind));
+            .any(|kind| self.receives(request, kind));
         // The view of a restricted caller requires disk reads.
         if is_heard || !self.sees_all(&settings, request.caller.scope) || self.0.audit.is_full() {
             return None;

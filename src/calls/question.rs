@@ -170,9 +170,9 @@ impl Question {
                 "a person has to agree: tell the user what it is about, and call again when they are there"
                     .to_owned(),
             ),
-            Decision::Anew => (
+            Decision::JudgeAgain => (
                 ErrorCode::Denied,
-                "the answer was for another call like this one, which is judged anew".to_owned(),
+                "the answer was for another call like this one, which is judged again".to_owned(),
                 String::new(),
             ),
             _ => (
@@ -199,7 +199,7 @@ impl Question {
         if !waits {
             calls.0.audit.record(row);
         }
-        if decision == Decision::Anew {
+        if decision == Decision::JudgeAgain {
             let tool = calls.tools().find(&request.tool).cloned();
             return calls.run(tool, request, None, cancel);
         }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::client::{self, Client, ClientError};
-use super::relay::{DaemonFinder, Line, lines, tell};
+use super::relay::{DaemonFinder, Line, lines, write};
 use super::{Failure, Result, Session};
 use crate::policy::Scope;
 use crate::protocol::envelope::{self, Incoming, RequestId};
@@ -106,24 +106,24 @@ impl Relay<'_> {
             Line::Text(text) => text,
             Line::TooLong => {
                 let error = ErrorObject::new(Kind::InvalidRequest, "the line is too long");
-                return tell(&envelope::failure(None, &error));
+                return write(&envelope::failure(None, &error));
             }
         };
         match Incoming::parse(&text) {
-            Err(refusal) => tell(&envelope::failure(refusal.id.as_ref(), &refusal.error)),
+            Err(refusal) => write(&envelope::failure(refusal.id.as_ref(), &refusal.error)),
             Ok(Incoming::Request { id, method, params }) => {
                 match self.request(&id, &method, params, text).await {
                     Ok(()) => true,
                     Err(error) => {
                         let id = (error.data.kind != Kind::DuplicateId).then_some(&id);
-                        tell(&envelope::failure(id, &error))
+                        write(&envelope::failure(id, &error))
                     }
                 }
             }
             // Without a daemon, notifications and answers are dropped.
             Ok(Incoming::Notification { .. } | Incoming::Answer { .. }) => {
                 if self.daemon.is_some() {
-                    self.send(text).await.is_ok() || self.gone()
+                    self.send(text).await.is_ok() || self.fail_in_flight()
                 } else {
                     true
                 }
@@ -152,12 +152,12 @@ impl Relay<'_> {
             return Err(ErrorObject::new(Kind::NotInitialized, "`initialize` must come first"));
         }
         if self.daemon.is_none() {
-            self.come_back().await?;
+            self.reconnect().await?;
         }
         let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
         self.in_flight.insert(id.clone(), ClientRequest { method: method.to_owned(), session });
         if self.send(text).await.is_err() {
-            self.gone();
+            self.fail_in_flight();
         }
         Ok(())
     }
@@ -174,12 +174,12 @@ impl Relay<'_> {
         let params = Value::Object(params);
         let answer = self.connect(&params).await?;
         self.introduction = Some(params);
-        tell(&json!({ "jsonrpc": "2.0", "id": id, "result": answer }).to_string());
+        write(&json!({ "jsonrpc": "2.0", "id": id, "result": answer }).to_string());
         Ok(())
     }
 
     /// Reconnects after the daemon was lost, and reopens the open conversations.
-    async fn come_back(&mut self) -> Result<(), ErrorObject> {
+    async fn reconnect(&mut self) -> Result<(), ErrorObject> {
         let params = self.introduction.clone().unwrap_or_default();
         self.connect(&params).await?;
         for session in self.open.clone() {
@@ -238,7 +238,7 @@ impl Relay<'_> {
                 self.note(&client_request, result);
             }
         }
-        tell(&message.to_string())
+        write(&message.to_string())
     }
 
     /// Updates the open conversations after a successful request.
@@ -261,10 +261,10 @@ impl Relay<'_> {
     /// The daemon disconnected: answers its unanswered requests here.
     fn lost(&mut self, error: &ClientError) -> Listening {
         tracing::debug!(%error, "the daemon was lost");
-        self.gone()
+        self.fail_in_flight()
     }
 
-    fn gone(&mut self) -> Listening {
+    fn fail_in_flight(&mut self) -> Listening {
         self.daemon = None;
         let mut listening = true;
         for (id, client_request) in self.in_flight.drain() {
@@ -273,7 +273,7 @@ impl Relay<'_> {
                 "session/prompt" => "the conversation is saved; tell it to go on",
                 _ => "ask again",
             });
-            listening &= tell(&envelope::failure(Some(&id), &error));
+            listening &= write(&envelope::failure(Some(&id), &error));
         }
         listening
     }

@@ -11,9 +11,9 @@ use super::output::Color;
 use super::session::WrongSettings;
 use super::{
     Failure, Output, call, chat, completions, config, confined, conversations, edit, find, help,
-    history, inbox, installing, keeping, key, links, man, mcp, names, open, organize, pair, plugin,
-    policy, prompts, query, serve, servers, service, setup, status, token, uninstall, update,
-    verbs, words, workflow,
+    history, inbox, key, links, maintenance, man, mcp, model_install, names, open, organize, pair,
+    plugin, policy, prompts, query, serve, servers, service, setup, status, token, uninstall,
+    update, verbs, words, workflow,
 };
 use crate::config::layers::Flags;
 use crate::config::log::Level;
@@ -107,12 +107,12 @@ pub enum Command {
     Undo(history::UndoArguments),
     /// List, restore from or empty the trash
     #[command(subcommand)]
-    Trash(keeping::TrashAction),
+    Trash(maintenance::TrashAction),
     /// Restore something from the trash
     Restore(history::RestoreArguments),
     /// Check or clean up the record of changes
     #[command(subcommand)]
-    Journal(keeping::JournalAction),
+    Journal(maintenance::JournalAction),
     /// Show or set the approval mode: ask, auto, plan or read-only
     Mode(policy::ModeArguments),
     /// Answer questions; list or revoke "always allow" answers
@@ -155,7 +155,7 @@ pub enum Command {
     /// Find a model for the agent, or take a key for one, and try it
     Setup(setup::SetupArguments),
     /// List language models, or install a model that finds notes by their meaning
-    Models(installing::ModelsArguments),
+    Models(model_install::ModelsArguments),
     /// Store or remove a provider's API key
     #[command(subcommand)]
     Key(key::KeyAction),
@@ -361,7 +361,7 @@ fn command_in(arguments: &[OsString]) -> String {
 /// The suggested word: our name for another program's command, a tool or command of that name, or
 /// clap's nearest match.
 fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
-    if let Some(command) = meant(error, arguments) {
+    if let Some(command) = intended_command(error, arguments) {
         return Some(format!("did you mean `{command}`?"));
     }
     // A task, or another item of a list.
@@ -398,7 +398,7 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
 }
 
 /// The command that an unknown word probably means.
-fn meant(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+fn intended_command(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let wrong = |kind| match error.get(kind)? {
         ContextValue::String(word) => Some(word.as_str()),
         _ => None,

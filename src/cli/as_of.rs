@@ -33,7 +33,11 @@ pub fn show(session: &Session, path: Option<&str>, at: &str) -> Result<()> {
     match (found.kind, &found.text, &found.reason) {
         (EntryThen::File, Some(text), _) => session.output.paged().text(text)?,
         (EntryThen::File, None, reason) => {
-            let message = format!("`{}` cannot be shown: {}", found.path, reason_of(reason));
+            let message = format!(
+                "`{}` cannot be shown: {}",
+                found.path,
+                reason.as_deref().unwrap_or("its text is not known")
+            );
             let hint = "`steward log` shows its changes";
             return Err(Failure::other("failed", message, hint));
         }
@@ -44,10 +48,6 @@ pub fn show(session: &Session, path: Option<&str>, at: &str) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn reason_of(reason: &Option<String>) -> &str {
-    reason.as_deref().unwrap_or("its text is not known")
 }
 
 fn listed(found: &AsOfResult) -> String {

@@ -245,7 +245,7 @@ impl Client {
         Ok(id)
     }
 
-    pub async fn tell(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
+    pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
         let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.send(told.to_string()).await
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::keeping::agreed;
+use super::maintenance::agreed;
 use super::words::counted;
 use super::{CallOptions, Result, Session, export};
 use crate::daemon;

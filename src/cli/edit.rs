@@ -11,11 +11,11 @@ use std::process::Command;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::whole::WholeNote;
+use super::whole_note::WholeNote;
 use super::{CallOptions, Failure, Result, Session, completions};
 use crate::config::Environment;
 #[cfg(not(unix))]
-use crate::hooks::places::find;
+use crate::hooks::program_path::find;
 use crate::tools::{EditFile, Tool as _};
 
 /// The folder of copies, in the private state folder.
@@ -113,7 +113,10 @@ fn open(draft: &Path, environment: &Environment) -> Result<()> {
         let hint = "set `EDITOR` to a program that edits the file it is given, or use `steward call edit_file`";
         return Err(Failure::other("no_editor", message, hint));
     }
-    let editor = named.map_or_else(|| OsString::from(usual_editor()), OsString::from);
+    let editor = named.map_or_else(
+        || OsString::from(if cfg!(windows) { "notepad" } else { "vi" }),
+        OsString::from,
+    );
     let failed = |why: String| {
         Failure::other(
             "no_editor",
@@ -151,10 +154,6 @@ fn command(editor: &OsString, draft: &Path) -> Command {
     let mut command = Command::new(found.unwrap_or_else(|| program.into()));
     command.args(more.split_whitespace()).arg(draft);
     command
-}
-
-fn usual_editor() -> &'static str {
-    if cfg!(windows) { "notepad" } else { "vi" }
 }
 
 /// The tool arguments for the edit: replaces the lines from the first to the last that differ, so that

@@ -29,14 +29,15 @@ mod find;
 mod flags;
 mod help;
 mod history;
+mod http_post;
 mod inbox;
-mod installing;
-mod keeping;
 mod key;
 mod links;
 mod logging;
+mod maintenance;
 mod man;
 mod mcp;
+mod model_install;
 mod models;
 mod names;
 mod open;
@@ -47,11 +48,9 @@ mod paint;
 mod pair;
 mod plugin;
 mod policy;
-mod posting;
 mod progress;
 mod prompts;
 mod query;
-mod recording;
 mod relay;
 mod serve;
 mod server_questions;
@@ -68,11 +67,12 @@ mod uninstall;
 mod update;
 mod vaults;
 mod verbs;
-mod whole;
+mod whole_note;
 #[cfg(windows)]
 mod windows_handles;
 mod words;
 mod workflow;
+mod workflow_files;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -89,7 +89,7 @@ use session::{CallOptions, Session};
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::tell_of_faults();
     #[cfg(windows)]
-    windows_handles::keep();
+    windows_handles::make_uninheritable();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if completions::complete_line(&arguments, Cli::command) {
         return ExitCode::SUCCESS;
@@ -134,8 +134,8 @@ fn dispatch(cli: &Cli, output: Output) -> Result<ExitCode> {
         Command::Log(arguments) => history::log(&session()?, arguments)?,
         Command::Undo(arguments) => history::undo(&session()?, arguments)?,
         Command::Restore(arguments) => history::restore(&session()?, arguments)?,
-        Command::Trash(action) => keeping::trash(&session()?, action)?,
-        Command::Journal(action) => return keeping::journal(&session()?, action),
+        Command::Trash(action) => maintenance::trash(&session()?, action)?,
+        Command::Journal(action) => return maintenance::journal(&session()?, action),
         Command::Mode(arguments) => policy::mode(&session()?, arguments)?,
         Command::Approvals(action) => policy::approvals(&session()?, action)?,
         Command::Audit(arguments) => policy::audit(&session()?, arguments)?,
@@ -157,7 +157,7 @@ fn dispatch(cli: &Cli, output: Output) -> Result<ExitCode> {
         Command::Plugin(action) => plugin::run(&session()?, *action)?,
         Command::Vaults => vaults::run(&session()?)?,
         Command::Doctor => return doctor::run(&cli.flags(), &output),
-        Command::Models(arguments) => installing::run(&session()?, arguments)?,
+        Command::Models(arguments) => model_install::run(&session()?, arguments)?,
         Command::Setup(arguments) => setup::run(&session()?, arguments)?,
         Command::Key(action) => key::run(&session()?, action)?,
         Command::Servers(arguments) => return servers::run(&session()?, arguments),

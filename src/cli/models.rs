@@ -214,11 +214,11 @@ fn text(report: &Report, output: &Output) -> String {
             lines.push(format!("  {} {error}", output.paint(Paint::Red, "error:")));
         }
         lines.extend(provider.hint.as_ref().map(|hint| format!("  hint: {hint}")));
-        lines.extend(provider.offered.as_deref().map(offered));
+        lines.extend(provider.offered.as_deref().map(offered_models));
     }
     if let Some(found) = &report.found {
         lines.push(format!("found Ollama at {}", found.base_url));
-        lines.push(offered(&found.offered));
+        lines.push(offered_models(&found.offered));
         let model = found.offered.first().map_or("MODEL", String::as_str);
         if report.chain.is_empty() {
             lines.push(format!("to use it: `steward config set models.chain ollama/{model}`"));
@@ -234,7 +234,7 @@ fn text(report: &Report, output: &Output) -> String {
     lines.join("\n")
 }
 
-fn offered(models: &[String]) -> String {
+fn offered_models(models: &[String]) -> String {
     let mut shown: Vec<&str> = models.iter().take(SHOWN).map(String::as_str).collect();
     let more = format!("and {} more (--json lists them)", models.len().saturating_sub(SHOWN));
     if models.len() > SHOWN {

@@ -51,7 +51,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
                 "version {version} is in `{}`, newer than {}, which this program carries; it stays\n\
                  to update this program: {update}",
                 plugin.path(),
-                carried()
+                bundled_version()
             );
             (false, text)
         }
@@ -100,7 +100,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
         let now = plugin.status(&FILES)?;
         session.output.json_value(&json!({
             "folder": plugin.path(),
-            "carried": carried(),
+            "carried": bundled_version(),
             "installed": now.version,
             "isCurrent": now.version.is_some() && now.same == FILES.len(),
             "switchedOn": now.switched_on,
@@ -147,13 +147,13 @@ fn refuse_foreign(plugin: &PluginFolder, status: &PluginStatus, force: bool) -> 
 /// and other devices may share it.
 fn is_newer(status: &PluginStatus) -> bool {
     let version = status.version.as_deref().and_then(Version::parse);
-    version.is_some_and(|version| Some(version) > Version::parse(&carried()))
+    version.is_some_and(|version| Some(version) > Version::parse(&bundled_version()))
 }
 
 fn placed(plugin: &PluginFolder, is_new: bool) -> String {
     match is_new {
-        true => format!("put version {} into `{}`", carried(), plugin.path()),
-        false => format!("version {} is in `{}` already", carried(), plugin.path()),
+        true => format!("put version {} into `{}`", bundled_version(), plugin.path()),
+        false => format!("version {} is in `{}` already", bundled_version(), plugin.path()),
     }
 }
 
@@ -179,16 +179,19 @@ fn status_text(plugin: &PluginFolder, status: &PluginStatus) -> String {
     let state = match status.same == FILES.len() {
         true => "as this program carries it".to_owned(),
         false if is_newer(status) => {
-            format!("newer than {}, which this program carries", carried())
+            format!("newer than {}, which this program carries", bundled_version())
         }
-        false => format!("another one than {}, which `steward plugin update` installs", carried()),
+        false => format!(
+            "another one than {}, which `steward plugin update` installs",
+            bundled_version()
+        ),
     };
     let on = if status.switched_on { "switched on" } else { "not switched on" };
     format!("version {version} in `{folder}`, {state}; {on} in Obsidian")
 }
 
 /// The version that this program contains.
-fn carried() -> String {
+fn bundled_version() -> String {
     let (_, manifest) = FILES[2];
     let manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
     manifest["version"].as_str().unwrap_or("?").to_owned()

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::output::Paint;
-use super::whole::WholeNote;
+use super::whole_note::WholeNote;
 use super::{CallOptions, Failure, Output, Result, Session, client, consent};
 use crate::methods::prompts;
 use crate::note::path::{visible, visible_lines};

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::failure::NO_VAULT;
-use super::keeping::agreed;
+use super::maintenance::agreed;
 use super::output::Paint;
 use super::progress::Progress;
 use super::words::counted;
@@ -50,7 +50,7 @@ for Obsidian, `steward models` for a language model. Ctrl-C stops the daemon; `s
 /// Runs the daemon until a signal stops it. The port is already in the settings.
 pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
     if !arguments.yes {
-        is_meant(session)?;
+        confirm_folder(session)?;
     }
     let root = session.vault()?;
     let tape = match (&arguments.record, &arguments.replay) {
@@ -78,7 +78,7 @@ pub fn run(session: &Session, arguments: &ServeArguments) -> Result<()> {
 
 /// Whether to serve a folder that is not a vault: asks on a terminal, refuses the home folder and
 /// system folders. A service, which cannot ask, serves any other folder.
-fn is_meant(session: &Session) -> Result<()> {
+fn confirm_folder(session: &Session) -> Result<()> {
     let choice = session.choose()?;
     let is_too_much = vaults::is_too_broad(&choice.root, &session.environment);
     let own = session.folders.of_vault(&choice.root);

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::consent;
-use crate::servers::asking::{Ask, PersonAnswer, PersonQuestion};
+use crate::servers::elicitation::{Ask, PersonAnswer, PersonQuestion};
 
 /// Asks on the terminal.
 pub(super) struct OnTerminal {

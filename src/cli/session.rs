@@ -78,7 +78,7 @@ impl Session {
         let (settings, fault) = match layers::load(&flags, &environment, &folders) {
             Ok(settings) => (settings, None),
             Err(error @ ConfigError::Fault { .. }) if wrong != WrongSettings::Fail => {
-                match layers::remains(&flags, &environment, &folders) {
+                match layers::fallback(&flags, &environment, &folders) {
                     Some(settings) => (settings, Some(Failure::from(error))),
                     None => return Err(error.into()),
                 }

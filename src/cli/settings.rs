@@ -59,7 +59,7 @@ impl SettingsSource {
         let known = obsidian::known_vaults(&self.environment);
         let (flags, environment, folders) = (&self.flags, &self.environment, &self.folders);
         let loaded = layers::load(flags, environment, folders).ok();
-        let loaded = loaded.or_else(|| layers::remains(flags, environment, folders));
+        let loaded = loaded.or_else(|| layers::fallback(flags, environment, folders));
         let Some(settings) = loaded else { return Ok(None) };
         let named = settings.vault;
         let Ok(choice) = vaults::choose(named, &self.environment, &self.folders, &known) else {

@@ -5,7 +5,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::output::Paint;
-use super::whole::WholeNote;
+use super::whole_note::WholeNote;
 use super::{Output, Result, Session};
 use crate::tools::{SearchFiles, Tool as _};
 

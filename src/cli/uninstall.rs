@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::keeping::agreed;
+use super::maintenance::agreed;
 use super::status::{bytes, megabytes};
 use super::{Failure, Result, Session, plugin, service};
 use crate::config::Environment;

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use clap::Args;
 use serde_json::json;
 
-use super::whole::{BINARY, WholeNote};
+use super::whole_note::{BINARY, WholeNote};
 use super::{CallOptions, Failure, Result, Session, as_of, completions, paint, words};
 use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,

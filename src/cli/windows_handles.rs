@@ -12,7 +12,7 @@ use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
 
 /// Makes the handles of this program's input and output not inheritable. If a child needs one, the
 /// standard library gives it a copy.
-pub fn keep() {
+pub fn make_uninheritable() {
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     for handle in [input.as_raw_handle(), output.as_raw_handle(), error.as_raw_handle()] {
         // SAFETY: the call changes a flag of a handle that is open, and fails without a handle.

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::output::Paint;
-use super::{Failure, Output, Result, Session, client, consent, paint, recording, words};
+use super::{Failure, Output, Result, Session, client, consent, paint, words, workflow_files};
 use crate::calls::Cancel;
 use crate::config::models::ChosenModels;
 use crate::daemon;
@@ -27,7 +27,7 @@ use crate::protocol::workflows::{
 use crate::tools::Registry;
 use crate::workflows::known::KnownTools;
 use crate::workflows::report::{Report, key};
-use crate::workflows::{Around, Start, WorkflowError, Workflows, described};
+use crate::workflows::{RunEnvironment, Start, WorkflowError, Workflows, described};
 
 /// The most lines shown of a step's output.
 const SHOWN: usize = 10;
@@ -105,7 +105,7 @@ pub fn run(
         WorkflowAction::Check { files } => check(files, output),
         WorkflowAction::Run(arguments) => start(session, arguments, output),
         WorkflowAction::Resume { run, how } => {
-            how.record.as_deref().map_or(Ok(()), recording::check_free)?;
+            how.record.as_deref().map_or(Ok(()), workflow_files::check_free)?;
             let session = session()?;
             let params =
                 WorkflowResumeParams { run: *run, confirmed: how.yes, answers: answers(how) };
@@ -123,7 +123,7 @@ fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode> {
     let mut is_wrong = false;
     for file in files {
         let name = file.display().to_string();
-        let text = recording::definition(file)?;
+        let text = workflow_files::definition(file)?;
         match workflow::read(&text, &KnownTools(Registry::built_in())) {
             Ok(workflow) => {
                 let count = workflow.steps.len();
@@ -164,7 +164,7 @@ fn start(
 ) -> Result<ExitCode> {
     let RunArguments { file, inputs, apply, replay, how } = arguments;
     let source = file.display().to_string();
-    let text = recording::definition(file)?;
+    let text = workflow_files::definition(file)?;
     // Parsed here, so that its errors are reported without a vault.
     let mut opened = None;
     let known = match text.contains("__") {
@@ -175,7 +175,7 @@ fn start(
     let workflow = workflow.map_err(|found| invalid(&source, &found))?;
     let given_inputs = inputs_of(&workflow, inputs);
     if let Some(folder) = replay {
-        let recording = recording::read(folder)?;
+        let recording = workflow_files::read(folder)?;
         let given_inputs = match given_inputs.is_empty() {
             true => None,
             false => Some(workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?),
@@ -185,7 +185,7 @@ fn start(
         return Ok(exit(&result));
     }
     workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?;
-    how.record.as_deref().map_or(Ok(()), recording::check_free)?;
+    how.record.as_deref().map_or(Ok(()), workflow_files::check_free)?;
     let session = match opened {
         Some(session) => session,
         None => session()?,
@@ -217,7 +217,7 @@ fn finish(
     }
     show(&result, output)?;
     if let Some(folder) = &how.record {
-        recording::write(folder, &result)?;
+        workflow_files::write(folder, &result)?;
     }
     Ok(exit(&result))
 }
@@ -300,7 +300,7 @@ impl WorkflowRunner<'_> {
         &self,
         params: &P,
         changes: bool,
-        work: impl FnOnce(&Workflows, Caller, Around<'_>) -> Result<Report, WorkflowError>,
+        work: impl FnOnce(&Workflows, Caller, RunEnvironment<'_>) -> Result<Report, WorkflowError>,
     ) -> Result<WorkflowResult> {
         if !self.direct
             && let Some(result) = self.session.ask_for_long(params)?
@@ -330,7 +330,7 @@ impl WorkflowRunner<'_> {
                 context.journal.store().usage.clone(),
             );
             let cancel = Cancel::default();
-            let around = Around { models: Some(&models), tell: &|_| {}, cancel: &cancel };
+            let around = RunEnvironment { models: Some(&models), tell: &|_| {}, cancel: &cancel };
             let caller = Caller { scope: Scope::Person, name: client::name() };
             Ok(methods::workflow_result(work(&workflows, caller, around)?, u64::MAX))
         })
@@ -404,14 +404,14 @@ fn last_line(result: &WorkflowResult) -> String {
         ("failed" | "interrupted", Some(number)) => {
             format!(
                 "{run} {}; `steward workflow resume {number}` goes on with it",
-                past(&result.state)
+                outcome_phrase(&result.state)
             )
         }
-        (state, _) => format!("{run} {}", past(state)),
+        (state, _) => format!("{run} {}", outcome_phrase(state)),
     }
 }
 
-fn past(state: &str) -> &str {
+fn outcome_phrase(state: &str) -> &str {
     match state {
         "failed" => "failed",
         "interrupted" => "was cut short",

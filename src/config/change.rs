@@ -104,11 +104,11 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
     if let Some(folder) = real.parent() {
         std::fs::create_dir_all(folder).map_err(unwritable)?;
     }
-    let beside = Beside::write(&real, edited.as_bytes()).map_err(unwritable)?;
+    let new_version = NewVersion::write(&real, edited.as_bytes()).map_err(unwritable)?;
     if current(&real)? != before {
         return Err(ChangeError::Raced(path.to_path_buf()));
     }
-    beside.put(&real).map_err(unwritable)?;
+    new_version.replace(&real).map_err(unwritable)?;
     Ok(true)
 }
 
@@ -131,7 +131,7 @@ pub fn is_writable(path: &Path) -> bool {
     let real = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = real.ancestors().skip(1).find(|folder| folder.is_dir());
     let (Some(folder), Some(name)) = (folder, real.file_name()) else { return false };
-    Beside::create(&folder.join(name)).is_ok()
+    NewVersion::create(&folder.join(name)).is_ok()
 }
 
 /// A suggestion for a misspelt name: the setting that chooses the model, the only setting whose
@@ -162,9 +162,9 @@ fn current(path: &Path) -> Result<Option<Vec<u8>>, ChangeError> {
 }
 
 /// A new version next to the file; deleted unless it replaces the file.
-pub(super) struct Beside(Option<PathBuf>);
+pub(super) struct NewVersion(Option<PathBuf>);
 
-impl Beside {
+impl NewVersion {
     fn create(path: &Path) -> io::Result<(Self, File)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -179,17 +179,17 @@ impl Beside {
     }
 
     pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
-        let (beside, mut file) = Self::create(path)?;
+        let (new_version, mut file) = Self::create(path)?;
         // Keep the permissions that the user may have set.
         if let Ok(meta) = std::fs::metadata(path) {
             file.set_permissions(meta.permissions())?;
         }
         file.write_all(bytes)?;
         file.sync_all()?;
-        Ok(beside)
+        Ok(new_version)
     }
 
-    pub(super) fn put(mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn replace(mut self, path: &Path) -> io::Result<()> {
         if let Some(place) = self.0.as_ref() {
             std::fs::rename(place, path)?;
         }
@@ -202,7 +202,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for NewVersion {
     fn drop(&mut self) {
         if let Some(place) = &self.0 {
             let _ = std::fs::remove_file(place);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_wrong_can_be_mended_but_not_one_that_is_no_toml() {
+    fn a_file_that_is_wrong_can_be_mended_but_not_one_that_is_not_toml() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         std::fs::write(&path, "[server]\nport = 'x'\n").unwrap();

@@ -187,7 +187,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Loaded, ConfigError> {
 
 /// Finds the vault in a file that [`parse`] rejects; ignores everything else. `None` if the vault
 /// cannot be determined, since the invalid part may be what names it.
-pub fn remains(bytes: &[u8], path: &Path) -> Option<Loaded> {
+pub fn read_vault_only(bytes: &[u8], path: &Path) -> Option<Loaded> {
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)).ok()?;
     let (readable, rest) = match DeTable::parse(text) {
         Ok(_) => (text, ""),

@@ -4,7 +4,7 @@
 //! `share/vault-steward/package` with the name of their kind, and `cargo install` keeps a list.
 //! Finding out runs no program and downloads nothing.
 
-#![expect(clippy::disallowed_methods, reason = "files beside the program, outside every vault")]
+#![expect(clippy::disallowed_methods, reason = "files next to the program, outside every vault")]
 
 use std::path::{Path, PathBuf};
 
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_package_tells_of_it() {
+    fn a_file_in_the_package_names_it() {
         for (kind, command) in [
             ("deb", "apt install ./FILE.deb"),
             ("rpm", "rpm --upgrade"),

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_given_by_the_input_alone_and_taken_back() {
+    fn a_key_is_read_only_from_input_and_removed() {
         let script = r#"echo "$*" >> "$HOME/arguments"
             case $1 in
               store) cat > "$HOME/kept" ;;

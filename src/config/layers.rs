@@ -1,7 +1,6 @@
 //! Merges the settings layers: the file, then the environment, then the flags. Later layers win.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -77,23 +76,23 @@ pub fn load(
         }
         Err(error) => return Err(error),
     };
-    lay(loaded, path, flags, environment)
+    merge(loaded, path, flags, environment)
 }
 
 /// The settings to fall back on if [`load`] rejects the file: defaults, environment and flags, and
 /// the vault that the file names. `None` if the vault cannot be determined.
-pub fn remains(flags: &Flags, environment: &Environment, folders: &Folders) -> Option<Settings> {
+pub fn fallback(flags: &Flags, environment: &Environment, folders: &Folders) -> Option<Settings> {
     let (path, _) = which_file(flags, environment, folders);
-    let loaded = file::bytes(&path).ok().and_then(|bytes| file::remains(&bytes, &path));
+    let loaded = file::bytes(&path).ok().and_then(|bytes| file::read_vault_only(&bytes, &path));
     let is_named = flags.vault.is_some() || environment.get("STEWARD_VAULT").is_some();
     if loaded.is_none() && !is_named {
         return None;
     }
-    lay(Some(loaded.unwrap_or_default()), path, flags, environment).ok()
+    merge(Some(loaded.unwrap_or_default()), path, flags, environment).ok()
 }
 
 /// Merges environment and flags into the file's settings; `file` is `None` if it does not exist.
-pub fn lay(
+pub fn merge(
     loaded: Option<file::Loaded>,
     path: PathBuf,
     flags: &Flags,
@@ -151,11 +150,11 @@ fn variable<T>(
 ) -> Result<Option<T>, ConfigError> {
     let Some(value) = environment.get(name) else { return Ok(None) };
     let parsed = value.to_str().ok_or_else(|| "expected text".to_owned()).and_then(parse);
-    parsed.map(Some).map_err(|reason| ConfigError::Variable { name, value: lossy(value), reason })
-}
-
-fn lossy(value: &OsStr) -> String {
-    value.to_string_lossy().into_owned()
+    parsed.map(Some).map_err(|reason| ConfigError::Variable {
+        name,
+        value: value.to_string_lossy().into_owned(),
+        reason,
+    })
 }
 
 #[cfg(test)]

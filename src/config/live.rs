@@ -53,7 +53,7 @@ impl std::fmt::Display for Problem {
 
 /// The result of checking the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum CheckResult {
     Nothing,
     /// New settings are in effect.
     Reloaded {
@@ -66,15 +66,15 @@ pub enum News {
 
 /// How to treat an invalid file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum InvalidFile {
     /// The file has been unchanged for a while, so an error in it is real.
-    Settled,
+    Reject,
     /// Someone asks right now: an invalid file may be half written, so ignore it for now.
-    Early,
+    Ignore,
 }
 
 /// Receives the results, in order.
-type Sink = Box<dyn Fn(&Settings, &News) + Send + Sync>;
+type Sink = Box<dyn Fn(&Settings, &CheckResult) + Send + Sync>;
 
 pub struct Live {
     path: PathBuf,
@@ -136,7 +136,7 @@ impl Live {
     }
 
     /// Sets the receiver of results. Only the first call has an effect.
-    pub fn tell(&self, sink: impl Fn(&Settings, &News) + Send + Sync + 'static) {
+    pub fn set_sink(&self, sink: impl Fn(&Settings, &CheckResult) + Send + Sync + 'static) {
         let _ = self.sink.set(Box::new(sink));
     }
 
@@ -155,13 +155,13 @@ impl Live {
     }
 
     /// Checks the file and applies changed settings. The rooms have the new settings when this returns.
-    pub fn look(&self, how: Look) -> News {
+    pub fn look(&self, how: InvalidFile) -> CheckResult {
         let mut state = lock(&self.state);
         let bytes = self.bytes();
         if let Ok(bytes) = &bytes
             && state.last_bytes.as_ref() == Some(bytes)
         {
-            return News::Nothing;
+            return CheckResult::Nothing;
         }
         let taken = bytes.and_then(|bytes| Ok((self.settings(bytes.as_deref())?, bytes)));
         let news = match taken {
@@ -169,34 +169,34 @@ impl Live {
                 state.last_bytes = Some(bytes);
                 self.take(&mut state, settings)
             }
-            Err(_) if how == Look::Early => return News::Nothing,
+            Err(_) if how == InvalidFile::Ignore => return CheckResult::Nothing,
             Err(error) => {
                 state.last_bytes = self.bytes().ok();
                 let problem = Problem::new(&error, &self.path);
                 if state.problem.as_ref() == Some(&problem) {
-                    return News::Nothing;
+                    return CheckResult::Nothing;
                 }
                 tracing::error!("the settings are as before: {problem}");
                 state.problem = Some(problem.clone());
-                News::Rejected(problem)
+                CheckResult::Rejected(problem)
             }
         };
-        if let (false, Some(sink)) = (news == News::Nothing, self.sink.get()) {
+        if let (false, Some(sink)) = (news == CheckResult::Nothing, self.sink.get()) {
             sink(&self.current(), &news);
         }
         news
     }
 
     /// Changes one setting in the file with [`change::set`] and applies the file.
-    pub fn set(&self, name: &str, value: &Value) -> Result<News, ChangeError> {
+    pub fn set(&self, name: &str, value: &Value) -> Result<CheckResult, ChangeError> {
         let _turn = lock(&self.changing);
         // Report earlier changes by others separately.
-        self.look(Look::Early);
+        self.look(InvalidFile::Ignore);
         change::set(&self.path, name, value)?;
-        Ok(self.look(Look::Settled))
+        Ok(self.look(InvalidFile::Reject))
     }
 
-    fn take(&self, state: &mut LiveState, mut settings: Settings) -> News {
+    fn take(&self, state: &mut LiveState, mut settings: Settings) -> CheckResult {
         let running = self.current();
         // If a flag or the environment chose the vault, the file cannot change it, even with a
         // restart.
@@ -213,11 +213,11 @@ impl Live {
         let vault = running.vault.clone();
         self.current.store(Arc::new(Settings { config: effective, vault, ..settings }));
         if changed.is_empty() && needs_restart == waited && !mended {
-            return News::Nothing;
+            return CheckResult::Nothing;
         }
         let (now, later) = (changed.join(", "), needs_restart.join(", "));
         tracing::info!(changed = now, needs_restart = later, "took new settings");
-        News::Reloaded { changed, needs_restart }
+        CheckResult::Reloaded { changed, needs_restart }
     }
 
     /// The file's bytes; `None` if it is missing and may be missing.
@@ -249,7 +249,7 @@ impl Live {
             Some(bytes) => Some(file::parse(bytes, &self.path)?),
             None => None,
         };
-        layers::lay(loaded, self.path.clone(), &self.flags, &self.environment)
+        layers::merge(loaded, self.path.clone(), &self.flags, &self.environment)
     }
 }
 
@@ -263,7 +263,7 @@ mod tests {
     struct TestSettings {
         folder: tempfile::TempDir,
         live: Live,
-        reported: Arc<Mutex<Vec<News>>>,
+        reported: Arc<Mutex<Vec<CheckResult>>>,
     }
 
     impl TestSettings {
@@ -274,21 +274,21 @@ mod tests {
             let folders = Folders { config: folder.path().into(), state: folder.path().into() };
             let settings = layers::load(&flags, &environment, &folders).unwrap();
             let live = Live::new(settings, false, flags, environment);
-            let reported = Arc::<Mutex<Vec<News>>>::default();
+            let reported = Arc::<Mutex<Vec<CheckResult>>>::default();
             let sink = Arc::clone(&reported);
-            live.tell(move |_, news| sink.lock().unwrap().push(news.clone()));
+            live.set_sink(move |_, news| sink.lock().unwrap().push(news.clone()));
             Self { folder, live, reported }
         }
 
-        fn write(&self, bytes: impl AsRef<[u8]>) -> News {
+        fn write(&self, bytes: impl AsRef<[u8]>) -> CheckResult {
             std::fs::write(self.folder.path().join("config.toml"), bytes).unwrap();
-            self.live.look(Look::Settled)
+            self.live.look(InvalidFile::Reject)
         }
     }
 
-    fn reloaded(changed: &[&str], needs_restart: &[&str]) -> News {
+    fn reloaded(changed: &[&str], needs_restart: &[&str]) -> CheckResult {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        News::Reloaded { changed: owned(changed), needs_restart: owned(needs_restart) }
+        CheckResult::Reloaded { changed: owned(changed), needs_restart: owned(needs_restart) }
     }
 
     #[test]
@@ -303,9 +303,9 @@ mod tests {
         assert_eq!((now.config.server.max_in_flight, now.config.server.port), (3, 27180));
         assert_eq!(place.live.configured().server.port, 5);
         assert_eq!(place.live.status().needs_restart, ["server.port"]);
-        assert_eq!(place.write(format!("# a comment\n{text}")), News::Nothing);
+        assert_eq!(place.write(format!("# a comment\n{text}")), CheckResult::Nothing);
         std::fs::remove_file(place.live.path()).unwrap();
-        assert_eq!(place.live.look(Look::Settled), reloaded(&changed, &[]));
+        assert_eq!(place.live.look(InvalidFile::Reject), reloaded(&changed, &[]));
         assert_eq!(place.live.current().config, Config::default());
         assert_eq!(place.reported.lock().unwrap().len(), 2, "nothing is told when nothing is new");
     }
@@ -325,13 +325,13 @@ mod tests {
             (b"[server]\nmax_in_flight = 9\n[log]\nlevel = 'x'\n", (4, 9), "unknown variant"),
         ];
         for (bytes, at, message) in cases {
-            assert_eq!(place.live.look(Look::Early), News::Nothing);
-            let News::Rejected(problem) = place.write(bytes) else { panic!("{message}") };
+            assert_eq!(place.live.look(InvalidFile::Ignore), CheckResult::Nothing);
+            let CheckResult::Rejected(problem) = place.write(bytes) else { panic!("{message}") };
             assert_eq!(problem.place, Some(at), "{problem}");
             assert!(problem.message.contains(message), "{problem}");
             assert_eq!(place.live.current().config, before.config);
             assert_eq!(place.live.status().problem, Some(problem));
-            assert_eq!(place.live.look(Look::Settled), News::Nothing, "told once");
+            assert_eq!(place.live.look(InvalidFile::Reject), CheckResult::Nothing, "told once");
         }
         let marked = b"\xEF\xBB\xBF[server]\nmax_in_flight = 3\n";
         assert_eq!(place.write(marked), reloaded(&[], &[]), "that it is right again is told");
@@ -343,10 +343,10 @@ mod tests {
         let place = TestSettings::new(&[], Flags::default());
         let file = place.live.path().to_path_buf();
         std::fs::write(&file, "[server]\nmax_in_fl").unwrap();
-        assert_eq!(place.live.look(Look::Early), News::Nothing);
+        assert_eq!(place.live.look(InvalidFile::Ignore), CheckResult::Nothing);
         assert_eq!(place.live.status().problem, None);
         std::fs::write(&file, "[server]\nmax_in_flight = 3\n").unwrap();
-        assert_eq!(place.live.look(Look::Early), reloaded(&["server.max_in_flight"], &[]));
+        assert_eq!(place.live.look(InvalidFile::Ignore), reloaded(&["server.max_in_flight"], &[]));
         assert_eq!(place.reported.lock().unwrap().len(), 1);
     }
 
@@ -356,7 +356,7 @@ mod tests {
         let place =
             TestSettings::new(&[("STEWARD_PORT", "9"), ("OLLAMA_HOST", "127.0.0.1:4")], flags);
         let news = place.write("[server]\nport = 5\n[log]\nlevel = \"error\"\n");
-        assert_eq!(news, News::Nothing);
+        assert_eq!(news, CheckResult::Nothing);
         let now = place.live.current();
         assert_eq!(now.config.server.port, 9);
         assert_eq!(now.config.models.ollama.as_deref(), Some("127.0.0.1:4"));

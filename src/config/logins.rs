@@ -1,6 +1,6 @@
-//! Sign-ins at other people's servers: a private file for each, next to the keys.
+//! Sign-ins at third-party servers: a private file for each, next to the keys.
 
-#![expect(clippy::disallowed_methods, reason = "our own files, beside the settings")]
+#![expect(clippy::disallowed_methods, reason = "our own files, next to the settings")]
 
 use std::fs::{self, File};
 use std::io;

@@ -11,7 +11,7 @@
 //! [`layers`] (file, environment, flags), [`init`] (the commented file), [`vendor_keys`] and
 //! [`keyring`] (keys of model vendors), [`keys`] (the table of settings), [`live`] and [`watch`]
 //! (changes while the daemon runs), [`edit`] and [`change`] (changing one setting in the file),
-//! [`outside`] (programs of others), [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`]
+//! [`outside`] (third-party programs), [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`]
 //! (one daemon per vault), [`installed`] and [`updates`] (where the program comes from).
 
 pub mod change;

@@ -35,7 +35,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A model with its origin, its name in the settings and its capabilities.
 type KnownModel = (Wire, String, String, String, Facts);
-type Known = Vec<KnownModel>;
 
 /// The configured models. Clones share them.
 #[derive(Clone)]
@@ -57,7 +56,7 @@ struct ModelsState {
     others: Vec<String>,
     keys: Vec<Option<Key>>,
     chosen: Option<Model>,
-    known: Known,
+    known: Vec<KnownModel>,
     /// Why there is no model, although some are configured.
     problem: Option<String>,
 }
@@ -116,9 +115,9 @@ impl ChosenModels {
         }
     }
 
-    fn key(&self, known: &setup::ProviderConfig) -> Result<Option<Key>, KeyError> {
-        let found = vendor_keys::find(known, &self.0.environment, &self.0.folders)?;
-        Ok(found.map(|(key, _)| key).or_else(|| self.0.keyring_cache.get(&known.name)))
+    fn key(&self, provider: &setup::ProviderConfig) -> Result<Option<Key>, KeyError> {
+        let found = vendor_keys::find(provider, &self.0.environment, &self.0.folders)?;
+        Ok(found.map(|(key, _)| key).or_else(|| self.0.keyring_cache.get(&provider.name)))
     }
 
     /// The providers of the chain that are `wanted` and have no key outside the keyring.
@@ -128,13 +127,14 @@ impl ChosenModels {
         wanted: impl Fn(&setup::ProviderConfig) -> bool,
     ) -> Vec<String> {
         let named = settings.chain.iter().filter_map(|reference| split_reference(reference));
-        let known = named.filter_map(|(name, _)| setup::provider(settings, name).ok());
+        let providers = named.filter_map(|(name, _)| setup::provider(settings, name).ok());
         let (environment, folders) = (&self.0.environment, &self.0.folders);
-        known
-            .filter(|known| {
-                wanted(known) && matches!(vendor_keys::find(known, environment, folders), Ok(None))
+        providers
+            .filter(|provider| {
+                wanted(provider)
+                    && matches!(vendor_keys::find(provider, environment, folders), Ok(None))
             })
-            .map(|known| known.name)
+            .map(|provider| provider.name)
             .collect()
     }
 
@@ -154,8 +154,8 @@ impl ChosenModels {
 
     /// Asks the keyring for missing keys and waits for it, at most for its time limit.
     fn ask_keyring(&self, settings: &Settings) {
-        let lacks = |known: &setup::ProviderConfig| {
-            known.need == KeyNeed::Required && self.0.keyring_cache.get(&known.name).is_none()
+        let lacks = |provider: &setup::ProviderConfig| {
+            provider.need == KeyNeed::Required && self.0.keyring_cache.get(&provider.name).is_none()
         };
         let lacking = self.without_key(settings, lacks);
         self.0.keyring_cache.ask(lacking.clone());
@@ -168,8 +168,8 @@ impl ChosenModels {
     }
 
     /// The key of a provider, if one is found.
-    pub fn key_of(&self, known: &setup::ProviderConfig) -> Option<Key> {
-        self.key(known).ok().flatten()
+    pub fn key_of(&self, provider: &setup::ProviderConfig) -> Option<Key> {
+        self.key(provider).ok().flatten()
     }
 
     /// Stores a provider's key in its file, from the next turn on.
@@ -181,8 +181,8 @@ impl ChosenModels {
     fn keys(&self, settings: &Settings) -> Vec<Option<Key>> {
         let named = settings.chain.iter().filter_map(|reference| split_reference(reference));
         let key = |(name, _)| {
-            let known = setup::provider(settings, name).ok()?;
-            self.key(&known).ok().flatten()
+            let provider = setup::provider(settings, name).ok()?;
+            self.key(&provider).ok().flatten()
         };
         named.map(key).collect()
     }
@@ -190,7 +190,7 @@ impl ChosenModels {
     fn make(&self, state: &mut ModelsState) {
         let all = state.all();
         state.keys = self.keys(&all);
-        state.known = known(&all);
+        state.known = known_models(&all);
         for (model, fault) in setup::faults(&all) {
             tracing::warn!(model, %fault, "this model is not asked");
         }
@@ -205,8 +205,8 @@ impl ChosenModels {
 
     /// The models of the chain of `settings`; `None` if it is empty.
     fn built(&self, settings: &Settings) -> Result<Option<Model>, KeyError> {
-        let chain: Option<Chain> = setup::chain(settings, |known| self.key(known))?;
-        let windows = known(settings).into_iter().map(|(.., facts)| facts.window);
+        let chain: Option<Chain> = setup::chain(settings, |provider| self.key(provider))?;
+        let windows = known_models(settings).into_iter().map(|(.., facts)| facts.window);
         // Any of them may answer, so the smallest window counts.
         let window = windows.map(|window| window.unwrap_or(UNKNOWN_WINDOW)).min();
         let window = window.unwrap_or(UNKNOWN_WINDOW);
@@ -256,8 +256,9 @@ impl Models for ChosenModels {
     fn has(&self, model: &str) -> bool {
         let settings = lock(&self.0.state).settings.clone();
         let is_ready = |(name, _): (&str, &str)| {
-            setup::provider(&settings, name)
-                .is_ok_and(|known| known.need != KeyNeed::Required || self.key_of(&known).is_some())
+            setup::provider(&settings, name).is_ok_and(|provider| {
+                provider.need != KeyNeed::Required || self.key_of(&provider).is_some()
+            })
         };
         settings.chain.iter().any(|one| one == model)
             || split_reference(model).is_some_and(is_ready)
@@ -280,7 +281,7 @@ impl Models for ChosenModels {
         Ok(Model { provider, window: GUEST_WINDOW })
     }
 
-    fn led_by(&self, first: &str, then: Option<&str>) -> Option<Model> {
+    fn beginning_with_model(&self, first: &str, then: Option<&str>) -> Option<Model> {
         let mut order = vec![first];
         order.extend(then.filter(|then| *then != first && self.has(then)));
         match self.beginning_with(&order).map(|settings| self.built(&settings)) {
@@ -307,8 +308,8 @@ impl Models for ChosenModels {
                      models.chain 'ollama/{model}'` uses it."
                 ),
                 None => {
-                    let known = facts::known(Wire::Anthropic).into_iter();
-                    let model = known.rev().find(|name| name.contains("sonnet"));
+                    let ids = facts::known(Wire::Anthropic).into_iter();
+                    let model = ids.rev().find(|name| name.contains("sonnet"));
                     format!(
                         "No model is configured: run `steward key set anthropic` and `steward config set \
                          models.chain anthropic/{}`, or start Ollama for a model on this machine.",
@@ -343,12 +344,12 @@ impl Models for ChosenModels {
 fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
     let others = setup::built_in().map(str::to_owned);
     let name = setup::configured(settings).into_iter().chain(others).find(|name| {
-        setup::provider(settings, name).is_ok_and(|known| {
-            known.wire == origin.wire && known.address.as_str() == origin.endpoint
+        setup::provider(settings, name).is_ok_and(|provider| {
+            provider.wire == origin.wire && provider.address.as_str() == origin.endpoint
         })
     });
     let reference = format!("{}/{}", name?, origin.model);
-    known(&Settings { chain: vec![reference], ..settings.clone() }).pop()
+    known_models(&Settings { chain: vec![reference], ..settings.clone() }).pop()
 }
 
 /// The models in the settings outside the chain: for one purpose, or for one agent.
@@ -357,30 +358,30 @@ pub fn outside_chain(config: &Config) -> Vec<String> {
     let own = own.into_iter().filter(|model| !model.is_empty()).map(String::as_str);
     let mut others: Vec<String> = Vec::new();
     for model in own.chain(config.agents.models()) {
-        if !others.iter().chain(&config.models.chain).any(|known| known == model) {
+        if !others.iter().chain(&config.models.chain).any(|other| other == model) {
             others.push(model.to_owned());
         }
     }
     others
 }
 
-fn known(settings: &Settings) -> Known {
+fn known_models(settings: &Settings) -> Vec<KnownModel> {
     let named = settings.chain.iter().filter_map(|reference| {
         let (name, model) = split_reference(reference)?;
-        let known = setup::provider(settings, name).ok()?;
-        let facts = Facts::of(known.wire, model, &settings.facts);
-        let endpoint = known.address.as_str().to_owned();
-        Some((known.wire, endpoint, model.to_owned(), reference.clone(), facts))
+        let provider = setup::provider(settings, name).ok()?;
+        let facts = Facts::of(provider.wire, model, &settings.facts);
+        let endpoint = provider.address.as_str().to_owned();
+        Some((provider.wire, endpoint, model.to_owned(), reference.clone(), facts))
     });
     named.collect()
 }
 
 /// A model of the Ollama on this machine, at its default address or that of `OLLAMA_HOST`.
 async fn ollama(settings: &Settings) -> Option<String> {
-    let known = setup::local_ollama(settings)?;
+    let provider = setup::local_ollama(settings)?;
     let limits = settings.limits();
     let connections = Connections::new(&limits);
-    let service = known.service(None);
+    let service = provider.service(None);
     let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, &connections);
     let offered = tokio::time::timeout(LOOK, endpoint.offered()).await.ok()?.ok()?;
     offered.into_iter().next()

@@ -35,21 +35,21 @@ impl Running {
     /// file of an earlier daemon, which works even on a full disk.
     pub fn publish(&self, state: &Path) -> io::Result<Published> {
         let path = state.join(NAME);
-        let beside = state.join(ENDED);
+        let new_file = state.join(ENDED);
         // Left behind by a killed daemon.
-        let _ = std::fs::rename(&path, &beside);
+        let _ = std::fs::rename(&path, &new_file);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&beside)?;
+        let mut file = options.open(&new_file)?;
         let record = serde_json::to_vec_pretty(self)?;
         file.write_all(&record)?;
         file.set_len(record.len() as u64)?;
         // Not synced to disk, which could dominate the start time: after a system crash the record
         // would name a dead process anyway.
         drop(file);
-        std::fs::rename(&beside, &path)?;
+        std::fs::rename(&new_file, &path)?;
         Ok(Published { path })
     }
 

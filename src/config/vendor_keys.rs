@@ -4,7 +4,7 @@
 //! file next to the settings, and, if enabled, the system's keyring. Keys are never in the settings
 //! or in a vault.
 
-#![expect(clippy::disallowed_methods, reason = "our own key files, beside the settings")]
+#![expect(clippy::disallowed_methods, reason = "our own key files, next to the settings")]
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -188,13 +188,13 @@ pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, Ke
 /// Replaces the content of a file that only this user can read with a line.
 pub(super) fn replace(path: &Path, line: &str) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+    let new_file = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
     // Left behind by an earlier process with the same number.
-    let _ = fs::remove_file(&beside);
-    let written = private::write_new(&beside, format!("{line}\n").as_bytes())
-        .and_then(|()| fs::rename(&beside, path));
+    let _ = fs::remove_file(&new_file);
+    let written = private::write_new(&new_file, format!("{line}\n").as_bytes())
+        .and_then(|()| fs::rename(&new_file, path));
     if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&new_file);
     }
     written
 }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((key.reveal(), source), ("sk-file", Source::File { path: path.clone() }));
         store(&folders, "anthropic", &Key::new("sk-newer").unwrap()).unwrap();
         assert_eq!(find(&known, &bare, &folders).unwrap().unwrap().0.reveal(), "sk-newer");
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing beside it");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no other file");
 
         fs::write(place.path().join(credential("anthropic")), "sk-cred\n").unwrap();
         let directory = ("CREDENTIALS_DIRECTORY", place.path().into());

@@ -52,7 +52,7 @@ impl Person for ClientBridge {
 }
 
 impl UpdateSink for ClientBridge {
-    fn tell(&self, update: TurnUpdate) {
+    fn send(&self, update: TurnUpdate) {
         if let Some(listen) = self.listener.get() {
             listen(&update);
         }

@@ -10,7 +10,7 @@ use super::confine;
 use crate::agent::toolbox::Person as _;
 use crate::calls::{Calls, Decision, Request};
 use crate::config::folders::{self, Folders};
-use crate::guests::{Ask, GuestQuestion, Guests, Place};
+use crate::guests::{Ask, GuestQuestion, GuestSandbox, Guests};
 use crate::policy::{Caller, Scope};
 use crate::protocol::status::ConfinementState;
 
@@ -68,7 +68,7 @@ pub(super) fn guests(root: &Path, state: &Path, own: &Folders) -> Guests {
     let unconfined = (possible.state == ConfinementState::NotPossible
         || steward.as_os_str().is_empty())
     .then(|| possible.lacks.join("; "));
-    Guests::new(Place {
+    Guests::new(GuestSandbox {
         folder: folders::guests_folder(state),
         steward,
         hidden: vec![root.to_owned(), own.state.clone(), state.to_owned(), own.config.clone()],

@@ -10,17 +10,17 @@ pub mod guest_questions;
 mod handles;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod heap;
-pub mod hooked;
+pub mod hook_events;
 mod opening;
 pub mod organizer;
 pub mod overwritten;
 mod sandbox;
 mod server_questions;
 mod signals;
-mod spoken;
-pub mod surroundings;
 pub mod tool_servers;
+pub mod vault_context;
 pub mod voice;
+mod voice_notices;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -32,7 +32,7 @@ use client_bridge::ClientBridge;
 pub use error::StartError;
 use error::not_bound;
 use guest_questions::GuestQuestions;
-use hooked::Hooked;
+use hook_events::HookNotifier;
 pub use opening::{calls, check_mounted, kept_conversations, lock, open, recover};
 use opening::{guarded, not_recovered, open_both, settle_jobs, tool_settings};
 use organizer::Organizer;
@@ -40,7 +40,7 @@ use overwritten::NewNotes;
 pub use sandbox::prepare_places;
 use sandbox::{apply_sandbox, fixed_port};
 use server_questions::ServerQuestions;
-use surroundings::Surroundings;
+use vault_context::DaemonVaultContext;
 use voice::Voice;
 
 use crate::agent::memory::StoredMemory;
@@ -51,7 +51,7 @@ use crate::calls::run::{Runner, blocking_threads};
 use crate::config::folders::{self, Folders};
 use crate::config::installed::Installation;
 use crate::config::layers::Settings;
-use crate::config::live::{Live, News};
+use crate::config::live::{CheckResult, Live};
 use crate::config::log::Level;
 use crate::config::models::ChosenModels;
 use crate::config::running::Running;
@@ -241,7 +241,7 @@ struct AgentParts {
     models: ChosenModels,
     client_bridge: Arc<ClientBridge>,
     host: Arc<HostDoor>,
-    surroundings: Arc<Surroundings>,
+    vault_context: Arc<DaemonVaultContext>,
     voice: Arc<Voice>,
 }
 
@@ -258,13 +258,13 @@ fn agent(
     let root = calls.context().vault.root();
     let models = ChosenModels::new(config, environment, folders.clone(), root, tape);
     let client_bridge = Arc::new(ClientBridge::new(root));
-    let surroundings = Arc::new(Surroundings::new(calls.clone(), Arc::clone(&host)));
+    let vault_context = Arc::new(DaemonVaultContext::new(calls.clone(), Arc::clone(&host)));
     let ports = Ports {
         memory: Box::new(StoredMemory::new(conversations.clone())),
         models: Box::new(models.clone()),
         toolbox: Box::new(VaultToolbox::new(calls.clone(), Arc::clone(&client_bridge) as _)),
-        audience: Box::new(Hooked::new(Arc::clone(&client_bridge), calls.clone())),
-        place: surroundings.clone(),
+        audience: Box::new(HookNotifier::new(Arc::clone(&client_bridge), calls.clone())),
+        place: vault_context.clone(),
     };
     let agent = Agent::new(ports, config.agent.clone());
     agent.set_agents(config.agents.clone());
@@ -276,10 +276,10 @@ fn agent(
     });
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
     voice.set_retry_seconds(config.smarthole.retry_seconds);
-    let hears = Arc::clone(&voice);
-    client_bridge.set_listener(Box::new(move |told| hears.hear(told)));
+    let listener = Arc::clone(&voice);
+    client_bridge.set_listener(Box::new(move |update| listener.on_update(update)));
     let talk = Arc::new(Talk::new(agent, conversations, calls.clone(), models.clone(), root));
-    AgentParts { talk, left, models, client_bridge, host, surroundings, voice }
+    AgentParts { talk, left, models, client_bridge, host, vault_context, voice }
 }
 
 /// Creates the services of the methods. Probes the vault's file system with two temporary files, so it
@@ -321,7 +321,7 @@ fn take(
     server: &Server,
     smarthole: SmartHole,
     log_level: Box<dyn Fn(Option<Level>) + Send + Sync>,
-) -> impl Fn(&Settings, &News) + Send + Sync + 'static {
+) -> impl Fn(&Settings, &CheckResult) + Send + Sync + 'static {
     let (door, mcp, acp) = (server.settings(), server.mcp_settings(), server.acp());
     let events = server.events();
     let (talk, models) = (Arc::clone(&agent.talk), agent.models.clone());
@@ -354,7 +354,7 @@ fn take(
             events.publish(event);
         }
         let is_of_mode = |changed: &[String]| changed.iter().any(|key| key == "policy.mode");
-        if matches!(news, News::Reloaded { changed, .. } if is_of_mode(changed))
+        if matches!(news, CheckResult::Reloaded { changed, .. } if is_of_mode(changed))
             && let Ok(mode) = policy::mode(&calls, &ModeParams::default())
         {
             events.publish(Event::ModeChanged(mode));
@@ -397,33 +397,42 @@ async fn serve(
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     server.events().limit(calls.view(Scope::Client));
-    live.tell(take(calls.clone(), &agent, servers.clone(), &server, smarthole.clone(), log_level));
+    live.set_sink(take(
+        calls.clone(),
+        &agent,
+        servers.clone(),
+        &server,
+        smarthole.clone(),
+        log_level,
+    ));
     agent.client_bridge.open(server.events(), server.approvals());
     agent.host.open(server.hosts());
-    let _following = Following(tokio::spawn(config_watch::follow(live)));
+    let _following = AbortOnDrop(tokio::spawn(config_watch::follow(live)));
 
     let events = server.events();
-    let tell = events.clone();
-    vault.subscribe(Box::new(move |change| tell.publish(methods::events::event(change))));
-    let tell = events.clone();
+    let publisher = events.clone();
+    vault.subscribe(Box::new(move |change| publisher.publish(methods::events::event(change))));
+    let publisher = events.clone();
     let conversations = agent.talk.conversations().clone();
     let hooks = calls.hooks().clone();
     conversations.subscribe(Box::new(move |event| {
-        hooked::hear(&hooks, event);
-        methods::events::of_conversation(event).into_iter().for_each(|event| tell.publish(event));
+        hook_events::report(&hooks, event);
+        methods::events::of_conversation(event)
+            .into_iter()
+            .for_each(|event| publisher.publish(event));
     }));
     let summaries = Summaries::new(conversations, Arc::new(agent.models.clone()))
         .with_agent(agent.talk.agent().clone());
-    let _naming = Following(tokio::spawn(summaries.run()));
+    let _naming = AbortOnDrop(tokio::spawn(summaries.run()));
     journal.subscribe(Box::new(move |set| events.publish(methods::events::applied(set))));
-    let tell = server.events();
+    let publisher = server.events();
     let listeners = calls.context().listeners.clone();
     listeners.subscribe(Box::new(move |news| {
-        methods::events::organized(news).into_iter().for_each(|event| tell.publish(event));
+        methods::events::organized(news).into_iter().for_each(|event| publisher.publish(event));
     }));
-    let seen = Arc::clone(&agent.surroundings);
+    let seen = Arc::clone(&agent.vault_context);
     vault.subscribe(Box::new(move |change| seen.changed(change)));
-    let seen = agent.surroundings;
+    let seen = agent.vault_context;
     journal.subscribe(Box::new(move |set| seen.applied(set)));
     // The watcher already runs; from now on its events are processed without a request.
     tokio::task::spawn_blocking({
@@ -431,25 +440,25 @@ async fn serve(
         move || vault.watch()
     });
     let organizer = Arc::new(Organizer::new(calls.clone(), Arc::clone(&agent.host)));
-    let hears = Arc::clone(&organizer);
+    let listener = Arc::clone(&organizer);
     vault.subscribe(Box::new(move |change| {
-        hears.hear(change, chrono::Utc::now().timestamp_millis());
+        listener.on_change(change, chrono::Utc::now().timestamp_millis());
     }));
-    let hears = Arc::clone(&organizer);
+    let listener = Arc::clone(&organizer);
     listeners.subscribe(Box::new(move |news| {
         if *news == ToolNews::Rules {
-            hears.wake();
+            listener.wake();
         }
     }));
-    let _organizing = Following(tokio::spawn(organizer.run()));
+    let _organizing = AbortOnDrop(tokio::spawn(organizer.run()));
     let new_notes = Arc::new(NewNotes::default());
-    let hears = Arc::clone(&new_notes);
-    journal.subscribe(Box::new(move |set| hears.hear(set, Instant::now())));
+    let listener = Arc::clone(&new_notes);
+    journal.subscribe(Box::new(move |set| listener.on_change_set(set, Instant::now())));
     tokio::spawn(check_new_notes(new_notes, vault.clone(), journal.clone()));
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     tokio::spawn(heap::return_free_memory());
     tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
-    let _tending = Following(tokio::spawn(tool_servers::tend(servers)));
+    let _tending = AbortOnDrop(tokio::spawn(tool_servers::end_idle(servers)));
     // Before new messages.
     agent.talk.agent().deliver_undelivered(agent.left).await;
     let _listening = listen(&agent.voice, &smarthole, &server.events());
@@ -507,7 +516,7 @@ async fn serve(
 }
 
 /// Connects to SmartHole and starts handling voice messages.
-fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Following; 2] {
+fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [AbortOnDrop; 2] {
     voice.open(events.clone(), smarthole.clone());
     let tells = Arc::clone(voice);
     smarthole.subscribe(Box::new(move |_| {
@@ -517,7 +526,7 @@ fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [Follow
     }));
     let connection = tokio::spawn(smarthole.clone().run());
     let work = tokio::spawn(Arc::clone(voice).run());
-    [Following(connection), Following(work)]
+    [AbortOnDrop(connection), AbortOnDrop(work)]
 }
 
 async fn check_new_notes(new_notes: Arc<NewNotes>, vault: Vault, journal: Journal) {
@@ -570,9 +579,9 @@ async fn look_after(journal: Journal, conversations: Conversations) {
 }
 
 /// A task that is aborted when its handle is dropped.
-struct Following(tokio::task::JoinHandle<()>);
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
-impl Drop for Following {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }

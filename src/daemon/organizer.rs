@@ -23,7 +23,7 @@ use crate::organize::trigger::{self, BURST, MOST_A_DAY, Pending};
 use crate::policy::{Caller, Mode, Scope};
 use crate::store::StoreError;
 use crate::store::enabled_rules::{EnabledRules, RuleHit};
-use crate::tools::enabled::{self, Enabled, Standing};
+use crate::tools::enabled::{self, Enabled, RuleStatus};
 use crate::tools::{ApplyPlan, Context, Tool as _, ToolError};
 use crate::vault::{ChangeKind, Kind, VaultChange};
 
@@ -105,7 +105,7 @@ impl Organizer {
         }
     }
 
-    pub fn hear(&self, change: &VaultChange, now: i64) {
+    pub fn on_change(&self, change: &VaultChange, now: i64) {
         let mut state = lock(&self.state);
         if !state.is_active {
             return;
@@ -343,7 +343,7 @@ impl Organizer {
         let mut stopped: HashSet<i64> = HashSet::new();
         for item in items {
             let rules = of_item(round.rules, &item);
-            let asks = rules.iter().any(|one| one.standing == Standing::Ask);
+            let asks = rules.iter().any(|one| one.status == RuleStatus::Ask);
             let trashes = item.trash && !rules.iter().all(|one| one.row.with_trash);
             if wait || asks || trashes || item.is_blocked() {
                 waiting.push(item);
@@ -378,7 +378,7 @@ impl Organizer {
         items: Vec<Item>,
     ) -> Result<Vec<Item>, ToolError> {
         let (plan, identity) =
-            enabled::keep(round.context, rules, round.plan, items.clone(), None)?;
+            enabled::store_plan(round.context, rules, round.plan, items.clone(), None)?;
         let names: Vec<&str> = rules.iter().map(|one| &*one.row.name).collect();
         let request = Request {
             tool: ApplyPlan::NAME.to_owned(),
@@ -563,7 +563,7 @@ fn wait_for_person(
         plan = enabled::plan(round.context, &rules, Some(&paths))?;
         items.clone_from(&plan.items);
     }
-    let (plan, _) = enabled::keep(round.context, &rules, &plan, items, Some(before))?;
+    let (plan, _) = enabled::store_plan(round.context, &rules, &plan, items, Some(before))?;
     for rule in rules {
         store.set_waiting(rule.row.id, Some(plan.cast_signed())).map_err(failed)?;
     }

@@ -21,10 +21,10 @@ const MOST: usize = 200;
 
 /// The notes to check.
 #[derive(Debug, Default)]
-pub struct NewNotes(Mutex<Vec<Made>>);
+pub struct NewNotes(Mutex<Vec<NewNote>>);
 
 #[derive(Debug)]
-struct Made {
+struct NewNote {
     path: VaultPath,
     revision: Revision,
     change: ChangeId,
@@ -33,7 +33,7 @@ struct Made {
 
 impl NewNotes {
     /// Records a change set that was applied at `now`.
-    pub fn hear(&self, set: &ListedSet, now: Instant) {
+    pub fn on_change_set(&self, set: &ListedSet, now: Instant) {
         let mut waiting = lock(&self.0);
         for change in &set.changes {
             // Our own later changes explain a missing text.
@@ -45,7 +45,7 @@ impl NewNotes {
                 && waiting.len() < MOST
             {
                 let (path, change, due) = (change.path.clone(), change.id, now + LATER);
-                waiting.push(Made { path, revision, change, due });
+                waiting.push(NewNote { path, revision, change, due });
             }
         }
     }
@@ -56,13 +56,13 @@ impl NewNotes {
 
     /// Checks the due notes, and returns a sentence for each whose text is gone.
     pub fn look(&self, vault: &Vault, journal: &Journal, now: Instant) -> Vec<String> {
-        let due: Vec<Made> = lock(&self.0).extract_if(.., |made| made.due <= now).collect();
+        let due: Vec<NewNote> = lock(&self.0).extract_if(.., |made| made.due <= now).collect();
         due.iter().filter_map(|made| lost(vault, journal, made)).collect()
     }
 }
 
 /// The warning if none of the text is left. A deletion or move is intended.
-fn lost(vault: &Vault, journal: &Journal, made: &Made) -> Option<String> {
+fn lost(vault: &Vault, journal: &Journal, made: &NewNote) -> Option<String> {
     let now = vault.read(&made.path).ok()?;
     if now.revision == made.revision {
         return None;

@@ -10,7 +10,7 @@ use super::client_bridge::ClientBridge;
 use crate::agent::toolbox::Person as _;
 use crate::calls::{Answerer, Calls, Decision, Request};
 use crate::policy::{Caller, Scope};
-use crate::servers::asking::{Ask, PersonAnswer, PersonQuestion, TOOL};
+use crate::servers::elicitation::{Ask, PersonAnswer, PersonQuestion, TOOL};
 
 /// How often a cancellation is checked for.
 const POLL: Duration = Duration::from_millis(50);

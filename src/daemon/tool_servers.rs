@@ -11,10 +11,10 @@ use crate::config::keyring::Keyring;
 use crate::config::logins::LoginFiles;
 use crate::config::{Config, Environment, vendor_keys};
 use crate::protocol::status::ConfinementState;
-use crate::servers::{Places, Reference, Servers};
+use crate::servers::{Reference, ServerSandbox, Servers};
 
 /// How often idle servers are ended.
-const TEND: Duration = Duration::from_secs(30);
+const END_IDLE: Duration = Duration::from_secs(30);
 
 /// The servers of these settings for the vault at `root`. Starts none.
 pub fn servers(
@@ -24,9 +24,9 @@ pub fn servers(
     environment: &Environment,
     config: &Config,
 ) -> Servers {
-    let places = Places {
+    let sandbox = ServerSandbox {
         vault: root.to_path_buf(),
-        place: folders::servers_folder(state),
+        folder: folders::servers_folder(state),
         hidden: vec![folders.state.clone(), folders.config.clone()],
         confines: is_possible().then(own_program).flatten(),
     };
@@ -42,7 +42,7 @@ pub fn servers(
         }
     };
     let clock = crate::policy::clock();
-    Servers::new(config.servers.clone(), places, Box::new(values), logins, clock)
+    Servers::new(config.servers.clone(), sandbox, Box::new(values), logins, clock)
 }
 
 /// Offers the tools of the servers through `calls`.
@@ -56,13 +56,13 @@ pub fn is_possible() -> bool {
 }
 
 /// Ends idle servers periodically.
-pub(super) async fn tend(servers: Servers) {
-    let mut times = tokio::time::interval(TEND);
+pub(super) async fn end_idle(servers: Servers) {
+    let mut times = tokio::time::interval(END_IDLE);
     times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         times.tick().await;
         let servers = servers.clone();
-        if tokio::task::spawn_blocking(move || servers.tend()).await.is_err() {
+        if tokio::task::spawn_blocking(move || servers.end_idle()).await.is_err() {
             return;
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::spoken;
+use super::voice_notices;
 use crate::agent::entry::UserMessage;
 use crate::agent::ports::{MemoryError, TurnUpdate, Update};
 use crate::agent::turn::{MessageKind, Reason, Show};
@@ -147,7 +147,7 @@ impl Voice {
     }
 
     /// Handles events of conversations, to notify the sender. Never blocks.
-    pub fn hear(&self, update: &TurnUpdate) {
+    pub fn on_update(&self, update: &TurnUpdate) {
         let Update::Show(show) = &update.what else { return };
         let mut current = lock(&self.current);
         let Some(current) = current.as_mut() else { return };
@@ -306,7 +306,7 @@ impl Voice {
         *lock(&self.current) = Some(CurrentMessage::new(&row));
         let answered = match self.begin(&row, resumed).await {
             Ok(answering) => {
-                self.tell(row.id).await;
+                self.publish_result(row.id).await;
                 answering.await
             }
             Err(error) => Err(error),
@@ -368,12 +368,12 @@ impl Voice {
             from: None,
             client_id: None,
             attached: crate::agent::attachments::Attachments::default(),
-            note: Some(spoken::note(&how)),
+            note: Some(voice_notices::arrival(&how)),
         };
         if let Some(conversation) = resumed {
             let going = self
                 .agent
-                .go_on(user_message.clone(), conversation, spoken::again(row, ATTEMPTS))
+                .go_on(user_message.clone(), conversation, voice_notices::resumption(row, ATTEMPTS))
                 .await;
             match going {
                 Err(PromptError::Memory(MemoryError::NotFound { .. })) => {}
@@ -383,7 +383,8 @@ impl Voice {
         let mut user_message = user_message;
         // Nothing records an earlier attempt, but it may be half done.
         if row.turn.is_some() || row.attempts > 1 || row.reason == LOST {
-            user_message.note = user_message.note.map(|note| format!("{note}\n{}", spoken::ANEW));
+            user_message.note =
+                user_message.note.map(|note| format!("{note}\n{}", voice_notices::REPEATED));
         }
         if row.turn.is_some() {
             // A message of a deleted conversation starts again.
@@ -403,7 +404,7 @@ impl Voice {
         answer: String,
         last_notification: &str,
     ) {
-        let answer = spoken::answer(reason, answer);
+        let answer = voice_notices::answer(reason, answer);
         if answer.trim().is_empty() || answer == last_notification {
             return self.settle(row.id, InboxState::Done, "").await;
         }
@@ -431,8 +432,10 @@ impl Voice {
             "a message failed"
         );
         self.settle(row.id, InboxState::New, words).await;
-        let text =
-            format!("{}; I kept your message and will try again.", spoken::plain(words, cause));
+        let text = format!(
+            "{}; I kept your message and will try again.",
+            voice_notices::plain(words, cause)
+        );
         self.notify(&CurrentMessage::new(row), &text, Priority::Normal, None);
         *lock(&self.current) = None;
         let pause = *lock(&self.retry) * row.attempts.max(1);
@@ -445,7 +448,7 @@ impl Voice {
         let text = format!(
             "{}, so I set your message aside. It is kept: `steward inbox retry {}` has it tried \
              again.",
-            spoken::plain(words, cause),
+            voice_notices::plain(words, cause),
             row.id
         );
         self.notify(&CurrentMessage::new(row), &text, Priority::High, None);
@@ -464,7 +467,7 @@ impl Voice {
         }
     }
 
-    async fn tell(self: &Arc<Self>, number: i64) {
+    async fn publish_result(self: &Arc<Self>, number: i64) {
         let voice = Arc::clone(self);
         let _ = tokio::task::spawn_blocking(move || voice.publish_message(number)).await;
     }
@@ -525,7 +528,7 @@ impl CurrentMessage {
 }
 
 impl Inbox for Voice {
-    fn keep(&self, message_received: &ReceivedMessage) -> Result<(), String> {
+    fn store(&self, message_received: &ReceivedMessage) -> Result<(), String> {
         let store = self.conversations.store();
         let body =
             serde_json::to_string(&message_received.how).map_err(|error| error.to_string())?;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::error::EditsError;
 use super::gate::{self, Gate, Whole};
 use super::links::{self, Followed};
+use super::older_texts::Since;
 use super::rights::ReadOnly;
-use super::since::Since;
 use crate::index::Index;
 use crate::index::links::names::NameChange;
 use crate::index::links::rewrite;
@@ -122,7 +122,7 @@ impl Editor<'_> {
         dry_run: bool,
     ) -> Result<(Option<Applied>, Followed), EditsError> {
         let mut names = NameChange::default();
-        names.comes(to.clone());
+        names.add(to.clone());
         let (content, own) = rewrite::copied(self.vault, &names, (from, to), content);
         let changes = vec![Change::Write { path: to.clone(), content, before: Before::Absent }];
         let (applied, mut followed) = match dry_run {
@@ -229,7 +229,7 @@ impl Editor<'_> {
 
     /// Runs an undo or a restoration, and rewrites in the same change set every link that it would redirect. A text
     /// that the undo itself restores stays as it was, and so does a text that is older than the undone changes, as far
-    /// as `since` can tell. If only a part of a set is undone, links to files of the other part keep their targets.
+    /// as `older_texts` can tell. If only a part of a set is undone, links to files of the other part keep their targets.
     fn following<T>(
         &self,
         (since, part): (Option<Since>, Option<&ListedSet>),

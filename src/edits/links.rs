@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::EditsError;
-use super::put_back;
+use super::older_texts::Since;
+use super::restored_links;
 use super::rights::{self, ReadOnly};
-use super::since::Since;
 use crate::index::Index;
 use crate::index::links::names::NameChange;
 use crate::index::links::rewrite::{self, Plan};
@@ -67,10 +67,10 @@ pub fn names(vault: &Vault, changes: &[Change]) -> NameChange {
     for change in changes {
         match change {
             Change::Write { path, .. } if catalogue.get(path.as_str()).is_none() => {
-                names.comes(path.clone());
+                names.add(path.clone());
             }
             Change::Move { from, to } => names.moves(&catalogue, from, to),
-            Change::Delete { path, .. } => names.goes(&catalogue, path),
+            Change::Delete { path, .. } => names.remove(&catalogue, path),
             Change::Write { .. } | Change::CreateFolder { .. } | Change::RemoveFolder { .. } => {}
         }
     }
@@ -128,8 +128,8 @@ pub(super) fn follow_back(
                 }
                 NameStep::PutBack { path, .. } => drop(written.insert(path.clone(), ())),
                 NameStep::Goes(path) => {
-                    names.goes(&catalogue, path);
-                    lasting.goes(&catalogue, path);
+                    names.remove(&catalogue, path);
+                    lasting.remove(&catalogue, path);
                 }
                 NameStep::Moves { from, to } => {
                     names.moves(&catalogue, from, to);
@@ -144,7 +144,8 @@ pub(super) fn follow_back(
             }
         }
     }
-    let put_back = part.map(|set| put_back::updated(vault, set, &names, steps)).unwrap_or_default();
+    let put_back =
+        part.map(|set| restored_links::updated(vault, set, &names, steps)).unwrap_or_default();
     if names.is_empty() || names.only_adds_new_names(&vault.catalogue()) {
         return Followed { names, plan: Plan::default(), put_back };
     }

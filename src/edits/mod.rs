@@ -11,15 +11,15 @@
 //! - If the system would refuse a part, everything is refused, before a person is asked.
 //!
 //! Reading order: [`Editor`], `links` (what follows a change of names), `rights` (whether files may
-//! be written), `put_back` (links in texts that a partial undo puts back), `since` (what an undo leaves alone), [`Gate`], [`EditsError`].
+//! be written), `restored_links` (links in texts that a partial undo puts back), `older_texts` (what an undo leaves alone), [`Gate`], [`EditsError`].
 
 mod editor;
 mod error;
 mod gate;
 mod links;
-mod put_back;
+mod older_texts;
+mod restored_links;
 mod rights;
-mod since;
 
 pub use editor::Editor;
 pub use error::EditsError;

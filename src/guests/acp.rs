@@ -63,8 +63,7 @@ struct ErrorObject {
     message: String,
 }
 
-/// Parses a line.
-pub(super) fn hear(line: &str) -> AgentMessage {
+pub(super) fn parse(line: &str) -> AgentMessage {
     let Ok(message) = serde_json::from_str::<Message>(line) else { return AgentMessage::Malformed };
     let Message { id, method, params, result, error } = message;
     let params = params.unwrap_or_default();
@@ -410,10 +409,10 @@ mod tests {
     #[test]
     fn what_is_no_message_is_malformed() {
         for line in ["", "hello", "[]", "1", "{}", r#"{"method":"session/update","params":3}"#] {
-            assert_eq!(hear(line), AgentMessage::Malformed, "{line}");
+            assert_eq!(parse(line), AgentMessage::Malformed, "{line}");
         }
-        assert_eq!(hear(r#"{"id":"x","result":{}}"#), AgentMessage::Other);
-        let answer = hear(r#"{"id":3,"error":{"code":-32000,"message":"Run login"}}"#);
+        assert_eq!(parse(r#"{"id":"x","result":{}}"#), AgentMessage::Other);
+        let answer = parse(r#"{"id":3,"error":{"code":-32000,"message":"Run login"}}"#);
         let AgentMessage::Answer { id: 3, result: Err(words) } = answer else {
             panic!("{answer:?}")
         };

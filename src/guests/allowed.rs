@@ -50,10 +50,10 @@ impl Allowed {
     fn write(&self, all: &BTreeMap<String, Vec<String>>) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(all).unwrap_or_default();
         let folder = self.file.parent().unwrap_or(Path::new("."));
-        let beside = self.file.with_extension(format!("{}.new", std::process::id()));
+        let new_file = self.file.with_extension(format!("{}.new", std::process::id()));
         std::fs::create_dir_all(folder)?;
-        std::fs::write(&beside, text)?;
-        std::fs::rename(&beside, &self.file)
+        std::fs::write(&new_file, text)?;
+        std::fs::rename(&new_file, &self.file)
     }
 
     /// Stores a person's permission.

@@ -91,7 +91,7 @@ pub(super) fn prompt(
 }
 
 /// Messages that arrived after the results of its calls while it works, as text for it.
-pub(super) fn meanwhile(after: &[Message]) -> Option<String> {
+pub(super) fn new_messages(after: &[Message]) -> Option<String> {
     let text = transcript(after);
     (!text.is_empty()).then(|| format!("\n[Meanwhile, from the program that runs you:]\n{text}"))
 }

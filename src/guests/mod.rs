@@ -14,8 +14,8 @@
 //! and only while a turn of its conversation runs; a person agrees before it first answers; everything that it sends is
 //! bounded; it ends with all processes that it started.
 //!
-//! In reading order: [`settings`], [`place`] (folders and rights), `process`, `acp` (messages),
-//! `seat` (its calls), `live` (a session), `stored_sessions` (sessions that are loaded), `history`
+//! In reading order: [`settings`], [`sandbox`] (folders and rights), `process`, `acp` (messages),
+//! `tool_session` (its calls), `session`, `stored_sessions` (sessions that are loaded), `history`
 //! (the conversation as text), `turn` (a turn of a guest), [`ask`] and `allowed` (a person's
 //! permission).
 
@@ -23,12 +23,12 @@ mod acp;
 mod allowed;
 pub mod ask;
 mod history;
-mod live;
-pub mod place;
 mod process;
-mod seat;
+pub mod sandbox;
+mod session;
 pub mod settings;
 mod stored_sessions;
+mod tool_session;
 mod turn;
 
 use std::collections::HashMap;
@@ -42,12 +42,12 @@ use crate::llm::{ErrorKind, LlmError, Message, Origin, Provider, ToolResult};
 use crate::locks::lock;
 pub use allowed::Allowed;
 pub use ask::{Ask, GuestQuestion};
-pub use live::VARIABLE;
-use live::{Beginning, Live};
-pub use place::Place;
-use seat::Seat;
+pub use sandbox::GuestSandbox;
+pub use session::VARIABLE;
+use session::{GuestSession, NewSession};
 pub use settings::Guest;
 use stored_sessions::StoredSessions;
+use tool_session::ToolSession;
 
 /// The most guests that run at the same time; beyond it the longest idle one is ended.
 const MAX_LIVE: usize = 4;
@@ -63,7 +63,7 @@ const LOOK: Duration = Duration::from_secs(30);
 pub struct Guests(Arc<SharedGuests>);
 
 struct SharedGuests {
-    place: Place,
+    sandbox: GuestSandbox,
     allowed: Allowed,
     stored: Arc<StoredSessions>,
     asks: OnceLock<Arc<dyn Ask>>,
@@ -73,20 +73,20 @@ struct SharedGuests {
 #[derive(Default)]
 struct State {
     /// The sessions by conversation.
-    live: HashMap<String, Arc<Live>>,
-    /// The seats of all sessions, including those being started.
-    seats: Vec<Arc<Seat>>,
+    live: HashMap<String, Arc<GuestSession>>,
+    /// The tool sessions of all sessions, including those being started.
+    tool_sessions: Vec<Arc<ToolSession>>,
     is_ending: bool,
     looks: bool,
 }
 
 impl Guests {
-    /// Guests that run in `place`. Starts nothing.
-    pub fn new(place: Place) -> Self {
-        let allowed = Allowed::new(&place.folder);
-        let stored = Arc::new(StoredSessions::new(&place.folder));
+    /// Guests that run in `sandbox`. Starts nothing.
+    pub fn new(sandbox: GuestSandbox) -> Self {
+        let allowed = Allowed::new(&sandbox.folder);
+        let stored = Arc::new(StoredSessions::new(&sandbox.folder));
         let (asks, state) = (OnceLock::new(), Mutex::default());
-        Self(Arc::new(SharedGuests { place, allowed, stored, asks, state }))
+        Self(Arc::new(SharedGuests { sandbox, allowed, stored, asks, state }))
     }
 
     /// Sets who asks a person. Only the first call has an effect.
@@ -96,12 +96,12 @@ impl Guests {
 
     /// Sets the daemon's port. Only the first call has an effect.
     pub fn set_port(&self, port: u16) {
-        let _ = self.0.place.port.set(port);
+        let _ = self.0.sandbox.port.set(port);
     }
 
     /// Why this system cannot confine guests; `None` if it can.
     pub fn unconfined(&self) -> Option<&str> {
-        self.0.place.unconfined.as_deref()
+        self.0.sandbox.unconfined.as_deref()
     }
 
     /// The guest for one turn of a conversation. Dropping it stops the guest's work for the turn.
@@ -111,12 +111,16 @@ impl Guests {
 
     /// The tokens of all sessions.
     pub fn secrets(&self) -> Vec<String> {
-        lock(&self.0.state).seats.iter().map(|seat| seat.secret.clone()).collect()
+        lock(&self.0.state)
+            .tool_sessions
+            .iter()
+            .map(|tool_session| tool_session.secret.clone())
+            .collect()
     }
 
     /// The names of the tools of the session with this token; `None` if there is none.
     pub fn tools(&self, secret: &str) -> Option<Vec<String>> {
-        self.seat(secret).map(|seat| seat.tools())
+        self.tool_session(secret).map(|tool_session| tool_session.tools())
     }
 
     /// Makes a call for the session with this token. The receiver gets its result, or why there is none.
@@ -129,16 +133,16 @@ impl Guests {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<oneshot::Receiver<Result<ToolResult, &'static str>>, &'static str> {
-        let seat = self.seat(secret).ok_or(seat::NO_TURN)?;
-        seat.call(tool, arguments)
+        let tool_session = self.tool_session(secret).ok_or(tool_session::NO_TURN)?;
+        tool_session.call(tool, arguments)
     }
 
     /// Ends all guests and prevents new ones. Blocks briefly.
     pub fn end(&self) {
-        let live: Vec<Arc<Live>> = {
+        let live: Vec<Arc<GuestSession>> = {
             let mut state = lock(&self.0.state);
             state.is_ending = true;
-            state.seats.drain(..).for_each(|seat| seat.close());
+            state.tool_sessions.drain(..).for_each(|tool_session| tool_session.close());
             state.live.drain().map(|(_, live)| live).collect()
         };
         for live in live {
@@ -146,13 +150,17 @@ impl Guests {
         }
     }
 
-    fn seat(&self, secret: &str) -> Option<Arc<Seat>> {
-        // The server has authenticated the token; this only finds the seat.
-        lock(&self.0.state).seats.iter().find(|seat| seat.secret == secret).cloned()
+    fn tool_session(&self, secret: &str) -> Option<Arc<ToolSession>> {
+        // The server has authenticated the token; this only finds the tool session.
+        lock(&self.0.state)
+            .tool_sessions
+            .iter()
+            .find(|tool_session| tool_session.secret == secret)
+            .cloned()
     }
 
     /// The session for a conversation, if it runs with these settings.
-    fn running(&self, guest: &Guest, conversation: &str) -> Option<Arc<Live>> {
+    fn running(&self, guest: &Guest, conversation: &str) -> Option<Arc<GuestSession>> {
         let found = lock(&self.0.state).live.get(conversation).cloned()?;
         (found.guest == *guest && !found.is_dead()).then_some(found)
     }
@@ -165,36 +173,39 @@ impl Guests {
         conversation: &str,
         (messages, tools): (&[Message], Vec<String>),
         asks: Arc<dyn Ask>,
-    ) -> Result<Arc<Live>, LlmError> {
+    ) -> Result<Arc<GuestSession>, LlmError> {
         self.remove(conversation).await;
         self.make_room().await;
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| {
             let text = format!("could not get random bytes for a token: {error}");
-            live::error(guest, ErrorKind::InvalidRequest, text)
+            session::error(guest, ErrorKind::InvalidRequest, text)
         })?;
-        let seat = Arc::new(Seat::new(blake3::Hash::from_bytes(bytes).to_hex().to_string()));
-        seat.offer(tools);
+        let tool_session =
+            Arc::new(ToolSession::new(blake3::Hash::from_bytes(bytes).to_hex().to_string()));
+        tool_session.offer(tools);
         {
             let mut state = lock(&self.0.state);
             if state.is_ending {
                 return Err(ending(guest));
             }
-            state.seats.push(Arc::clone(&seat));
+            state.tool_sessions.push(Arc::clone(&tool_session));
             if !std::mem::replace(&mut state.looks, true) {
                 tokio::spawn(look_for_idle(Arc::downgrade(&self.0)));
             }
         }
         // Dropping this future ends the starting session.
-        let mut taken = Taken { guests: self, seat: Some(Arc::clone(&seat)) };
-        let (place, stored) = (&self.0.place, Arc::clone(&self.0.stored));
-        let beginning = Beginning { guest, conversation, messages, place, stored, seat, asks };
-        let live = Live::begin(beginning).await?;
+        let mut unstarted =
+            UnstartedSession { guests: self, tool_session: Some(Arc::clone(&tool_session)) };
+        let (sandbox, stored) = (&self.0.sandbox, Arc::clone(&self.0.stored));
+        let new_session =
+            NewSession { guest, conversation, messages, sandbox, stored, tool_session, asks };
+        let live = GuestSession::begin(new_session).await?;
         if lock(&self.0.state).is_ending {
             live.die(ending(guest));
             return Err(ending(guest));
         }
-        taken.seat = None;
+        unstarted.tool_session = None;
         lock(&self.0.state).live.insert(conversation.to_owned(), Arc::clone(&live));
         Ok(live)
     }
@@ -203,9 +214,9 @@ impl Guests {
     async fn remove(&self, conversation: &str) {
         let removed = lock(&self.0.state).live.remove(conversation);
         if let Some(live) = removed {
-            self.vacate(&live.seat);
+            self.remove_tool_session(&live.tool_session);
             let end =
-                move || live.die(live::error(&live.guest, ErrorKind::Truncated, "it was ended"));
+                move || live.die(session::error(&live.guest, ErrorKind::Truncated, "it was ended"));
             let _ = tokio::task::spawn_blocking(end).await;
         }
     }
@@ -224,9 +235,9 @@ impl Guests {
         }
     }
 
-    fn vacate(&self, seat: &Arc<Seat>) {
-        seat.close();
-        lock(&self.0.state).seats.retain(|one| !Arc::ptr_eq(one, seat));
+    fn remove_tool_session(&self, tool_session: &Arc<ToolSession>) {
+        tool_session.close();
+        lock(&self.0.state).tool_sessions.retain(|one| !Arc::ptr_eq(one, tool_session));
     }
 }
 
@@ -235,22 +246,22 @@ pub fn origin(name: &str) -> Origin {
     turn::origin(name)
 }
 
-/// Removes the seat of a session that did not start.
-struct Taken<'a> {
+/// Removes the tool session of a session that did not start.
+struct UnstartedSession<'a> {
     guests: &'a Guests,
-    seat: Option<Arc<Seat>>,
+    tool_session: Option<Arc<ToolSession>>,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for UnstartedSession<'_> {
     fn drop(&mut self) {
-        if let Some(seat) = &self.seat {
-            self.guests.vacate(seat);
+        if let Some(tool_session) = &self.tool_session {
+            self.guests.remove_tool_session(tool_session);
         }
     }
 }
 
 fn ending(guest: &Guest) -> LlmError {
-    live::error(guest, ErrorKind::Truncated, "the steward ends")
+    session::error(guest, ErrorKind::Truncated, "the steward ends")
 }
 
 /// Removes guests that have had no turn for a while, and those whose process has ended.
@@ -261,7 +272,7 @@ async fn look_for_idle(guests: Weak<SharedGuests>) {
         let guests = Guests(inner);
         let old: Vec<String> = {
             let state = lock(&guests.0.state);
-            let is_old = |live: &Arc<Live>| {
+            let is_old = |live: &Arc<GuestSession>| {
                 live.is_dead() || live.idle_since().is_some_and(|since| since.elapsed() >= IDLE)
             };
             state.live.iter().filter(|(_, live)| is_old(live)).map(|(id, _)| id.clone()).collect()

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, mpsc as std_mpsc};
 
 use tokio::sync::mpsc;
 
-use super::place::Place;
+use super::sandbox::GuestSandbox;
 use super::settings::Guest;
 use crate::hooks::children;
-use crate::hooks::places::at_home;
+use crate::hooks::program_path::at_home;
 use crate::locks::lock;
 
 /// The longest line of output, in bytes.
@@ -64,13 +64,13 @@ impl Process {
     /// Its folders cannot be made, or the system cannot start it.
     pub fn start(
         guest: &Guest,
-        place: &Place,
+        sandbox: &GuestSandbox,
         variable: Option<(&str, &str)>,
     ) -> io::Result<(Self, mpsc::Receiver<Line>)> {
-        let folder = place.scratch(&guest.name);
-        std::fs::create_dir_all(place.work(&guest.name))?;
+        let folder = sandbox.scratch(&guest.name);
+        std::fs::create_dir_all(sandbox.work(&guest.name))?;
         std::fs::create_dir_all(&folder)?;
-        let (program, arguments) = place.command(guest);
+        let (program, arguments) = sandbox.command(guest);
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(environment(guest)).current_dir(&folder);
         command.env(if cfg!(windows) { "TEMP" } else { "TMPDIR" }, &folder);
@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// Sends a message; `false` if the guest does not read.
-    pub fn tell(&self, message: &serde_json::Value) -> bool {
+    pub fn send(&self, message: &serde_json::Value) -> bool {
         self.input.try_send(format!("{message}\n")).is_ok()
     }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::hooks::places::at_home;
+use crate::hooks::program_path::at_home;
 
 /// The program and permissions of a guest, from `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,7 +53,7 @@ impl StoredSessions {
     }
 
     /// Remembers it across restarts.
-    pub fn keep(&self, conversation: &str, guest: &Guest, id: &str, heard: KnownMessages) {
+    pub fn store(&self, conversation: &str, guest: &Guest, id: &str, heard: KnownMessages) {
         if id.len() > MAX_ID {
             return;
         }
@@ -79,9 +79,9 @@ impl StoredSessions {
         let _lock = lock(&self.lock);
         let mut all = self.read();
         change(&mut all);
-        let beside = self.file.with_extension("new");
-        let written = std::fs::write(&beside, serde_json::to_vec(&all).unwrap_or_default())
-            .and_then(|()| std::fs::rename(&beside, &self.file));
+        let new_file = self.file.with_extension("new");
+        let written = std::fs::write(&new_file, serde_json::to_vec(&all).unwrap_or_default())
+            .and_then(|()| std::fs::rename(&new_file, &self.file));
         if let Err(error) = written {
             tracing::warn!(%error, "the sessions of guests could not be stored");
         }

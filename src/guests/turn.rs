@@ -9,7 +9,7 @@ use futures_util::stream;
 use super::Guests;
 use super::ask::GuestQuestion;
 use super::history::{self, KnownMessages};
-use super::live::{Happening, Live, error};
+use super::session::{GuestSession, PromptEvent, error};
 use super::settings::Guest;
 use crate::llm::{
     Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolCall, Turn,
@@ -24,7 +24,7 @@ struct TurnRequests {
     guest: Guest,
     conversation: String,
     /// The session that answers in this turn.
-    live: Mutex<Option<Arc<Live>>>,
+    live: Mutex<Option<Arc<GuestSession>>>,
     /// The number of the turn's last prompt there.
     prompt: AtomicU64,
 }
@@ -73,7 +73,7 @@ enum Stage {
 
 /// A round in progress.
 struct Round {
-    live: Arc<Live>,
+    live: Arc<GuestSession>,
     /// The text so far, and the id of its last message.
     text: String,
     message: Option<String>,
@@ -94,7 +94,7 @@ impl TurnRequests {
         let live = match self.of_turn() {
             Some(live) if live.is_dead() => return Err(live.last_fault().await),
             Some(live) => {
-                live.seat.offer(tools);
+                live.tool_session.offer(tools);
                 if !hand_over(&live, &request.messages) {
                     self.prompt(&live, request).await?;
                 }
@@ -119,12 +119,16 @@ impl TurnRequests {
     }
 
     /// Sends the session the messages it does not know. From then on it is the session of this turn.
-    async fn prompt(&self, live: &Arc<Live>, request: &TurnRequest) -> Result<(), LlmError> {
-        live.seat.offer(request.tools.iter().map(|tool| tool.name.clone()).collect());
-        let mut happenings = live.happenings.lock().await;
-        while happenings.try_recv().is_ok() {}
-        drop(happenings);
-        let heard = live.heard().map(|known| known.messages);
+    async fn prompt(
+        &self,
+        live: &Arc<GuestSession>,
+        request: &TurnRequest,
+    ) -> Result<(), LlmError> {
+        live.tool_session.offer(request.tools.iter().map(|tool| tool.name.clone()).collect());
+        let mut prompt_events = live.prompt_events.lock().await;
+        while prompt_events.try_recv().is_ok() {}
+        drop(prompt_events);
+        let heard = live.known_messages().map(|known| known.messages);
         let number = live.prompt(history::prompt(request, heard, live.has_images))?;
         self.prompt.store(number, Ordering::Relaxed);
         *lock(&self.live) = Some(Arc::clone(live));
@@ -132,18 +136,22 @@ impl TurnRequests {
     }
 
     /// The session that this turn already uses.
-    fn of_turn(&self) -> Option<Arc<Live>> {
+    fn of_turn(&self) -> Option<Arc<GuestSession>> {
         lock(&self.live).clone()
     }
 
     /// The session for a new turn: the running one, or a new one if the running one has messages
     /// that have left the conversation, because an earlier message was edited or the history was
     /// shortened.
-    async fn ready(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
+    async fn ready(
+        &self,
+        messages: &[Message],
+        tools: Vec<String>,
+    ) -> Result<Arc<GuestSession>, LlmError> {
         if let Some(live) = self.guests.running(&self.guest, &self.conversation) {
             // An earlier turn may still be ending.
             live.settle().await;
-            let is_of_this = live.heard().is_none_or(|known| known.is_start_of(messages));
+            let is_of_this = live.known_messages().is_none_or(|known| known.is_start_of(messages));
             // A person may have revoked the permission.
             if is_of_this && !live.is_dead() && self.guests.0.allowed.has(&self.guest) {
                 return Ok(live);
@@ -154,7 +162,11 @@ impl TurnRequests {
     }
 
     /// Begins a session, after a person has agreed to the guest.
-    async fn start(&self, messages: &[Message], tools: Vec<String>) -> Result<Arc<Live>, LlmError> {
+    async fn start(
+        &self,
+        messages: &[Message],
+        tools: Vec<String>,
+    ) -> Result<Arc<GuestSession>, LlmError> {
         let Self { guests, guest, conversation, .. } = self;
         let asks = guests.0.asks.get().cloned();
         let asks =
@@ -196,19 +208,20 @@ fn first_use(guests: &Guests, guest: &Guest, conversation: &str) -> GuestQuestio
 }
 
 /// Gives the guest the results that it waits for; `false` if it waits for none of them.
-fn hand_over(live: &Live, messages: &[Message]) -> bool {
+fn hand_over(live: &GuestSession, messages: &[Message]) -> bool {
     let is_results = |message: &Message| matches!(message, Message::ToolResults { .. });
     let Some(at) = messages.iter().rposition(is_results) else { return false };
     let Some(Message::ToolResults { results }) = messages.get(at) else { return false };
-    if !live.seat.waits_for(results) {
+    if !live.tool_session.waits_for(results) {
         return false;
     }
     let mut results = results.clone();
-    if let (Some(last), Some(text)) = (results.last_mut(), history::meanwhile(&messages[at + 1..]))
+    if let (Some(last), Some(text)) =
+        (results.last_mut(), history::new_messages(&messages[at + 1..]))
     {
         last.content.push(Block::text(text));
     }
-    live.seat.answer(results);
+    live.tool_session.answer(results);
     true
 }
 
@@ -217,7 +230,7 @@ type Next = Option<(Result<Item, LlmError>, Stage)>;
 impl Round {
     async fn next(mut self: Box<Self>) -> Next {
         let event = match self.wait().await {
-            Ok(Happening::Text { mut text, message }) => {
+            Ok(PromptEvent::Text { mut text, message }) => {
                 // Some agents add remarks as separate messages.
                 let is_new = message != self.message && !self.text.is_empty();
                 if is_new && !self.text.ends_with('\n') {
@@ -228,12 +241,12 @@ impl Round {
                 let delta = text;
                 TurnEvent::Text { block: 0, delta }
             }
-            Ok(Happening::Thought(delta)) => TurnEvent::Thinking { block: 1, delta },
-            Ok(Happening::Over { stop, usage }) => {
-                self.live.seat.close();
+            Ok(PromptEvent::Thought(delta)) => TurnEvent::Thinking { block: 1, delta },
+            Ok(PromptEvent::Over { stop, usage }) => {
+                self.live.tool_session.close();
                 return Some((Ok(self.done(Vec::new(), stop, usage)), Stage::Over));
             }
-            Ok(Happening::Failed(fault)) => return Some((Err(fault), Stage::Over)),
+            Ok(PromptEvent::Failed(fault)) => return Some((Err(fault), Stage::Over)),
             Err(calls) => return Some((Ok(self.done(calls, Stop::ToolUse, None)), Stage::Over)),
         };
         Some((Ok(Item::Event(event)), Stage::Running(self)))
@@ -241,17 +254,17 @@ impl Round {
 
     /// Waits for the next event; `Err` has calls of our tools. Output sent before a call precedes
     /// it.
-    async fn wait(&self) -> Result<Happening, Vec<ToolCall>> {
+    async fn wait(&self) -> Result<PromptEvent, Vec<ToolCall>> {
         let live = Arc::clone(&self.live);
-        let mut happenings = live.happenings.lock().await;
+        let mut prompt_events = live.prompt_events.lock().await;
         let gone = || {
             let fault = error(&live.guest, ErrorKind::Truncated, "it has ended");
-            Happening::Failed(fault)
+            PromptEvent::Failed(fault)
         };
         tokio::select! {
             biased;
-            happening = happenings.recv() => Ok(happening.unwrap_or_else(gone)),
-            calls = live.seat.taken() => Err(calls),
+            event = prompt_events.recv() => Ok(event.unwrap_or_else(gone)),
+            calls = live.tool_session.take_calls() => Err(calls),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Hooks: the user's own commands, which receive events and may refuse or change calls and changes.
 //!
 //! Floor 1: imports no other module. The code that performs an operation makes an [`Event`] and
-//! calls [`Hooks::ask`] before it, or [`Hooks::tell`] after it.
+//! calls [`Hooks::ask`] before it, or [`Hooks::notify`] after it.
 //!
 //! Invariants: hooks come from the settings file alone; neither the program nor its script is in
 //! the vault; it runs without a shell, with few environment variables, in a folder of this program;
@@ -9,15 +9,15 @@
 //! allows; its answer is limited in size, and validated like any caller's input.
 //!
 //! In reading order: [`settings`], [`event`] (input), `answer` (output), `run` (one hook),
-//! [`program`] (any program), [`children`] (killing it), [`places`], `queue` (events after the fact).
+//! [`program`] (any program), [`children`] (killing it), [`program_path`], `queue` (events after the fact).
 
 mod answer;
 #[cfg_attr(unix, path = "children/unix.rs")]
 #[cfg_attr(not(unix), path = "children/elsewhere.rs")]
 pub mod children;
 pub mod event;
-pub mod places;
 pub mod program;
+pub mod program_path;
 mod queue;
 mod run;
 pub mod settings;
@@ -101,7 +101,7 @@ impl Hooks {
     }
 
     /// Whether any hook listens to this kind: check it before collecting costly facts.
-    pub fn hears(&self, kind: Kind) -> bool {
+    pub fn receives(&self, kind: Kind) -> bool {
         self.0.shared.settings.load().commands.values().any(|hook| hook.on.contains(&kind))
     }
 
@@ -148,8 +148,8 @@ impl Hooks {
 
     /// Queues the event for every hook that listens. Events are delivered in order; answers are
     /// ignored.
-    pub fn tell(&self, event: Event) {
-        if self.hears(event.kind()) {
+    pub fn notify(&self, event: Event) {
+        if self.receives(event.kind()) {
             self.0.queue.push(event);
         }
     }

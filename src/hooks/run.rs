@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use super::places::{at_home, in_vault};
 use super::program::{Program, ProgramError};
+use super::program_path::{at_home, in_vault};
 use super::settings::Hook;
 
 /// The largest answer, in bytes; the limit of a client's message too.
@@ -105,7 +105,7 @@ impl Run<'_> {
         let mut environment: Vec<(OsString, OsString)> =
             named.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
         #[cfg(not(windows))]
-        let path = Some(OsString::from(super::places::PLAIN_PATH));
+        let path = Some(OsString::from(super::program_path::PLAIN_PATH));
         #[cfg(windows)]
         let path = std::env::var_os("PATH");
         if !self.hook.environment.iter().any(|name| name == "PATH") {

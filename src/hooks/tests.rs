@@ -274,8 +274,8 @@ fn events_arrive_in_order_and_before_the_end() {
     let script = "cat >> \"$TMPDIR/told\"; echo no answer is wanted";
     let hooks = ground.hooks(&[("log", after.clone(), script)]);
     for number in 0..20 {
-        hooks.tell(Event::new(Kind::ChangeApplied).say("changeSet", number));
-        hooks.tell(Event::new(Kind::AfterToolCall).say("changeSet", "nobody listens"));
+        hooks.notify(Event::new(Kind::ChangeApplied).say("changeSet", number));
+        hooks.notify(Event::new(Kind::AfterToolCall).say("changeSet", "nobody listens"));
     }
     drop(hooks);
     let told = std::fs::read_to_string(ground.path("place/told")).unwrap();
@@ -287,8 +287,8 @@ fn events_arrive_in_order_and_before_the_end() {
     // Ending without waiting kills the running hook.
     let slow = with(after, &json!({"seconds": 60}));
     let hooks = ground.hooks(&[("slow", slow, "sleep 600")]);
-    hooks.tell(Event::new(Kind::ChangeApplied));
-    hooks.tell(Event::new(Kind::ChangeApplied));
+    hooks.notify(Event::new(Kind::ChangeApplied));
+    hooks.notify(Event::new(Kind::ChangeApplied));
     let started = Instant::now();
     hooks.end(Duration::from_millis(50));
     drop(hooks);
@@ -304,7 +304,7 @@ fn a_hook_receives_calls_of_its_tools() {
     assert_eq!(ask(&hooks), Ok(None));
     assert!(hooks.ask(Event::new(Kind::BeforeToolCall).of_tool("move"), &|| false).is_err());
     hooks.replace(Settings::default());
-    assert!(!hooks.hears(Kind::BeforeToolCall), "other settings hold from the next event on");
+    assert!(!hooks.receives(Kind::BeforeToolCall), "other settings hold from the next event on");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Feed {
         let fed = Arc::clone(&queues);
         vault.subscribe(Box::new(move |change| {
             let queues = read(&fed);
-            queues.iter().for_each(|queue| queue.hear(change));
+            queues.iter().for_each(|queue| queue.push(change));
         }));
         Self { vault, queues }
     }
@@ -92,7 +92,7 @@ struct Queue {
 }
 
 impl Queue {
-    fn hear(&self, change: &VaultChange) {
+    fn push(&self, change: &VaultChange) {
         let mut pending = lock(&self.pending);
         let mut added = false;
         if let ChangeKind::Renamed { from } = &change.kind {
@@ -363,7 +363,7 @@ mod tests {
         // A renamed folder that is reported as one.
         bench.create(&["r/c.png"]);
         let (kind, path) = (ChangeKind::Renamed { from: path("q") }, path("r"));
-        third.queue.hear(&VaultChange { kind, path, entry: Kind::Folder });
+        third.queue.push(&VaultChange { kind, path, entry: Kind::Folder });
         assert_eq!(given(&third, &["q/c.png", "x.png"]), ["r/c.png", "?q/c.png-"]);
     }
 

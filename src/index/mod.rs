@@ -8,12 +8,12 @@
 //! Clones of an [`Index`] share it.
 
 mod changes;
+mod checksummed_file;
 pub mod knowledge;
 pub mod links;
 pub mod names;
 mod persistent;
 pub mod properties;
-mod sealed;
 pub mod search;
 mod synced;
 pub mod text;

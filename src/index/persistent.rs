@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::changes::{Feed, Stamp, identity};
-use super::sealed;
+use super::checksummed_file;
 use super::synced::{Cancelled, RecordTable, Synced};
 use crate::locks::lock;
 use crate::note::path::VaultPath;
@@ -283,7 +283,7 @@ impl<K: SavedTable> Persistent<K> {
     pub fn load(&self) {
         self.loaded.call_once(|| {
             let Some(file) = self.folder.get().and_then(|folder| read(folder).ok()) else { return };
-            if let Some(saved) = sealed::content(&file, K::HEADER) {
+            if let Some(saved) = checksummed_file::content(&file, K::HEADER) {
                 let _ = self.synced.table_mut().load(saved, &SameAs(&self.synced.vault));
             }
         });
@@ -305,7 +305,7 @@ impl<K: SavedTable> Persistent<K> {
     fn save(&self) {
         let Some(folder) = self.folder.get().filter(|_| self.synced.take_unsaved()) else { return };
         let saved = self.synced.table().save();
-        if let Err(error) = sealed::write(folder, FILE, &[K::HEADER, &saved]) {
+        if let Err(error) = checksummed_file::write(folder, FILE, &[K::HEADER, &saved]) {
             // They are read again in the next run.
             tracing::warn!(%error, table = K::NAME, "the index could not be saved");
         }
@@ -366,7 +366,7 @@ pub(super) mod check {
             assert_eq!(seen(&loaded.synced.table()), nothing, "byte {at}");
         }
         for end in 0..file.len() {
-            assert_eq!(sealed::content(&file[..end], K::HEADER), None, "{end} bytes");
+            assert_eq!(checksummed_file::content(&file[..end], K::HEADER), None, "{end} bytes");
         }
     }
 

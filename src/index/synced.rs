@@ -140,7 +140,7 @@ impl<K: RecordTable> Synced<K> {
     }
 
     /// Reads these files before the other pending ones, if reading is slow.
-    pub fn hurry(&self, paths: impl Iterator<Item = VaultPath>) {
+    pub fn prioritise(&self, paths: impl Iterator<Item = VaultPath>) {
         let mut urgent = lock(&self.urgent);
         let earlier = std::mem::replace(&mut *urgent, paths.collect());
         urgent.extend(earlier);

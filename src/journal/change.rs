@@ -61,7 +61,7 @@ pub struct Origin {
 pub enum Phase {
     /// Storing the texts before and after.
     Storing,
-    /// Writing new texts beside their files.
+    /// Writing new texts next to their files.
     Writing,
     /// Putting files in their places.
     Placing,

@@ -16,7 +16,7 @@
 //!
 //! Reading order: [`change`](Change) (the values), `plan` (a set becomes steps, old texts are
 //! stored), `step` (steps and their rows), `execute` (runs them), `apply` (the order of it all);
-//! `recovery`, `status`, `progress`, `rollback` and `on_disk` (after a crash); `undo`, `undoing` (the plan),
+//! `recovery`, `status`, `progress`, `rollback` and `on_disk` (after a crash); `undo`, `undo_plan`,
 //! `inverse`, `overlay`, `obstacle`, `rename_counts`, `file_history`, `location`, `follow`,
 //! `merging`, `preview` (what an undo will do); `deleted`, `trashed` and `emptying` (the trash);
 //! `listing`; `as_of` (the vault at an earlier moment); `retention`.

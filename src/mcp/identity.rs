@@ -19,7 +19,7 @@ pub fn sign(result: &mut Map<String, Value>) {
 }
 
 /// A result with its cache time and scope.
-pub fn kept(mut result: Value, milliseconds: u32, by: &str) -> Value {
+pub fn with_cache_time(mut result: Value, milliseconds: u32, by: &str) -> Value {
     result["ttlMs"] = milliseconds.into();
     result["cacheScope"] = by.into();
     result

@@ -139,7 +139,7 @@ impl Listen {
         notifications
     }
 
-    pub fn tell(&self, notification: &ListenNotification) -> String {
+    pub fn message(&self, notification: &ListenNotification) -> String {
         match notification {
             ListenNotification::Tools => {
                 self.notification("notifications/tools/list_changed", json!({}))

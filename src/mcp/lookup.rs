@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{BUSY, FORBIDDEN, Fault, INTERNAL, MISSING};
-use super::identity::{A_WHILE, kept};
+use super::identity::{A_WHILE, with_cache_time};
 use super::{Era, uri};
 use crate::note::code::ErrorCode;
 use crate::tools::ToolError;
@@ -106,7 +106,7 @@ impl Lookup {
     /// The result in the protocol's form.
     pub fn result(&self, found: &Value, era: Era) -> Value {
         let modern = |result, milliseconds| match era {
-            Era::Modern => kept(result, milliseconds, "private"),
+            Era::Modern => with_cache_time(result, milliseconds, "private"),
             Era::Legacy => result,
         };
         match self {

@@ -7,25 +7,25 @@
 //! version in `_meta`. A request is answered in its own era, and no state is kept between requests.
 //!
 //! In reading order: [`settings`], [`mod@hear`] (one message), [`call`] (a tool's call, and its
-//! answer), [`listed`] (the tools, as clients are shown them), [`ask`] (a question to the client),
+//! answer), [`tool_list`] (the tools, as clients are shown them), [`ask`] (a question to the client),
 //! `lookup` (resources, prompts, completion) with `uri`, [`listen`] (notifications), [`fault`],
 //! [`identity`].
 
 pub mod ask;
 pub mod call;
+pub mod dispatch;
 pub mod fault;
 #[cfg(feature = "conformance")]
 pub mod fixtures;
-pub mod hear;
 pub mod identity;
-pub mod listed;
 pub mod listen;
 mod lookup;
 pub mod settings;
+pub mod tool_list;
 mod uri;
 
 pub use call::Call;
-pub use hear::{Headers, Response, What, hear};
+pub use dispatch::{Dispatched, Headers, Response, dispatch};
 pub use settings::Settings;
 
 /// Versions in which each request has its version.

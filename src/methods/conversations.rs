@@ -6,7 +6,7 @@ use std::path::Path;
 use super::info::{info, local, numbered, place, shown, signed, unsigned};
 use super::replay::Replay;
 use super::sessions::Sessions;
-use super::{history, listing, replayed, talk};
+use super::{acp_replay, history, listing, talk};
 use crate::agent::{Agent, Conversations, foreign_source};
 use crate::conversation::title::plain;
 use crate::conversation::{BranchId, Conversation, ConversationId, EndKind, Item, ItemNumber};
@@ -123,7 +123,7 @@ impl StoredConversations {
         let turns = self.conversations.turns(id)?;
         let mut replay_updates = Replay::new(&history, &turns, root, history.iter()).all(&history);
         if context.is_acp() {
-            replayed::complete(&mut replay_updates, self.journal.as_ref(), root);
+            acp_replay::complete(&mut replay_updates, self.journal.as_ref(), root);
         }
         Ok(replay_updates)
     }

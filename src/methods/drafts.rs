@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::used::count;
+use super::model_usage::count;
 use crate::agent::clock::SystemClock;
 use crate::agent::drafting::{self, DraftError, DraftRequest};
 use crate::agent::ports::Models as _;

@@ -6,19 +6,19 @@
 //! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
 //! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
-//! [`policy`], [`keeping`], [`attached`] (of messages), [`diff`], [`as_of`], [`timeline`],
+//! [`policy`], [`maintenance`], [`attachments`] (of messages), [`diff`], [`as_of`], [`timeline`],
 //! [`complete`], [`resolve_link`], [`host`], [`inbox`]; [`conversations`] with `info`, `listing`,
-//! [`history`], [`replay`] with `replayed`, and [`export`]; [`talk`] with `prompt`, [`prompts`],
-//! [`proposals`] with `proposed` and `deciding`; [`events`] and [`sessions`] (further requests of
-//! ACP clients), [`workflows`], [`drafts`] (rules from a sentence), [`naming`] (names in a model's
+//! [`history`], [`replay`] with `acp_replay`, and [`export`]; [`talk`] with `prompt`, [`prompts`],
+//! [`proposals`] with `proposal_state` and `proposal_commands`; [`events`] and [`sessions`] (further requests of
+//! ACP clients), [`workflows`], [`drafts`] (rules from a sentence), [`name_suggestions`] (names in a model's
 //! words), [`rules`] (rules that run automatically), [`session_updates`] (agent events as session
 //! updates of the protocol); `errors` (of the rooms below).
 
+mod acp_replay;
 pub mod as_of;
-pub mod attached;
+pub mod attachments;
 pub mod complete;
 pub mod conversations;
-mod deciding;
 pub mod diff;
 pub mod drafts;
 mod errors;
@@ -29,18 +29,19 @@ pub mod host;
 pub mod inbox;
 mod info;
 pub mod jobs;
-pub mod keeping;
 mod listing;
+pub mod maintenance;
 mod memory;
+mod model_usage;
 pub mod models;
-pub mod naming;
+pub mod name_suggestions;
 pub mod policy;
 mod prompt;
 pub mod prompts;
+mod proposal_commands;
+mod proposal_state;
 pub mod proposals;
-mod proposed;
 pub mod replay;
-mod replayed;
 pub mod resolve_link;
 pub mod rules;
 pub mod session_updates;
@@ -50,7 +51,6 @@ pub mod status;
 pub mod talk;
 pub mod timeline;
 pub mod tools;
-mod used;
 pub mod workflows;
 
 use std::sync::Arc;
@@ -61,11 +61,11 @@ use talk::Talk;
 
 use crate::calls::Calls;
 use crate::calls::run::Work::{Change, Read, Search, Setting};
-use crate::config::live::{Live, Look};
+use crate::config::live::{InvalidFile, Live};
 use crate::config::models::ChosenModels;
 use crate::protocol::{
     acp::*, as_of::*, attachments::*, complete::*, conversations::*, diff::*, host::*, inbox::*,
-    keeping::*, models::*, names::*, organize::*, policy::*, prompts::*, proposals::*,
+    maintenance::*, models::*, names::*, organize::*, policy::*, prompts::*, proposals::*,
     resolve_link::*, session::*, settings::*, status::*, timeline::*, tools::*, workflows::*,
 };
 use crate::server::table::Table;
@@ -135,19 +135,19 @@ pub fn table() -> Table<Services> {
         .on_change::<TrashEmptyParams>(
             Person,
             |params| params.dry_run,
-            |it, params, _| keeping::empty_trash(&it.calls, &params),
+            |it, params, _| maintenance::empty_trash(&it.calls, &params),
         )
         .on::<JournalVerifyParams>(Anyone, Search, |it, _, by| {
             // Lists ids and hashes of all stored texts.
             if !it.calls.view(by.scope()).is_all() {
                 Person.admit(by.scope())?;
             }
-            keeping::verify_journal(it.calls.context())
+            maintenance::verify_journal(it.calls.context())
         })
         .on_change::<JournalGcParams>(
             Person,
             |params| params.dry_run,
-            |it, params, _| keeping::free_journal(it.calls.context(), &params),
+            |it, params, _| maintenance::free_journal(it.calls.context(), &params),
         )
         .on::<DiffParams>(Person, Read, |it, params, by| {
             let (context, most) = (it.calls.context(), by.max_bytes / 2);
@@ -206,7 +206,7 @@ pub fn table() -> Table<Services> {
         })
         .on::<AuthenticateParams>(Speaker, Read, |it, params, _| {
             // The settings file may have changed just now.
-            it.live.look(Look::Early);
+            it.live.look(InvalidFile::Ignore);
             it.talk.sessions().authenticate(&params)
         })
         .on::<SessionResumeParams>(Speaker, Read, |it, params, by| {
@@ -227,7 +227,7 @@ pub fn table() -> Table<Services> {
             it.conversations.show(params, by.max_bytes / 2)
         })
         .on::<AttachmentsParams>(Person, Search, |it, params, _| {
-            attached::attachments(it.talk.conversations(), &params)
+            attachments::attachments(it.talk.conversations(), &params)
         })
         .on::<EndParams>(Person, Setting, |it, params, _| it.conversations.end(params))
         .on::<ForkParams>(Person, Setting, |it, params, _| it.conversations.fork(params))
@@ -247,7 +247,7 @@ pub fn table() -> Table<Services> {
             drafts::draft(&it.calls, &it.models, &it.store().usage, params, by)
         })
         .later::<NamesSuggestParams>(Person, |it, params, by| {
-            naming::suggest(&it.calls, &it.models, &it.store().usage, params, by)
+            name_suggestions::suggest(&it.calls, &it.models, &it.store().usage, params, by)
         })
         .on::<OrganizeStopParams>(Person, Setting, |it, params, _| jobs::stop(&it.calls, &params))
         .on::<RulesListParams>(Person, Read, |it, params, _| rules::list(&it.calls, &params))

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::info::{local, numbered};
-use super::proposed::{self, Change, Hunk, Proposal, ProposedTurn, Verdict, decision};
+use super::proposal_state::{self, Change, Hunk, Proposal, ProposedTurn, Verdict, decision};
 use crate::agent::entry::Entry;
 use crate::agent::toolbox::turn_name;
 use crate::agent::{Conversations, memory};
@@ -32,7 +32,7 @@ pub fn list(
     let among = match params.session_id.as_deref() {
         Some(session) => vec![conversations.get(numbered(session)?)?],
         None => {
-            let [proposed, planned] = proposed::marks();
+            let [proposed, planned] = proposal_state::marks();
             let found = conversations.with_results([&proposed, &planned], LOOKED_THROUGH);
             found?
         }
@@ -44,8 +44,8 @@ pub fn list(
     };
     for one in among.into_iter().filter(|one| !is_over(one)) {
         let items = history(conversations, one.id)?;
-        let last = proposed::turns(&items).pop().filter(ProposedTurn::waits);
-        let plan = proposed::plan(&items);
+        let last = proposal_state::turns(&items).pop().filter(ProposedTurn::waits);
+        let plan = proposal_state::plan(&items);
         let (turn, time) = match (&last, &plan) {
             (Some(last), _) => (last.turn, last.time),
             (None, Some((turn, time, _))) => (*turn, *time),
@@ -300,8 +300,10 @@ pub fn reject(
 /// Kinds `unknown_session` and `failed`.
 pub(super) fn reject_plan(conversations: &Conversations, session: &str, plan: u64) -> Result<()> {
     let id = numbered(session)?;
-    let Some((turn, ..)) = proposed::plan(&history(conversations, id)?) else { return Ok(()) };
-    decided(conversations, id, turn, proposed::plan_rejected(plan))
+    let Some((turn, ..)) = proposal_state::plan(&history(conversations, id)?) else {
+        return Ok(());
+    };
+    decided(conversations, id, turn, proposal_state::plan_rejected(plan))
 }
 
 /// Stores a decision as a notice to the model, and tells every client.
@@ -381,7 +383,7 @@ fn turn_of(
         let error = ErrorObject::new(Kind::TurnRunning, "the agent is still at work");
         return Err(error.hint("wait for the end of the turn, or stop it"));
     }
-    let turns = proposed::turns(&history(conversations, id)?);
+    let turns = proposal_state::turns(&history(conversations, id)?);
     let of_wanted = |one: &ProposedTurn| selected.is_none_or(|name| one.turn.to_string() == name);
     let Some(turn) = turns.into_iter().rev().find(of_wanted) else {
         let error = ErrorObject::new(Kind::NotFound, "nothing was proposed in this turn");

@@ -70,7 +70,7 @@ pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDesc
     let rule = |one: rules::DescribedRule| DescribedRule {
         does: sentence(&one.rule),
         runs: one.rule.trigger != Trigger::Manual,
-        state: one.enabled.map(|enabled| enabled.standing.word().to_owned()),
+        state: one.enabled.map(|enabled| enabled.status.word().to_owned()),
         name: one.rule.name,
         hash: one.rule.hash,
         source: one.source,
@@ -106,7 +106,7 @@ pub fn complaints(calls: &Calls) -> Vec<String> {
     let mut lines = Vec::new();
     for one in rules {
         let name = &one.row.name;
-        if let Some(reason) = one.standing.reason() {
+        if let Some(reason) = one.status.reason() {
             lines.push(format!(
                 "the rule `{name}` does not run: {reason}; `steward organize rules diff` shows what \
                  changed, `steward organize rules enable` enables it again"
@@ -128,8 +128,8 @@ fn info(one: &Enabled) -> EnabledRuleInfo {
         source: row.source.clone(),
         hash: row.hash.clone(),
         does: row.sentence.clone(),
-        state: one.standing.word().to_owned(),
-        reason: one.standing.reason().map(str::to_owned),
+        state: one.status.word().to_owned(),
+        reason: one.status.reason().map(str::to_owned),
         folders: one.folders(),
         actions: one.actions(),
         with_trash: row.with_trash,

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::deciding;
 use super::info::numbered;
 use super::prompt::{COMMANDS, TEMPLATE};
 use super::prompts::is_own;
+use super::proposal_commands;
 use crate::agent::named::{NamedAgent, STEWARD};
 use crate::agent::ports::Models as _;
 use crate::agent::{Agent, Conversations, foreign_source};
@@ -337,7 +337,7 @@ impl Sessions {
     fn greet(&self, session: &str, cwd: Option<&str>, servers: &[Value], context: &Context) {
         let command = |(name, description, hint, _): &(&str, &str, &str, &str)| json!({ "name": name, "description": description, "input": { "hint": hint } });
         let mut commands: Vec<Value> = COMMANDS.iter().map(command).collect();
-        commands.extend(deciding::COMMANDS.iter().map(|(name, description, hint)| {
+        commands.extend(proposal_commands::COMMANDS.iter().map(|(name, description, hint)| {
             json!({ "name": name, "description": description, "input": { "hint": hint } })
         }));
         commands.extend(self.prompts(context));
@@ -392,7 +392,7 @@ impl Sessions {
                 }
                 // A built-in command has this name.
                 _ if COMMANDS.iter().any(|(known, ..)| *known == name)
-                    || deciding::COMMANDS.iter().any(|(known, ..)| *known == name) =>
+                    || proposal_commands::COMMANDS.iter().any(|(known, ..)| *known == name) =>
                 {
                     return None;
                 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::config::change::{self, ChangeError};
 use crate::config::keys::{self, Setter, Takes};
 use crate::config::layers::Source;
-use crate::config::live::{Live, Look, News, Problem};
+use crate::config::live::{CheckResult, InvalidFile, Live, Problem};
 use crate::config::{Config, file};
 use crate::policy::Scope;
 use crate::protocol::error::{ErrorObject, Kind, Result};
@@ -22,7 +22,7 @@ use crate::vault::View;
 /// does not see the whole vault gets only numbers and switches: texts and lists may contain hidden
 /// names.
 pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
-    live.look(Look::Early);
+    live.look(InvalidFile::Ignore);
     let current = live.current();
     let (now, default) = (keys::values(&current.config), keys::values(&Config::default()));
     let later = keys::values(&live.configured());
@@ -110,7 +110,7 @@ pub fn set(live: &Live, scope: Scope, name: &str, value: &Value) -> Result<Setti
     let news = live.set(name, value).map_err(|error| refused(&error, Kind::InvalidSetting))?;
     tracing::info!(setting = name, "a client changed the settings file");
     let changed = match news {
-        News::Reloaded { changed, .. } => changed,
+        CheckResult::Reloaded { changed, .. } => changed,
         _ => Vec::new(),
     };
     let overridden_by = match live.current().sources.get(name) {
@@ -159,13 +159,13 @@ pub fn state(live: &Live, view: &View) -> SettingsState {
 }
 
 /// The event of settings news, if there is one.
-pub fn event(news: &News) -> Option<Event> {
+pub fn event(news: &CheckResult) -> Option<Event> {
     match news.clone() {
-        News::Nothing => None,
-        News::Reloaded { changed, needs_restart } => {
+        CheckResult::Nothing => None,
+        CheckResult::Reloaded { changed, needs_restart } => {
             Some(Event::ConfigReloaded { changed, needs_restart })
         }
-        News::Rejected(rejected) => {
+        CheckResult::Rejected(rejected) => {
             Some(Event::ConfigRejected(problem(&rejected, &View::default())))
         }
     }

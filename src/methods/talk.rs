@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::deciding::{Command, Deciding};
 use super::prompt::{is_known, user_message};
 use super::prompts::expand;
+use super::proposal_commands::{Command, Deciding};
 use super::session_updates::stop_reason;
 use super::sessions::Sessions;
 use crate::agent::ports::MemoryError;
@@ -145,7 +145,7 @@ impl Talk {
     ) -> Later<SessionPromptResult> {
         let (calls, conversations) = (self.sessions.calls().clone(), self.conversations.clone());
         let (by, approvals) = (context.client.clone(), context.approvals().clone());
-        let (tell, cancel) = (context.teller(), context.cancel.clone());
+        let (tell, cancel) = (context.update_sender(), context.cancel.clone());
         Box::pin(async move {
             let (command, runtime) = (command?, Handle::current());
             let work = move || {

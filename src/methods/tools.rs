@@ -1,7 +1,7 @@
 //! Lists the tools for clients.
 
 use crate::calls::Calls;
-use crate::mcp::listed::annotations;
+use crate::mcp::tool_list::annotations;
 use crate::protocol::tools::{Tool, ToolsListResult};
 use crate::tools::Definition;
 

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use tokio::runtime::Handle;
 
 use super::info::local;
-use super::used::count;
+use super::model_usage::count;
 use crate::agent::ports::Models as _;
 use crate::calls::Cancel;
 use crate::config::models::ChosenModels;
@@ -23,7 +23,7 @@ use crate::store::StoreError;
 use crate::store::usage::Usage;
 use crate::store::workflows::{WorkflowRows, WorkflowRun};
 use crate::workflows::report::{Report, StepProgress, StepReport, StepState};
-use crate::workflows::{self, Around, Models, Resume, Start, WorkflowError, Workflows};
+use crate::workflows::{self, Models, Resume, RunEnvironment, Start, WorkflowError, Workflows};
 
 /// The default number of listed runs.
 const LISTED: u32 = 20;
@@ -158,7 +158,9 @@ fn begun(
     models: &ChosenModels,
     used: &Usage,
     by: &Context,
-    work: impl FnOnce(&Workflows, Caller, Around<'_>) -> Result<Report, WorkflowError> + Send + 'static,
+    work: impl FnOnce(&Workflows, Caller, RunEnvironment<'_>) -> Result<Report, WorkflowError>
+    + Send
+    + 'static,
 ) -> Later<WorkflowResult> {
     let (workflows, models, events) = (workflows.clone(), models.clone(), by.events().clone());
     let used = used.clone();
@@ -170,7 +172,7 @@ fn begun(
         let models = AskedModels::new(models, Handle::current(), used);
         let done = tokio::task::spawn_blocking(move || {
             let tell = |progress: &StepProgress| events.publish(event(progress));
-            let around = Around { models: Some(&models), tell: &tell, cancel: &cancel };
+            let around = RunEnvironment { models: Some(&models), tell: &tell, cancel: &cancel };
             work(&workflows, caller, around)
         });
         match done.await {

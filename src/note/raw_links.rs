@@ -12,12 +12,12 @@ use super::link::{decode_destination, is_external};
 /// beyond each piece.
 pub const MAX_BYTES: usize = 4 << 10;
 
-/// Calls `tell` with the linkpath of everything that begins like a link before byte `end`, until it
+/// Calls `visit` with the linkpath of everything that begins like a link before byte `end`, until it
 /// returns `Break`.
 pub fn each(
     text: &[u8],
     end: usize,
-    mut tell: impl FnMut(Cow<'_, str>) -> ControlFlow<()>,
+    mut visit: impl FnMut(Cow<'_, str>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     for at in memmem::find_iter(text, b"[[").take_while(|at| *at < end) {
         let rest = piece(text, at + 2);
@@ -26,24 +26,24 @@ pub fn each(
         let path = String::from_utf8_lossy(&rest[..stop]);
         let path = path.trim().trim_end_matches('\\').trim_end();
         if !path.is_empty() {
-            tell(Cow::Borrowed(path))?;
+            visit(Cow::Borrowed(path))?;
         }
     }
     for at in memmem::find_iter(text, b"](").take_while(|at| *at < end) {
         let path = String::from_utf8_lossy(destination(piece(text, at + 2)));
         if !path.is_empty() && !is_external(&path) {
-            tell(decode_destination(&path).map_or(path, Cow::Owned))?;
+            visit(decode_destination(&path).map_or(path, Cow::Owned))?;
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Calls `tell` with every string of a JSON text that begins before byte `end`, and with the text
+/// Calls `visit` with every string of a JSON text that begins before byte `end`, and with the text
 /// between two strings, until it returns `Break`.
 pub fn each_string(
     text: &[u8],
     end: usize,
-    mut tell: impl FnMut(Cow<'_, str>) -> ControlFlow<()>,
+    mut visit: impl FnMut(Cow<'_, str>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     for at in memchr_iter(b'"', text).take_while(|at| *at < end) {
         if at > 0 && text[at - 1] == b'\\' {
@@ -59,9 +59,9 @@ pub fn each_string(
         let Some(stop) = stop else { continue };
         let raw = String::from_utf8_lossy(&rest[..stop]);
         match raw.contains('\\') {
-            false => tell(raw)?,
+            false => visit(raw)?,
             true => match serde_json::from_str(&format!("\"{raw}\"")) {
-                Ok(text) => tell(Cow::Owned(text))?,
+                Ok(text) => visit(Cow::Owned(text))?,
                 Err(_) => continue,
             },
         }

@@ -20,9 +20,9 @@ fn name_change<'i>(vault: &Vault, items: impl Iterator<Item = &'i Item>) -> Name
     for item in items {
         let Some(path) = VaultPath::from_disk(&item.path) else { continue };
         if item.create {
-            names.comes(path);
+            names.add(path);
         } else if item.trash {
-            names.goes(&catalogue, &path);
+            names.remove(&catalogue, &path);
         } else if let Some(to) = item.to.as_deref().and_then(VaultPath::from_disk) {
             moves.push((path, to));
         }
@@ -140,7 +140,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
             found.push((at, Problem::told(ProblemKind::LinkStuck, message.clone())));
         }
     }
-    let mut captured: HashMap<VaultPath, Vec<rewrite::Captured>> = HashMap::new();
+    let mut captured: HashMap<VaultPath, Vec<rewrite::CapturedLink>> = HashMap::new();
     for one in rewrite::captured(visible_links, &names) {
         captured.entry(one.target.clone()).or_default().push(one);
     }

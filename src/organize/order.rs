@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_swaps_and_circles() {
+    fn chains_swaps_and_cycles() {
         assert_eq!(steps(&[("a", "b"), ("b", "c")]), ["b c", "a b"]);
         assert_eq!(steps(&[("a", "b"), ("b", "a")]), ["a a~", "b a", "a~ b"]);
         assert_eq!(steps(&[("a", "b"), ("b", "c"), ("c", "a")]), ["a a~", "c a", "b c", "a~ b"]);

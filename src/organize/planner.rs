@@ -43,14 +43,14 @@ pub fn plan(world: &World<'_>, request: PlanRequest<'_>) -> Result<Plan, PlanErr
         by_hand(world, &mut drafts, item, true);
     }
     let planned: HashSet<String> = drafts.keys().cloned().collect();
-    let mut given: BTreeMap<String, Item> = BTreeMap::new();
+    let mut requested: BTreeMap<String, Item> = BTreeMap::new();
     for item in request.items.into_iter().filter(|item| !planned.contains(&item.path)) {
-        match given.get_mut(&item.path) {
+        match requested.get_mut(&item.path) {
             Some(known) => known.add(item),
-            None => drop(given.insert(item.path.clone(), item)),
+            None => drop(requested.insert(item.path.clone(), item)),
         }
     }
-    for item in given.into_values() {
+    for item in requested.into_values() {
         by_hand(world, &mut drafts, item, false);
     }
     let shadow = Shadow::new(world.scope, world.vault.property_types());
@@ -134,29 +134,29 @@ fn ask(
 }
 
 /// Adds an item of the request or of a joined plan.
-fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, given: Item, is_joined: bool) {
+fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, item: Item, is_joined: bool) {
     let on_conflict = world.settings.on_conflict;
-    let mut draft = match VaultPath::from_disk(&given.path) {
+    let mut draft = match VaultPath::from_disk(&item.path) {
         Some(path) => Draft::new(path, on_conflict),
         None => {
             let mut draft = Draft::new(VaultPath::root(), on_conflict);
-            draft.item.path.clone_from(&given.path);
+            draft.item.path.clone_from(&item.path);
             draft.block(ProblemKind::InvalidPath, "no file can have this path");
             draft
         }
     };
     draft.by = if is_joined { By::JoinedPlan } else { By::Hand };
-    let (path, to) = (given.path.clone(), given.to.clone());
+    let (path, to) = (item.path.clone(), item.to.clone());
     let mut problems = std::mem::take(&mut draft.item.problems);
     if is_joined {
         // Traces are not computed again.
-        problems.extend(given.problems.iter().filter(|problem| stays(problem)).cloned());
-        if given.problems.iter().any(|problem| problem.kind == ProblemKind::Taken && problem.blocks)
+        problems.extend(item.problems.iter().filter(|problem| stays(problem)).cloned());
+        if item.problems.iter().any(|problem| problem.kind == ProblemKind::Taken && problem.blocks)
         {
             draft.on_conflict = OnConflict::Ask;
         }
     }
-    draft.item = Item { problems, revision: None, to: None, ..given };
+    draft.item = Item { problems, revision: None, to: None, ..item };
     if !is_joined {
         draft.item.rules.clear();
         draft.item.once.clear();
@@ -261,22 +261,22 @@ fn circling(drafts: &[Draft]) -> Vec<usize> {
 
 fn assign_paths(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
     // Items in the request and those of a joined plan precede those of rules; then by path.
-    let mut asking: Vec<(usize, names::Wish)> =
+    let mut requests: Vec<(usize, names::Wish)> =
         drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, draft.asks()?))).collect();
-    asking.sort_by_key(|(at, _)| drafts[*at].by);
-    let wishes: Vec<names::Wish> = asking.iter().map(|(_, wish)| wish.clone()).collect();
-    let given = names::assign_paths(
+    requests.sort_by_key(|(at, _)| drafts[*at].by);
+    let wishes: Vec<names::Wish> = requests.iter().map(|(_, wish)| wish.clone()).collect();
+    let paths = names::assign_paths(
         &world.vault.catalogue(),
         world.vault.view(),
         &world.settings.suffix,
         &wishes,
     );
-    let given = given.map_err(|(at, obstacle)| PlanError::Taken {
-        path: drafts[asking[at].0].item.path.clone(),
+    let paths = paths.map_err(|(at, obstacle)| PlanError::Taken {
+        path: drafts[requests[at].0].item.path.clone(),
         reason: obstacle.to_string(),
     })?;
-    for ((at, _), given) in asking.iter().zip(given) {
-        drafts[*at].take(given);
+    for ((at, _), path) in requests.iter().zip(paths) {
+        drafts[*at].take(path);
     }
     Ok(())
 }

@@ -187,7 +187,7 @@ pub struct JobInfo {
 /// Progress of the change set that a job applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 pub struct JobProgress {
-    /// `storing` the texts in the journal, `writing` new texts beside their files, `placing` files.
+    /// `storing` the texts in the journal, `writing` new texts next to their files, `placing` files.
     pub phase: String,
     /// Files of this phase that are done.
     pub done: u64,

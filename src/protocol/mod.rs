@@ -7,7 +7,7 @@
 //! error kind is one line in [`error::Kind`]; parsing any bytes gives a value or a typed error, never a panic.
 //!
 //! In reading order: [`envelope`] (the form of all messages), [`error`], the resources
-//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`keeping`],
+//! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`maintenance`],
 //! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`resolve_link`], [`models`],
 //! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
 //! [`version`], `typescript`.
@@ -26,7 +26,7 @@ pub mod host;
 pub mod http;
 pub mod inbox;
 pub mod initialize;
-pub mod keeping;
+pub mod maintenance;
 mod methods;
 pub mod models;
 pub mod names;
@@ -53,7 +53,7 @@ pub mod workflows;
 use methods::{methods, notifications, server_requests};
 use {
     acp::*, as_of::*, attachments::*, cancel::*, complete::*, conversations::*, diff::*, events::*,
-    host::*, inbox::*, initialize::*, keeping::*, models::*, names::*, organize::*, page::*,
+    host::*, inbox::*, initialize::*, maintenance::*, models::*, names::*, organize::*, page::*,
     permission::*, ping::*, policy::*, prompts::*, proposals::*, resolve_link::*, session::*,
     settings::*, status::*, timeline::*, tools::*, workflows::*,
 };

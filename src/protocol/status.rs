@@ -61,7 +61,7 @@ pub struct KnowledgeState {
     pub pdfs: Option<u64>,
 }
 
-/// A model of meaning that is installed beside the program.
+/// A model of meaning that is installed in addition to the built-in one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BetterState {

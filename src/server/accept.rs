@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::gate::{self, Admitted, Peer};
-use super::http::{self, LetIn, LongLived, Unread};
+use super::http::{self, AdmissionNotice, LongLived, Unread};
 use super::repoll::Repoll;
 use super::{SharedServer, challenge, connection, mcp, page};
 use crate::calls::tracker::Guard;
@@ -71,7 +71,7 @@ pub async fn accept(listener: &TcpListener, shared: &Arc<SharedServer>) {
                         let served = handshake(stream, peer, router.clone(), place);
                         tokio::spawn(Repoll::new(served));
                     }
-                    None => turn_away(&stream),
+                    None => refuse(&stream),
                 }
             }
             Err(error) => {
@@ -90,7 +90,7 @@ struct Pending {
 }
 
 /// Refuses a connection without waiting for the peer to read the answer.
-fn turn_away(stream: &TcpStream) {
+fn refuse(stream: &TcpStream) {
     tracing::warn!("turned a connection away: too many unfinished handshakes");
     let _ = stream.try_write(
         b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -118,7 +118,7 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
         tracing::debug!(%error, "could not set TCP_NODELAY");
     }
     let router = TowerToHyperService::new(router);
-    let let_in = LetIn::default();
+    let let_in = AdmissionNotice::default();
     let signal = let_in.clone();
     let unread = Unread::default();
     let answered = unread.clone();
@@ -131,12 +131,12 @@ async fn handshake(stream: TcpStream, peer: SocketAddr, router: Router, place: P
         let response = router.call(request);
         let answered = answered.clone();
         // The next request shows that the last answer was read.
-        answered.taken();
+        answered.mark_read();
         async move {
             let response = response.await.into_response();
             // A streamed answer reports its chunks itself.
             if response.extensions().get::<LongLived>().is_none() {
-                answered.given();
+                answered.mark_unread();
             }
             Ok::<Response, Infallible>(response)
         }

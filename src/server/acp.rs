@@ -106,7 +106,7 @@ impl Attached {
 }
 
 /// A note that the text shown of a message is discarded; ACP cannot remove it.
-pub(super) fn void(message: &str) -> Value {
+pub(super) fn discard_notice(message: &str) -> Value {
     json!({
         "sessionUpdate": "agent_message_chunk",
         "messageId": message,
@@ -127,7 +127,7 @@ pub(super) fn update_of(session: &str, update: &Value) -> Utf8Bytes {
 pub(super) fn of_event(session_event: &SessionEvent) -> Option<Value> {
     match session_event {
         SessionEvent::Update(update) => Some(of_update(update)),
-        SessionEvent::Message { id, kind: MessageKind::Void, .. } => Some(void(id)),
+        SessionEvent::Message { id, kind: MessageKind::Void, .. } => Some(discard_notice(id)),
         SessionEvent::Message { .. } | SessionEvent::State { .. } => None,
     }
 }

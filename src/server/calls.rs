@@ -249,7 +249,7 @@ impl Calls {
             });
             let turn = calls.turn.lock().await;
             // A client that reads nothing for this long is too slow.
-            let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.room()).await;
+            let _ = tokio::time::timeout(STUCK_DEADLINE, calls.outbox.wait_for_room()).await;
             lock(&calls.in_flight).remove(&id);
             calls.outbox.push(Utf8Bytes::from(answer));
             calls.outbox.push_replay(afterwards.take().into_iter());

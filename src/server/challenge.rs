@@ -53,11 +53,11 @@ pub struct Challenges {
 impl Challenges {
     /// Uses a secret of 32 random bytes.
     pub fn new(secret: [u8; 32], now: Instant) -> Self {
-        Self::lasting(LIFE, secret, now)
+        Self::with_lifetime(LIFE, secret, now)
     }
 
     /// The same, with nonces valid for `life`.
-    pub fn lasting(life: Duration, secret: [u8; 32], now: Instant) -> Self {
+    pub fn with_lifetime(life: Duration, secret: [u8; 32], now: Instant) -> Self {
         Self { secret, life, created: now, used: Mutex::default() }
     }
 

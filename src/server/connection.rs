@@ -129,9 +129,9 @@ async fn both(
     let (mut reader, mut writer) = (pin!(reader), pin!(writer));
     poll_fn(|context| {
         loop {
-            outbox.attend(true);
+            outbox.set_writer_running(true);
             let read = reader.as_mut().poll(context);
-            outbox.attend(false);
+            outbox.set_writer_running(false);
             if let Poll::Ready(ending) = read {
                 return Poll::Ready(ending);
             }
@@ -199,7 +199,7 @@ impl FrameReader<'_> {
         let mut stopping = pin!(self.shared.backend.runner.closed());
         let initialize_by = Instant::now() + INITIALIZE_DEADLINE;
         loop {
-            if timeout(STUCK_DEADLINE, self.outbox.room()).await.is_err() {
+            if timeout(STUCK_DEADLINE, self.outbox.wait_for_room()).await.is_err() {
                 return ControlFlow::Break(Some(Closing::SLOW));
             }
             // A client that sends without pause must not starve other tasks.

@@ -204,7 +204,7 @@ impl Events {
     }
 
     /// Sends an ACP client the events of its attached conversations.
-    pub fn attend(&self, connection: u64, outbox: &Arc<Outbox>, attached: &Attached) {
+    pub fn add_acp_client(&self, connection: u64, outbox: &Arc<Outbox>, attached: &Attached) {
         let speaker = (Arc::clone(outbox), attached.clone());
         lock(&self.0.state).speakers.insert(connection, speaker);
     }
@@ -439,7 +439,7 @@ mod tests {
         for is_in_history in [false, true] {
             let (events, attached) = (Events::new("e".into()), Attached::default());
             let outbox = Arc::new(Outbox::new(100, 10_000));
-            events.attend(1, &outbox, &attached);
+            events.add_acp_client(1, &outbox, &attached);
             events.publish(says("long ago", "m0"));
             events.publish(whole("m0"));
             events.publish(says("once ", "m1"));

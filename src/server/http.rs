@@ -51,7 +51,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Notified when a request is admitted; from then on it has no handshake timeout.
 #[derive(Debug, Clone, Default)]
-pub struct LetIn(pub Arc<Notify>);
+pub struct AdmissionNotice(pub Arc<Notify>);
 
 /// Marks a streamed answer, which reports through [`Unread`] whether the client reads it.
 #[derive(Debug, Clone)]
@@ -63,12 +63,12 @@ pub struct Unread(Arc<Mutex<Option<Instant>>>);
 
 impl Unread {
     /// Records that the client has read everything.
-    pub fn taken(&self) {
+    pub fn mark_read(&self) {
         *lock(&self.0) = None;
     }
 
     /// Records that there is data to read.
-    pub fn given(&self) {
+    pub fn mark_unread(&self) {
         *lock(&self.0) = Some(Instant::now());
     }
 
@@ -77,10 +77,10 @@ impl Unread {
         let mut pieces = Box::pin(pieces);
         stream::poll_fn(move |context| {
             // A request for more means that the last piece was taken.
-            self.taken();
+            self.mark_read();
             let next = pieces.as_mut().poll_next(context);
             if next.is_ready() {
-                self.given();
+                self.mark_unread();
             }
             next
         })
@@ -217,7 +217,7 @@ async fn enter(shared: Arc<SharedServer>, request: Request) -> Result<Entered, R
     let body = whole(&parts.headers, body, if has_body { most } else { 0 });
     let body = tokio::time::timeout(BODY_DEADLINE, body).await;
     let body = body.map_err(|_| plain(StatusCode::REQUEST_TIMEOUT))??;
-    if let Some(LetIn(let_in)) = parts.extensions.get::<LetIn>() {
+    if let Some(AdmissionNotice(let_in)) = parts.extensions.get::<AdmissionNotice>() {
         let_in.notify_one();
     }
     let unread = parts.extensions.get::<Unread>().cloned().unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::calls::Request as Asked;
 use crate::calls::run::{Stopped, Task, Work};
 use crate::mcp::ask::Choice;
 use crate::mcp::call::Answered;
-use crate::mcp::{self, Call, Headers, What};
+use crate::mcp::{self, Call, Dispatched, Headers};
 use crate::policy::{Caller, Scope};
 use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::protocol::http::RELAYED_FOR;
@@ -98,15 +98,15 @@ async fn respond(
     if let Some(token) = &entered.guest {
         return mcp_guests::respond(&entered.shared, &token.reveal(), &text, headers, &tools).await;
     }
-    let request = mcp::hear(&text, headers, &tools, &entered.shared.mcp.load());
+    let request = mcp::dispatch(&text, headers, &tools, &entered.shared.mcp.load());
     match request {
         // Over HTTP, clients cancel by closing the request.
-        What::Nothing | What::GivenUp(_) => StatusCode::ACCEPTED.into_response(),
-        What::Response(response) => json((response.status, response.text)),
-        What::Call(call) => called(entered, &Arc::new(*call), client, streams).await,
-        What::Listen(listen) => mcp_streams::listen(entered, listen),
+        Dispatched::Nothing | Dispatched::Cancel(_) => StatusCode::ACCEPTED.into_response(),
+        Dispatched::Response(response) => json((response.status, response.text)),
+        Dispatched::Call(call) => called(entered, &Arc::new(*call), client, streams).await,
+        Dispatched::Listen(listen) => mcp_streams::listen(entered, listen),
         #[cfg(feature = "conformance")]
-        What::Fixture(fixture) => super::mcp_fixtures::answer(&entered, fixture),
+        Dispatched::Fixture(fixture) => super::mcp_fixtures::answer(&entered, fixture),
     }
 }
 

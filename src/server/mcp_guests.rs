@@ -8,7 +8,7 @@ use super::mcp_streams::json;
 use crate::llm::{BlockKind, ToolResult};
 use crate::mcp::call::Answered;
 use crate::mcp::settings::{Offered, Settings};
-use crate::mcp::{self, Call, Headers, What};
+use crate::mcp::{self, Call, Dispatched, Headers};
 use crate::tools::Registry;
 
 /// Handles a message of the guest whose session has this token.
@@ -27,13 +27,13 @@ pub(super) async fn respond(
     let conversations = tools.iter().any(quotes);
     let tools = Offered::Named(tools);
     let settings = Settings { tools, conversations, ask_in_client: false, tools_alone: true };
-    let call = match mcp::hear(text, headers, registry, &settings) {
-        What::Nothing | What::GivenUp(_) => return StatusCode::ACCEPTED.into_response(),
-        What::Response(response) => return json((response.status, response.text)),
-        What::Call(call) => call,
-        What::Listen(_) => return StatusCode::FORBIDDEN.into_response(),
+    let call = match mcp::dispatch(text, headers, registry, &settings) {
+        Dispatched::Nothing | Dispatched::Cancel(_) => return StatusCode::ACCEPTED.into_response(),
+        Dispatched::Response(response) => return json((response.status, response.text)),
+        Dispatched::Call(call) => call,
+        Dispatched::Listen(_) => return StatusCode::FORBIDDEN.into_response(),
         #[cfg(feature = "conformance")]
-        What::Fixture(_) => return StatusCode::FORBIDDEN.into_response(),
+        Dispatched::Fixture(_) => return StatusCode::FORBIDDEN.into_response(),
     };
     let made = guests.call(secret, &call.tool, call.arguments.clone());
     let result = match made {

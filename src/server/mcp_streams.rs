@@ -70,17 +70,18 @@ pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
         let folders = prompt_folders(&listen, backend).await;
         while notifications.is_empty() {
             let is_open = tokio::select! {
-                is_open = subscription.hear(&listen, &folders, &mut notifications) => is_open,
+                is_open = subscription.collect_events(&listen, &folders, &mut notifications) => is_open,
                 () = backend.runner.closed() => false,
             };
             if !is_open {
                 return Some((vec![listen.ended()], None));
             }
         }
-        let collected =
-            async { while subscription.hear(&listen, &folders, &mut notifications).await {} };
+        let collected = async {
+            while subscription.collect_events(&listen, &folders, &mut notifications).await {}
+        };
         let _ = tokio::time::timeout(COLLECTED, collected).await;
-        let messages = notifications.iter().map(|one| listen.tell(one)).collect();
+        let messages = notifications.iter().map(|one| listen.message(one)).collect();
         Some((messages, Some((listen, subscription, BTreeSet::new(), entered))))
     });
     response(unread, first.chain(notifications.flat_map(stream::iter)))
@@ -117,7 +118,7 @@ impl Subscription {
     }
 
     /// Waits for an event and adds its notifications; false if no more events will come.
-    async fn hear(
+    async fn collect_events(
         &self,
         listen: &Listen,
         folders: &[String],

@@ -165,7 +165,7 @@ impl Server {
             failures: Failures::default(),
             pages: Pages::default(),
             challenges: Challenges::new(secret, Instant::now()),
-            question_challenges: Challenges::lasting(
+            question_challenges: Challenges::with_lifetime(
                 mcp_asks::LIFE,
                 question_challenges,
                 Instant::now(),

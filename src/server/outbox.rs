@@ -42,7 +42,7 @@ struct OutboxState {
     closing: Option<Closing>,
     writer: Option<Waker>,
     /// The writer's task is running and will poll the writer before it sleeps.
-    attended: bool,
+    writer_runs: bool,
 }
 
 /// The writer's next action.
@@ -113,8 +113,8 @@ impl Outbox {
     /// Tells whether the writer's task is running, so that it need not be woken; it polls the
     /// writer itself before it sleeps. Waking itself would cost another round and could wake
     /// another thread to take the task over.
-    pub fn attend(&self, is_attended: bool) {
-        lock(&self.state).attended = is_attended;
+    pub fn set_writer_running(&self, is_running: bool) {
+        lock(&self.state).writer_runs = is_running;
     }
 
     /// Closes the connection once the queue is sent. The first reason counts.
@@ -146,9 +146,9 @@ impl Outbox {
                 if !more {
                     state.replayed = (0, 0);
                 }
-                let roomy = self.roomy(&state);
+                let has_room = self.has_room(&state);
                 drop(state);
-                if roomy {
+                if has_room {
                     self.room.notify_waiters();
                 }
                 return Poll::Ready(Next::Send { text, more });
@@ -167,14 +167,14 @@ impl Outbox {
 
     /// Waits until the queue is at most half full. Used by the reader, so that it takes nothing
     /// more from a client that does not fetch its answers, and by answers, which may be large.
-    pub async fn room(&self) {
+    pub async fn wait_for_room(&self) {
         loop {
             let mut notified = pin!(self.room.notified());
             // Subscribe before checking, so that no change is missed.
             notified.as_mut().enable();
             {
                 let state = lock(&self.state);
-                if state.closing.is_some() || self.roomy(&state) {
+                if state.closing.is_some() || self.has_room(&state) {
                     return;
                 }
             }
@@ -189,14 +189,14 @@ impl Outbox {
         }
     }
 
-    fn roomy(&self, state: &OutboxState) -> bool {
+    fn has_room(&self, state: &OutboxState) -> bool {
         state.queue.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
     }
 }
 
 /// Wakes the writer, unless its task will poll it anyway.
 fn wake_writer(mut state: MutexGuard<'_, OutboxState>) {
-    let writer = if state.attended { None } else { state.writer.take() };
+    let writer = if state.writer_runs { None } else { state.writer.take() };
     drop(state);
     if let Some(writer) = writer {
         writer.wake();

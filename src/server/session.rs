@@ -214,7 +214,7 @@ impl Session {
         let name = name.chars().filter(|c| !c.is_control()).take(MAX_CALLER_CHARS);
         self.client = name.collect();
         if self.scope == Scope::Acp {
-            self.shared.events.attend(self.number, &self.outbox, &self.attached);
+            self.shared.events.add_acp_client(self.number, &self.outbox, &self.attached);
             if self.shared.acp.load().may_approve {
                 let (approvals, own) = (&self.shared.approvals, &self.attached);
                 approvals.join_own(self.number, &self.outbox, &self.client, own);

@@ -40,7 +40,7 @@ pub(super) fn check(params: &InitializeParams, own: &str, update: &str) -> Resul
             );
             refuse(
                 message,
-                format!("{update}; then `steward service restart`, or `steward serve` anew"),
+                format!("{update}; then `steward service restart`, or `steward serve` again"),
             )
         }
         _ => Ok(()),

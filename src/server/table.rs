@@ -175,7 +175,7 @@ impl Context {
     }
 
     /// Sends an ACP client updates of its conversations before the answer, from wherever that is made.
-    pub fn teller(&self) -> impl Fn(&str, &Value) + Send + use<> {
+    pub fn update_sender(&self) -> impl Fn(&str, &Value) + Send + use<> {
         let outbox = self.outbox.clone().filter(|_| self.is_acp());
         move |session, update| {
             if let Some(outbox) = &outbox {

@@ -190,26 +190,26 @@ enum Replace {
 
 /// Writes a temporary file and renames it, so that no reader ever sees half a token.
 fn store(path: &Path, token: &Token, replace: Replace) -> Result<(), TokenError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.new", &Token::generate()?.reveal()[..16]));
-    let beside = PathBuf::from(beside);
-    let written =
-        private::write_new(&beside, format!("{}\n", token.reveal()).as_bytes()).and_then(|()| {
+    let mut new_file = path.as_os_str().to_owned();
+    new_file.push(format!(".{}.new", &Token::generate()?.reveal()[..16]));
+    let new_file = PathBuf::from(new_file);
+    let written = private::write_new(&new_file, format!("{}\n", token.reveal()).as_bytes())
+        .and_then(|()| {
             if replace == Replace::Yes {
-                fs::rename(&beside, path)
+                fs::rename(&new_file, path)
             } else {
                 // Unlike a rename, a hard link does not replace another process's file. Some file
                 // systems have no hard links.
-                match fs::hard_link(&beside, path) {
+                match fs::hard_link(&new_file, path) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                        fs::rename(&beside, path)
+                        fs::rename(&new_file, path)
                     }
                     linked => linked,
                 }
             }
         });
     if replace == Replace::No || written.is_err() {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&new_file);
     }
     written.map_err(failed("write", path))
 }
@@ -318,7 +318,11 @@ mod tests {
         let second = Token::rotate(&path).unwrap();
         assert_ne!(first, second);
         assert_eq!(keeper.current(), second);
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing left beside");
+        assert_eq!(
+            fs::read_dir(path.parent().unwrap()).unwrap().count(),
+            1,
+            "no other file is left"
+        );
     }
 
     #[cfg(unix)]

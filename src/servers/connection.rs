@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::asking::Asking;
+use super::elicitation::Elicitation;
 use super::fault::Fault;
 use super::offer::Described;
 use super::param_headers;
@@ -101,7 +101,7 @@ impl Connection {
         let (process, output) =
             started.map_err(|source| Fault::Start { server: server.to_owned(), source })?;
         let (process, shared) = (Arc::new(process), Arc::new(Shared::default()));
-        let (ends, hears) = (Arc::downgrade(&process), Arc::clone(&shared));
+        let (ends, replies) = (Arc::downgrade(&process), Arc::clone(&shared));
         let (left, told) = (Arc::downgrade(&process), Arc::clone(&shared));
         let (large, hears_of) = (Arc::downgrade(&process), Arc::clone(&shared));
         process.watch(u64::from(memory_mb) << 20, move || {
@@ -115,14 +115,16 @@ impl Connection {
             move |received| {
                 let Some(process) = ends.upgrade() else { return false };
                 let ended = match received {
-                    LineRead::Line(line) => hears.hear(line, None, |answer| process.send(&answer)),
+                    LineRead::Line(line) => {
+                        replies.handle(line, None, |answer| process.send(&answer))
+                    }
                     LineRead::TooLong => {
                         Err(format!("it wrote a line of more than {MAX_LINE} bytes"))
                     }
                     LineRead::Closed => Err("it closed its output".to_owned()),
                 };
                 if let Err(why) = &ended {
-                    hears.end(why);
+                    replies.end(why);
                     process.end();
                 }
                 ended.is_ok()
@@ -281,7 +283,7 @@ impl Connection {
         tool: &Described,
         arguments: &Value,
         limits: &WaitLimits<'_>,
-        asking: &Asking<'_>,
+        asking: &Elicitation<'_>,
     ) -> Result<Value, Fault> {
         let headers = match &self.transport {
             Transport::Remote(_) => param_headers::headers(&tool.tool["inputSchema"], arguments),
@@ -307,7 +309,7 @@ impl Connection {
     }
 
     /// The answers to a modern server's questions.
-    fn responses(&self, requests: &Value, asking: &Asking<'_>) -> Result<Value, Fault> {
+    fn responses(&self, requests: &Value, asking: &Elicitation<'_>) -> Result<Value, Fault> {
         let requests = requests.as_object().into_iter().flatten();
         let responses = requests.map(|(name, request)| match request["method"].as_str() {
             Some("elicitation/create") => {
@@ -371,7 +373,7 @@ impl Connection {
         mut params: Value,
         headers: Vec<(String, String)>,
         limits: &WaitLimits<'_>,
-        asking: Option<&Asking<'_>>,
+        asking: Option<&Elicitation<'_>>,
     ) -> Result<Reply, Fault> {
         let ended = |why| Fault::Ended { server: self.server.clone(), why };
         let late = || Fault::Late { server: self.server.clone(), seconds: limits.seconds };

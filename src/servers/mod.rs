@@ -11,12 +11,12 @@
 //! it started. A tool is offered only with the description that a person has allowed ([`pin`]).
 //!
 //! In reading order: [`settings`], [`offer`] and [`pin`] (descriptions), `process`, `replies`, [`oauth`] (tokens),
-//! `runtime`, `param_headers` and `remote` (HTTP), [`asking`] (questions to the user), `connection`, `slot` (one server
+//! `runtime`, `param_headers` and `remote` (HTTP), [`elicitation`] (questions to the user), `connection`, `slot` (one server
 //! over time), `answers`, this file, `login`, `foreign_tools`, [`fault`].
 
 mod answers;
-pub mod asking;
 mod connection;
+pub mod elicitation;
 pub mod fault;
 mod foreign_tools;
 #[cfg(test)]
@@ -47,8 +47,8 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use answers::Answers;
-use asking::{Ask, Asking, ServerCall};
 use connection::WaitLimits;
+use elicitation::{Ask, Elicitation, ServerCall};
 pub use fault::Fault;
 use oauth::stored::Logins;
 use offer::Described;
@@ -102,12 +102,12 @@ pub type Values = Box<dyn Fn(Reference<'_>) -> Option<String> + Send + Sync>;
 
 /// Where servers run, and what they cannot access.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct ServerSandbox {
     /// Canonical.
     pub vault: PathBuf,
     /// The folder of servers in the vault's state folder: a folder for each, with its log and pin
     /// next to it.
-    pub place: PathBuf,
+    pub folder: PathBuf,
     /// Folders that no server may read, in addition to the vault.
     pub hidden: Vec<PathBuf>,
     /// The program with the subcommand `confined`; `None` where the system cannot confine programs.
@@ -120,7 +120,7 @@ pub struct Servers(Arc<Inner>);
 
 struct Inner {
     settings: ArcSwap<Settings>,
-    places: Places,
+    sandbox: ServerSandbox,
     values: Values,
     logins: Arc<dyn Logins>,
     /// Asks the user the servers' questions.
@@ -143,7 +143,7 @@ struct Revision {
 
 impl std::fmt::Debug for Servers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Servers").field("places", &self.0.places).finish_non_exhaustive()
+        f.debug_struct("Servers").field("sandbox", &self.0.sandbox).finish_non_exhaustive()
     }
 }
 
@@ -151,14 +151,14 @@ impl Servers {
     /// The servers of these settings. Starts none.
     pub fn new(
         settings: Settings,
-        places: Places,
+        sandbox: ServerSandbox,
         values: Values,
         logins: Arc<dyn Logins>,
         clock: Clock,
     ) -> Self {
         Self(Arc::new(Inner {
             settings: ArcSwap::from_pointee(settings),
-            places,
+            sandbox,
             values,
             logins,
             ask: OnceLock::new(),
@@ -207,7 +207,7 @@ impl Servers {
 
     /// The folder with pins and logs.
     pub fn place(&self) -> &Path {
-        &self.0.places.place
+        &self.0.sandbox.folder
     }
 
     /// The log of a server: what it wrote to standard error.
@@ -248,8 +248,8 @@ impl Servers {
             let tool = self.allowed_now(&slot, server, &known.tools, tool, sha256)?;
             let ask = self.0.ask.get().map(|ask| &**ask);
             let call = ServerCall { server, tool: &tool.name, arguments };
-            let asking = Asking::new(call, conversation.clone(), ask, withdrawn);
-            let answer = known.connection.call(tool, arguments, &limits, &asking);
+            let elicitation = Elicitation::new(call, conversation.clone(), ask, withdrawn);
+            let answer = known.connection.call(tool, arguments, &limits, &elicitation);
             slot.used(&self.0, answer.as_ref().err());
             answer
         };
@@ -280,7 +280,7 @@ impl Servers {
     }
 
     /// Ends servers that were not used for ten minutes. Call it periodically; may block.
-    pub fn tend(&self) {
+    pub fn end_idle(&self) {
         let slots: Vec<Arc<Slot>> = lock(&self.0.slots).values().cloned().collect();
         let now = (self.0.clock)();
         slots.iter().for_each(|slot| slot.end_if_idle(now));

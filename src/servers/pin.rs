@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::fault::Fault;
 use super::offer::{Described, hex};
 use super::settings::ServerEntry;
-use crate::hooks::places::at_home;
+use crate::hooks::program_path::at_home;
 
 /// The allowed tools of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,9 +80,9 @@ impl Pin {
         let path = file(place, server);
         let write = || -> io::Result<()> {
             std::fs::create_dir_all(place)?;
-            let beside = place.join(format!(".{server}.{}.new", std::process::id()));
-            std::fs::write(&beside, serde_json::to_vec_pretty(self)?)?;
-            std::fs::rename(&beside, &path)
+            let new_file = place.join(format!(".{server}.{}.new", std::process::id()));
+            std::fs::write(&new_file, serde_json::to_vec_pretty(self)?)?;
+            std::fs::rename(&new_file, &path)
         };
         write().map_err(|source| Fault::Store { path: path.clone(), source })
     }

@@ -152,12 +152,12 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Reads lines on a separate thread until the end, or until `hear` returns `false`; calls
+    /// Reads lines on a separate thread until the end, or until `on_line` returns `false`; calls
     /// `left` some time after the server has exited.
     pub fn follow(
         self,
         process: &Arc<Process>,
-        mut hear: impl FnMut(LineRead<'_>) -> bool + Send + 'static,
+        mut on_line: impl FnMut(LineRead<'_>) -> bool + Send + 'static,
         left: impl FnOnce() + Send + 'static,
     ) {
         let waits = Arc::downgrade(process);
@@ -186,7 +186,7 @@ impl Output {
                     Ok(_) => LineRead::Line(&line),
                 };
                 let is_last = !matches!(outcome, LineRead::Line(_));
-                if !hear(outcome) || is_last {
+                if !on_line(outcome) || is_last {
                     return;
                 }
             }

@@ -359,7 +359,7 @@ impl Remote {
             return Err(wrong("its answer is neither JSON nor a stream of events"));
         }
         let body = self.body(response).await?;
-        self.hear(&body, Some(id));
+        self.handle(&body, Some(id));
         match self.shared.awaits(id) {
             true => Err(wrong("its body is no answer to the request")),
             false => Ok(()),
@@ -420,7 +420,7 @@ impl Remote {
                 Err(_) => {}
             }
             for event in events.drain(..).filter(|event| !event.data.is_empty()) {
-                self.hear(event.data.as_bytes(), id);
+                self.handle(event.data.as_bytes(), id);
             }
             if !decoder.last_id().is_empty() {
                 position.last_id = decoder.last_id().to_owned();
@@ -455,7 +455,7 @@ impl Remote {
         let status = response.status().as_u16();
         if let Some((why, challenge)) = self.wants_sign_in(&response) {
             if let (Some(tokens), true) = (&self.tokens, challenge.wants_more())
-                && let Err(error) = tokens.want(challenge.scopes.clone()).await
+                && let Err(error) = tokens.request_scopes(challenge.scopes.clone()).await
             {
                 tracing::warn!(%error, "the wanted scopes are not noted");
             }
@@ -511,8 +511,8 @@ impl Remote {
         Some((why, challenge))
     }
 
-    fn hear(self: &Arc<Self>, message: &[u8], of: Option<u64>) {
-        if let Err(why) = self.shared.hear(message, of, |answer| self.send(&answer, Vec::new())) {
+    fn handle(self: &Arc<Self>, message: &[u8], of: Option<u64>) {
+        if let Err(why) = self.shared.handle(message, of, |answer| self.send(&answer, Vec::new())) {
             self.leave(&why);
         }
     }

@@ -173,7 +173,7 @@ impl Shared {
     ///
     /// # Errors
     /// Why the server must be ended.
-    pub fn hear(
+    pub fn handle(
         &self,
         line: &[u8],
         of: Option<u64>,

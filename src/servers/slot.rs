@@ -21,7 +21,7 @@ use super::pin::Pin;
 use super::remote::Target;
 use super::settings::ServerEntry;
 use super::{Inner, Reference, START_SECONDS};
-use crate::hooks::places::{at_home, in_vault};
+use crate::hooks::program_path::{at_home, in_vault};
 use crate::locks::lock;
 
 /// The time without a call after which a server is ended.
@@ -154,7 +154,7 @@ impl Slot {
                 let now = chrono::Utc::now().timestamp_micros();
                 let number = RUNS.fetch_add(1, Ordering::Relaxed);
                 let mark = format!("{}-{now}-{number}", std::process::id());
-                let log = all.places.place.join(format!("{server}.log"));
+                let log = all.sandbox.folder.join(format!("{server}.log"));
                 let command = (command, entry.memory_mb);
                 Connection::open(server, command, mark, &log, &limits)
             }
@@ -304,22 +304,22 @@ pub(super) fn tokens(all: &Inner, server: &str, url: &Url, entry: &ServerEntry) 
 
 /// The command, prepared: confined where the system can do it, in its own folder.
 fn command(all: &Inner, server: &str, entry: &ServerEntry) -> Result<Command, Fault> {
-    let places = &all.places;
-    if let Some(path) = in_vault(&entry.line(), &places.vault) {
+    let sandbox = &all.sandbox;
+    if let Some(path) = in_vault(&entry.line(), &sandbox.vault) {
         return Err(Fault::InVault(path));
     }
-    let own = places.place.join(server);
+    let own = sandbox.folder.join(server);
     let temporary = own.join("tmp");
     std::fs::create_dir_all(&temporary)
         .map_err(|source| Fault::Place { server: server.to_owned(), source })?;
     let program = at_home(&entry.command);
     let args = entry.args.iter().map(|part| at_home(part));
-    let mut command = match &places.confines {
+    let mut command = match &sandbox.confines {
         Some(steward) => {
             let mut command = Command::new(steward);
             command.args(["confined", "--best-effort", "--max-files", MAX_FILES]);
             command.args(["--max-processes", MAX_PROCESSES]);
-            for hidden in places.hidden.iter().chain([&places.vault]) {
+            for hidden in sandbox.hidden.iter().chain([&sandbox.vault]) {
                 command.arg("--hide").arg(hidden);
             }
             command.arg("--write").arg(&own);
@@ -353,7 +353,7 @@ fn environment(own: &PathBuf, temporary: &PathBuf, program: &Path) -> Vec<(OsStr
         path.push(if cfg!(windows) { ";" } else { ":" });
     }
     #[cfg(not(windows))]
-    path.push(crate::hooks::places::PLAIN_PATH);
+    path.push(crate::hooks::program_path::PLAIN_PATH);
     #[cfg(windows)]
     path.push(std::env::var_os("PATH").unwrap_or_default());
     let lang = std::env::var_os("LANG").unwrap_or_else(|| "C.UTF-8".into());

@@ -42,13 +42,13 @@ impl Ground {
         let seconds = Arc::clone(&now);
         let clock: Clock = Arc::new(move || Duration::from_secs(seconds.load(Ordering::Relaxed)));
         let place = folder.path().join("servers");
-        let places = Places { vault, place, hidden: Vec::new(), confines: None };
+        let sandbox = ServerSandbox { vault, folder: place, hidden: Vec::new(), confines: None };
         let values: Values = Box::new(|reference| match reference {
             Reference::Key("there") => Some("secret".to_owned()),
             _ => None,
         });
         let logins = http_tests::MemoryLogins::new(folder.path());
-        let servers = Servers::new(Settings::default(), places, values, logins, clock);
+        let servers = Servers::new(Settings::default(), sandbox, values, logins, clock);
         let ground = Self { servers, folder, now };
         ground.script(extra);
         ground.servers.replace(ground.settings("s"));
@@ -106,13 +106,13 @@ fn a_server_starts_at_its_first_use_and_ends_when_idle() {
     assert_eq!(answer["content"][0]["text"], "done");
     assert_eq!((ground.servers.running(), ground.starts()), (vec!["s".to_owned()], 2));
     ground.pass(599);
-    ground.servers.tend();
+    ground.servers.end_idle();
     ground.call(&tools[1]).expect("an answer");
     ground.pass(599);
-    ground.servers.tend();
+    ground.servers.end_idle();
     assert_eq!(ground.servers.running(), ["s"]);
     ground.pass(1);
-    ground.servers.tend();
+    ground.servers.end_idle();
     assert!(ground.servers.running().is_empty());
     assert_eq!(ground.starts(), 2);
 }
@@ -250,7 +250,7 @@ fn a_server_that_eats_memory_is_ended_with_all_that_it_started() {
 }
 
 #[test]
-fn a_server_that_is_late_or_no_longer_awaited_holds_nobody_up() {
+fn a_server_that_is_late_or_no_longer_awaited_delays_nobody() {
     let ground = Ground::new("call() { :; }");
     let tools = ground.allow();
     let mut settings = ground.settings("s");

@@ -41,7 +41,7 @@ pub trait Inbox: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it cannot be stored, for the person who said it.
-    fn keep(&self, message: &ReceivedMessage) -> Result<(), String>;
+    fn store(&self, message: &ReceivedMessage) -> Result<(), String>;
 
     /// Whether a message with this id, and with this text if one is given, is stored: then it was
     /// or will be acknowledged. May block.
@@ -329,7 +329,7 @@ impl SmartHole {
             true => Err("the steward is shutting down".to_owned()),
             false => {
                 let inbox = Arc::clone(&self.0.inbox);
-                let keep = tokio::task::spawn_blocking(move || inbox.keep(&message));
+                let keep = tokio::task::spawn_blocking(move || inbox.store(&message));
                 keep.await.unwrap_or_else(|_| Err("the steward could not keep it".to_owned()))
             }
         };

@@ -22,7 +22,7 @@ row! {
         pub scope: String,
         pub conversation: Option<String>,
         pub tool: String,
-        /// The paths that the call names, one a line.
+        /// The paths that the call names, one per line.
         pub paths: String,
         /// `allowed`, `refused`, `dry_run`, `asked`.
         pub decision: String,

@@ -136,7 +136,7 @@ impl StoreError {
             }
             Self::Foreign { .. } => {
                 "nothing was touched. If that vault was moved or restored to here, `steward journal \
-                 adopt` says so; else move the file and `backups` beside it away, and a history begins"
+                 adopt` says so; else move the file and `backups` next to it away, and a history begins"
                     .to_owned()
             }
             Self::Gone { .. } => "restart the steward; nothing was changed".to_owned(),

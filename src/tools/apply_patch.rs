@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Learnt;
+use super::ReadUpdate;
 use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::{self, count, fits};
@@ -148,18 +148,18 @@ impl Tool for ApplyPatch {
     }
 
     /// The caller knows a changed file only in its old revision, and has to read it again.
-    fn learnt(patched: &Output) -> Vec<Learnt> {
-        let learnt = |file: &FileResult| {
+    fn read_updates(patched: &Output) -> Vec<ReadUpdate> {
+        let update = |file: &FileResult| {
             let path = file.path.clone();
             match (file.action, &file.revision) {
                 (CREATED, Some(revision)) => {
-                    Some(Learnt::Written { path, revision: revision.clone() })
+                    Some(ReadUpdate::Written { path, revision: revision.clone() })
                 }
-                (DELETED, _) => Some(Learnt::Gone { path }),
+                (DELETED, _) => Some(ReadUpdate::Gone { path }),
                 _ => None,
             }
         };
-        patched.files.iter().filter_map(learnt).collect()
+        patched.files.iter().filter_map(update).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::jobs::{self, Applied, Job, JobRequest, look, preview};
 use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::text_file::count;
-use super::{Learnt, enabled, given_rules};
+use super::{ReadUpdate, enabled, rules_input};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::applying::Stale;
@@ -110,9 +110,11 @@ impl Tool for ApplyPlan {
         }
     }
 
-    fn learnt(done: &Output) -> Vec<Learnt> {
-        let moved =
-            |(from, to): &(String, String)| Learnt::Moved { from: from.clone(), to: to.clone() };
+    fn read_updates(done: &Output) -> Vec<ReadUpdate> {
+        let moved = |(from, to): &(String, String)| ReadUpdate::Moved {
+            from: from.clone(),
+            to: to.clone(),
+        };
         if done.dry_run { Vec::new() } else { done.moved.iter().map(moved).collect() }
     }
 }
@@ -234,7 +236,7 @@ fn asked_again(
     if edited.is_empty() || stored_plan.rules.is_empty() {
         return Ok((items, Vec::new()));
     }
-    let rules = given_rules::all(context, &stored_plan.rules)?;
+    let rules = rules_input::all(context, &stored_plan.rules)?;
     let by_hand = stored_plan.plan.items.iter().filter(|item| !by_rules(item)).cloned().collect();
     let wanted =
         planner::PlanRequest { rules: &rules, items: by_hand, ..planner::PlanRequest::default() };

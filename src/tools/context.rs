@@ -12,7 +12,7 @@ use super::host::Host;
 use super::news::Listeners;
 use super::running_jobs::RunningJobs;
 use crate::edits::{Editor, Gate};
-use crate::index::names::Asking;
+use crate::index::names::NameContext;
 use crate::index::properties::Moment;
 use crate::index::{Index, search};
 use crate::journal::{Journal, Origin};
@@ -76,7 +76,7 @@ impl Context {
 
     /// Resolves a path, or the name of a note in any folder.
     pub fn find(&self, requested: &str, want: Want) -> Result<ResolvedEntry, VaultError> {
-        self.index.names.resolve(self.asking(), requested, want)
+        self.index.names.resolve(self.name_context(), requested, want)
     }
 
     /// Resolves the file or folder to move or delete. The path of a deleted file never names another file,
@@ -113,16 +113,16 @@ impl Context {
 
     /// The existing notes that have the name of a new one.
     pub(super) fn answering(&self, path: &VaultPath, want: Want) -> Vec<VaultPath> {
-        self.index.names.answering(self.asking(), path, want)
+        self.index.names.answering(self.name_context(), path, want)
     }
 
     /// The notes with an alias that may begin with the typed text.
     pub fn aliases_with_prefix(&self, typed: &str) -> Vec<VaultPath> {
-        self.index.names.aliases_with_prefix(self.asking(), typed)
+        self.index.names.aliases_with_prefix(self.name_context(), typed)
     }
 
-    pub(super) fn asking(&self) -> Asking<'_> {
-        Asking { vault: &self.vault, now: self.clock.now(), cancel: &self.cancel }
+    pub(super) fn name_context(&self) -> NameContext<'_> {
+        NameContext { vault: &self.vault, now: self.clock.now(), cancel: &self.cancel }
     }
 
     /// The editor that makes changes on behalf of the caller.

@@ -18,7 +18,7 @@ pub trait ConversationView: Send + Sync + fmt::Debug {
     ) -> Result<Vec<(Conversation, Vec<ConversationItem>)>, ToolError>;
 
     /// A conversation with the messages of its live branch; `None` if there is none of this number.
-    fn told(
+    fn conversation(
         &self,
         id: ConversationId,
     ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError>;

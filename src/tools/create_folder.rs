@@ -1,7 +1,7 @@
 //! `create_folder`
 
 use super::prelude::*;
-use super::twins;
+use super::same_names;
 use crate::journal::{Change, Outcome};
 use crate::vault::{VaultError, Want};
 
@@ -45,7 +45,7 @@ impl Tool for CreateFolder {
             Err(VaultError::NotFound { .. }) => {
                 let path = context.vault.new_path(&self.path)?;
                 if !self.create {
-                    twins::refuse(context, &path, Want::Any)?;
+                    same_names::refuse(context, &path, Want::Any)?;
                 }
                 let applied = context.editor().apply(
                     format!("create the folder `{path}`"),

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, FixedOffset, NaiveDate};
 
-use super::Learnt;
+use super::ReadUpdate;
 use super::prelude::*;
 use super::text_file::{TextFile, fits};
 use crate::edits::ReadOnly;
@@ -110,10 +110,10 @@ impl Tool for DailyNote {
         }
     }
 
-    fn learnt(note: &Output) -> Vec<Learnt> {
+    fn read_updates(note: &Output) -> Vec<ReadUpdate> {
         let Some(revision) = note.revision.clone() else { return Vec::new() };
         let last = u64::from(note.content.is_some() && !note.truncated);
-        vec![Learnt::Read { path: note.path.clone(), revision, first: 1, last, lines: 1 }]
+        vec![ReadUpdate::Read { path: note.path.clone(), revision, first: 1, last, lines: 1 }]
     }
 }
 

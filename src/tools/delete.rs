@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use super::text_file::count;
-use super::{Learnt, graph};
+use super::{ReadUpdate, graph};
 use crate::edits;
 use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
@@ -135,8 +135,8 @@ impl Tool for Delete {
         Ok(Answer::new(text, data))
     }
 
-    fn learnt(deleted: &Output) -> Vec<Learnt> {
-        vec![Learnt::Gone { path: deleted.path.clone() }]
+    fn read_updates(deleted: &Output) -> Vec<ReadUpdate> {
+        vec![ReadUpdate::Gone { path: deleted.path.clone() }]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::named::Convention;
+use super::naming_conventions::Convention;
 use super::paging;
 use super::prelude::*;
 use super::text_file::{count, shown};
@@ -69,7 +69,7 @@ pub struct Output {
     /// The number of different properties.
     total_properties: usize,
     /// The folders shown, each followed by those in it; the described one first.
-    folders: Vec<ToldFolder>,
+    folders: Vec<ListedFolder>,
     /// Folders not shown because they are deeper or did not fit.
     omitted_folders: usize,
     /// Notes whose properties could not be read.
@@ -104,7 +104,7 @@ pub struct Property {
 
 /// A folder.
 #[derive(Serialize, JsonSchema)]
-pub struct ToldFolder {
+pub struct ListedFolder {
     /// Its path from the vault's root.
     path: String,
     /// Sibling folders of the same shape, by name.
@@ -224,7 +224,7 @@ fn answer(
         total_tags: profile.tags.len(),
         properties: profile.properties.iter().take(PROPERTIES).map(Property::of).collect(),
         total_properties: profile.properties.len(),
-        folders: folders.map(|(_, folder)| ToldFolder::of(folder, day)).collect(),
+        folders: folders.map(|(_, folder)| ListedFolder::of(folder, day)).collect(),
         omitted_folders,
         unknown_files,
     };
@@ -268,7 +268,7 @@ fn telling(property: &profile::Property) -> &[(String, usize)] {
     if is_telling { &property.values } else { &[] }
 }
 
-impl ToldFolder {
+impl ListedFolder {
     fn of(folder: &Folder, day: &dyn Fn(Option<i64>) -> Option<String>) -> Self {
         Self {
             path: folder.path.as_str().to_owned(),

@@ -65,7 +65,7 @@ fn taken(
             let inside = format!("{}/{}", found.path.as_str(), source.name());
             Some(format!("to {verb} it into that folder, say `{inside}`"))
         }
-        _ => free_beside(context, &found.path).map(|free| format!("`{free}` is free")),
+        _ => free_name_near(context, &found.path).map(|free| format!("`{free}` is free")),
     };
     let mut error = ToolError::from(VaultError::AlreadyExists { path: found.path.clone() });
     error.hint = hint.or(error.hint);
@@ -73,7 +73,7 @@ fn taken(
 }
 
 /// `path` with the first free number after its name, from 2.
-fn free_beside(context: &Context, path: &VaultPath) -> Option<VaultPath> {
+fn free_name_near(context: &Context, path: &VaultPath) -> Option<VaultPath> {
     let (stem, extension) = match path.extension() {
         Some(extension) => path.as_str().split_at(path.as_str().len() - extension.len() - 1),
         None => (path.as_str(), ""),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::prelude::*;
 use super::text_file::{self, TextFile, count, fits};
-use super::{Basis, Learnt, long_line};
+use super::{Basis, ReadUpdate, long_line};
 use crate::journal::Change;
 use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
@@ -134,8 +134,8 @@ impl Tool for EditFile {
         Ok(Answer::new(text, data))
     }
 
-    fn learnt(edited: &Output) -> Vec<Learnt> {
-        vec![Learnt::Edited {
+    fn read_updates(edited: &Output) -> Vec<ReadUpdate> {
+        vec![ReadUpdate::Edited {
             path: edited.path.clone(),
             before: edited.previous_revision.clone(),
             revision: edited.revision.clone(),

@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::given_rules::{self, GivenRules};
 use super::news::News;
 use super::plans;
+use super::rules_input::{self, GivenRules};
 use super::show_plan::asked_lines;
 use super::{Context, ToolError, jobs};
 use crate::journal::{ListedChange, Query};
@@ -30,7 +30,7 @@ const MOST_SETS: usize = 100;
 
 /// The state of an enabled rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum RuleStatus {
     /// It runs automatically.
     Automatic,
     /// Its changes wait for a person.
@@ -40,7 +40,7 @@ pub enum Standing {
     Changed(String),
 }
 
-impl Standing {
+impl RuleStatus {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Automatic => "automatic",
@@ -63,16 +63,16 @@ impl Standing {
 #[derive(Debug, Clone)]
 pub struct Enabled {
     pub row: EnabledRule,
-    pub standing: Standing,
+    pub status: RuleStatus,
     /// The rule, if its file still contains it.
     pub rule: Option<Rule>,
-    given: Option<GivenRules>,
+    rule_file: Option<GivenRules>,
 }
 
 impl Enabled {
     /// The changes in its file since it was enabled, as a unified diff; empty if unchanged.
     pub fn diff(&self) -> String {
-        let now = self.given.as_ref().map_or("", |given| &given.text);
+        let now = self.rule_file.as_ref().map_or("", |rule_file| &rule_file.text);
         diff::unified(self.row.definition.as_bytes(), now.as_bytes(), &self.row.source)
     }
 
@@ -88,7 +88,7 @@ impl Enabled {
     /// The rule and its trigger, if it is active.
     pub fn runs(&self) -> Option<(&Rule, Trigger)> {
         let rule = self.rule.as_ref()?;
-        self.standing.reason().is_none().then_some((rule, rule.trigger))
+        self.status.reason().is_none().then_some((rule, rule.trigger))
     }
 }
 
@@ -100,35 +100,35 @@ pub fn all(context: &Context) -> Result<Vec<Enabled>, ToolError> {
     for mut row in rows {
         row.waiting = row.waiting.filter(|plan| waiting(context, plan.cast_unsigned()).is_some());
         let file = read.entry(row.source.clone()).or_insert_with(|| {
-            let given = given(context, &row.source)?;
-            let rules = given.read(context).map_err(|error| error.message)?.rules;
-            Ok((given, rules))
+            let rule_file = read_rule_file(context, &row.source)?;
+            let rules = rule_file.read(context).map_err(|error| error.message)?.rules;
+            Ok((rule_file, rules))
         });
-        found.push(standing(row, file));
+        found.push(status(row, file));
     }
     Ok(found)
 }
 
-fn standing(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) -> Enabled {
+fn status(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) -> Enabled {
     let rule = file.as_ref().ok().and_then(|(_, rules)| {
         rules.iter().find(|rule| rule.hash == row.hash && rule.name == row.name)
     });
-    let standing = match (file, rule) {
-        (Err(reason), _) => Standing::Changed(reason.clone()),
+    let status = match (file, rule) {
+        (Err(reason), _) => RuleStatus::Changed(reason.clone()),
         (Ok(_), None) => {
             let reason = format!("`{}` says something else than was enabled", row.source);
-            Standing::Changed(reason)
+            RuleStatus::Changed(reason)
         }
-        _ if row.state == "stopped" => Standing::Stopped(row.reason.clone().unwrap_or_default()),
-        _ if row.state == "ask" => Standing::Ask,
-        _ => Standing::Automatic,
+        _ if row.state == "stopped" => RuleStatus::Stopped(row.reason.clone().unwrap_or_default()),
+        _ if row.state == "ask" => RuleStatus::Ask,
+        _ => RuleStatus::Automatic,
     };
-    let given = file.as_ref().ok().map(|(given, _)| given.clone());
-    Enabled { rule: rule.cloned(), standing, given, row }
+    let rule_file = file.as_ref().ok().map(|(rule_file, _)| rule_file.clone());
+    Enabled { rule: rule.cloned(), status, rule_file, row }
 }
 
 /// The current text of a rule file.
-fn given(context: &Context, source: &str) -> Result<GivenRules, String> {
+fn read_rule_file(context: &Context, source: &str) -> Result<GivenRules, String> {
     let is_note = Path::new(source).extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
     let text = match Path::new(source).is_absolute() {
         true => outside(Path::new(source))?,
@@ -180,15 +180,16 @@ pub struct Enabling {
 /// The file or rule does not exist or cannot be read; no rule has a trigger; a rule would change its own result again;
 /// a rule of another file with the same name is enabled; the rules differ from those shown to the person.
 pub fn enable(context: &Context, request: &Enabling) -> Result<Vec<Enabled>, ToolError> {
-    let (given, rules) = find(context, request)?;
+    let (rule_file, rules) = find(context, request)?;
     let settings = &context.settings.organize;
-    check(context, &given, &rules)?;
+    check(context, &rule_file, &rules)?;
     let store = &context.journal.store().enabled_rules;
     let before = store.list()?;
     let now = context.clock.now().timestamp_millis();
     let mut enabled = Vec::with_capacity(rules.len());
     for rule in &rules {
-        let other = before.iter().find(|row| row.name == rule.name && row.source != given.source);
+        let other =
+            before.iter().find(|row| row.name == rule.name && row.source != rule_file.source);
         if let Some(other) = other {
             let message =
                 format!("a rule `{}` of `{}` is enabled already", rule.name, other.source);
@@ -201,10 +202,10 @@ pub fn enable(context: &Context, request: &Enabling) -> Result<Vec<Enabled>, Too
             .collect();
         let trashes = rule.actions.iter().any(|action| matches!(action, Action::Trash));
         let row = EnabledRule {
-            source: given.source.clone(),
+            source: rule_file.source.clone(),
             name: rule.name.clone(),
             hash: rule.hash.clone(),
-            definition: given.text.clone(),
+            definition: rule_file.text.clone(),
             sentence: sentence(rule),
             folders: serde_json::to_string(&folders).unwrap_or_default(),
             actions: serde_json::to_string(&reach::actions(rule)).unwrap_or_default(),
@@ -230,12 +231,12 @@ pub fn enable(context: &Context, request: &Enabling) -> Result<Vec<Enabled>, Too
         }
         context.listeners.tell(&News::Rules);
     }
-    let file = Ok((given, rules));
-    Ok(enabled.into_iter().map(|row| standing(row, &file)).collect())
+    let file = Ok((rule_file, rules));
+    Ok(enabled.into_iter().map(|row| status(row, &file)).collect())
 }
 
 fn find(context: &Context, request: &Enabling) -> Result<(GivenRules, Vec<Rule>), ToolError> {
-    let (given, mut rules) = named(context, &request.file, &request.names)?;
+    let (rule_file, mut rules) = named(context, &request.file, &request.names)?;
     // From a whole file, the rules with a trigger.
     if request.names.is_empty() && !rules.iter().all(|rule| rule.name == request.file) {
         rules.retain(|rule| rule.trigger != Trigger::Manual);
@@ -244,12 +245,12 @@ fn find(context: &Context, request: &Enabling) -> Result<(GivenRules, Vec<Rule>)
     if rules.is_empty() || manual.is_some() {
         let what = match manual {
             Some(rule) => format!("the rule `{}` does not say when it runs", rule.name),
-            None => format!("no rule of `{}` says when it runs", given.source),
+            None => format!("no rule of `{}` says when it runs", rule_file.source),
         };
         let hint = "write `run: change`, or `run: {every: 1d, at: \"03:00\"}`";
         return Err(ToolError::new(ErrorCode::InvalidRule, what, hint));
     }
-    Ok((given, rules))
+    Ok((rule_file, rules))
 }
 
 /// The rules of a file, or those with these names in it, with the file. Instead of a file, `file` may name an enabled
@@ -260,31 +261,35 @@ pub(super) fn named(
     names: &[String],
 ) -> Result<(GivenRules, Vec<Rule>), ToolError> {
     let mut names = names.to_vec();
-    let given = match source(context, file) {
-        Ok(source) => given(context, &source)
+    let rule_file = match source(context, file) {
+        Ok(source) => read_rule_file(context, &source)
             .map_err(|message| ToolError::plain(ErrorCode::InvalidRule, message))?,
         Err(error) => {
             let rows = context.journal.store().enabled_rules.list()?;
             let enabled = rows.into_iter().filter(|row| row.name == file).map(|row| row.source);
             let listed = context.settings.organize.rules.iter();
             let listed = listed.filter_map(|file| source(context, file).ok());
-            let mut files = enabled.chain(listed).filter_map(|file| given(context, &file).ok());
-            let having = files.find(|given| {
-                let parsed = given.parse(context);
+            let mut files =
+                enabled.chain(listed).filter_map(|file| read_rule_file(context, &file).ok());
+            let having = files.find(|rule_file| {
+                let parsed = rule_file.parse(context);
                 parsed.is_ok_and(|parsed| parsed.rules.iter().any(|rule| rule.name == file))
             });
             names = vec![file.to_owned()];
             having.ok_or(error)?
         }
     };
-    let mut rules = given.read(context)?.rules;
+    let mut rules = rule_file.read(context)?.rules;
     if let Some(name) = names.iter().find(|name| !rules.iter().any(|rule| rule.name == **name)) {
         let there: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
         let hint = format!("its rules are `{}`", there.join("`, `"));
-        return Err(ToolError::not_found(format!("`{}` has no rule `{name}`", given.source), hint));
+        return Err(ToolError::not_found(
+            format!("`{}` has no rule `{name}`", rule_file.source),
+            hint,
+        ));
     }
     rules.retain(|rule| names.is_empty() || names.contains(&rule.name));
-    Ok((given, rules))
+    Ok((rule_file, rules))
 }
 
 /// The path of the rule file: in the vault, or absolute.
@@ -301,7 +306,7 @@ fn source(context: &Context, file: &str) -> Result<String, ToolError> {
 }
 
 /// Rejects rules that would change their own result again.
-fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), ToolError> {
+fn check(context: &Context, rule_file: &GivenRules, rules: &[Rule]) -> Result<(), ToolError> {
     let request = planner::PlanRequest { rules, ..planner::PlanRequest::default() };
     let plan = plans::with_snapshot(context, rules, |world| planner::plan(world, request));
     let plan = match plan {
@@ -317,7 +322,7 @@ fn check(context: &Context, given: &GivenRules, rules: &[Rule]) -> Result<(), To
     let Some((item, problem)) = unsettled else { return Ok(()) };
     let message = format!(
         "the rules of `{}` have no end, such as for `{}`: {}",
-        given.source, item.path, problem.message
+        rule_file.source, item.path, problem.message
     );
     let hint = "narrow them so that no rule takes what one of them made";
     Err(ToolError::new(ErrorCode::InvalidRule, message, hint))
@@ -350,9 +355,9 @@ pub(super) fn authorization_lost(
         let Some(row) = row else { return Ok(Some("its rule is not known any more".to_owned())) };
         // A rule that was enabled again with the same meaning counts as the same.
         let same = now.iter().find(|one| one.row.name == row.name && one.row.hash == row.hash);
-        match same.map(|one| &one.standing) {
+        match same.map(|one| &one.status) {
             None => return Ok(Some(format!("its rule `{}` is not enabled any more", row.name))),
-            Some(Standing::Changed(_)) => {
+            Some(RuleStatus::Changed(_)) => {
                 return Ok(Some(format!("its rule `{}` says something else by now", row.name)));
             }
             Some(_) => {}
@@ -381,19 +386,21 @@ pub fn plan(
 
 /// Stores these items as a plan of these rules. A plan that `waits` for a person is published, unless it waited before.
 /// Returns its number and identity.
-pub fn keep(
+pub fn store_plan(
     context: &Context,
     rules: &[&Enabled],
     plan: &Plan,
     mut items: Vec<Item>,
     waits: Option<Option<u64>>,
 ) -> Result<(u64, String), ToolError> {
-    let mut given: Vec<GivenRules> = Vec::new();
+    let mut rule_files: Vec<GivenRules> = Vec::new();
     for one in rules {
-        let Some(from) = &one.given else { continue };
-        match given.iter_mut().find(|known| known.source == from.source) {
+        let Some(from) = &one.rule_file else { continue };
+        match rule_files.iter_mut().find(|known| known.source == from.source) {
             Some(known) => known.only.push(one.row.hash.clone()),
-            None => given.push(GivenRules { only: vec![one.row.hash.clone()], ..from.clone() }),
+            None => {
+                rule_files.push(GivenRules { only: vec![one.row.hash.clone()], ..from.clone() })
+            }
         }
     }
     for (id, item) in (1..).zip(&mut items) {
@@ -406,8 +413,8 @@ pub fn keep(
         return Ok((same.id, same.identity));
     }
     let stored_plan = match waits {
-        None => plans::store_unpublished(context, None, plan, given)?,
-        Some(before) => plans::keep(context, before, plan, given)?,
+        None => plans::store_unpublished(context, None, plan, rule_files)?,
+        Some(before) => plans::store(context, before, plan, rule_files)?,
     };
     Ok((stored_plan.id, stored_plan.identity))
 }
@@ -424,17 +431,17 @@ pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
 
 /// The history of a note with rules, and their present evaluation.
 #[derive(Debug, Clone)]
-pub struct Why {
+pub struct NoteHistory {
     pub path: String,
     /// Newest first.
-    pub done: Vec<Done>,
+    pub done: Vec<JobChanges>,
     /// The traces of the enabled rules for the note's current state.
     pub now: Vec<RuleResult>,
 }
 
 /// The changes of a note by rules in one job.
 #[derive(Debug, Clone)]
-pub struct Done {
+pub struct JobChanges {
     pub job: u64,
     pub change_set: u64,
     /// Milliseconds since the Unix epoch.
@@ -450,7 +457,7 @@ pub struct Done {
 }
 
 /// Explains a note: changes by rules from the journal and the store, and the traces of enabled rules.
-pub fn why(context: &Context, asked: &str) -> Result<Why, ToolError> {
+pub fn explain(context: &Context, asked: &str) -> Result<NoteHistory, ToolError> {
     // A trashed note can be named by its path.
     let (path, is_there) = match context.find(asked, Want::File) {
         Ok(found) => (found.path, true),
@@ -469,10 +476,10 @@ pub fn why(context: &Context, asked: &str) -> Result<Why, ToolError> {
         true => plans::with_snapshot(context, &rules, |world| planner::why(world, &rules, &path))?,
         false => None,
     };
-    Ok(Why { path: path.as_str().to_owned(), done, now: now.unwrap_or_default() })
+    Ok(NoteHistory { path: path.as_str().to_owned(), done, now: now.unwrap_or_default() })
 }
 
-fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
+fn done(context: &Context, path: &VaultPath) -> Result<Vec<JobChanges>, ToolError> {
     let store = context.journal.store();
     let seen = context.vault.view().clone();
     let query = Query { path: Some(path.clone()), seen, limit: MOST_SETS, ..Query::default() };
@@ -493,7 +500,7 @@ fn done(context: &Context, path: &VaultPath) -> Result<Vec<Done>, ToolError> {
         for hit in &hits {
             enabled.extend(store.enabled_rules.get(hit.rule)?);
         }
-        found.push(Done {
+        found.push(JobChanges {
             job,
             change_set: set.id.0,
             time: set.time.timestamp_millis(),
@@ -536,19 +543,19 @@ fn of_job(
     Ok(items.into_iter().flatten().find(|item| is_it(item) && !item.rules.is_empty()))
 }
 
-impl Done {
+impl JobChanges {
     /// `Inbox/a.md -> Archive/a.md`.
     pub fn line(&self) -> String {
         jobs::line(&self.item)
     }
 }
 
-/// The traces of rules as text: a line each, with the parts of its condition below.
+/// The traces of rules as text: one line each, with the parts of its condition below.
 pub fn lines(asked: &[RuleResult]) -> Vec<String> {
     asked_lines(asked)
 }
 
 /// The text of a rule if it can be found in its file, else the whole file.
 pub fn text_of(row: &EnabledRule) -> &str {
-    given_rules::part(&row.definition, &row.name)
+    rules_input::part(&row.definition, &row.name)
 }

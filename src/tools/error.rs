@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::learnt::Learnt;
+use super::read_update::ReadUpdate;
 use crate::edits::EditsError;
 use crate::journal::{JournalError, UndoError};
 use crate::note::code::ErrorCode;
@@ -25,7 +25,7 @@ pub struct ToolError {
     pub data: Option<Value>,
     /// The file state that the error reveals.
     #[serde(skip)]
-    pub learnt: Option<Box<Learnt>>,
+    pub read_update: Option<Box<ReadUpdate>>,
     /// The path at which the call found nothing.
     #[serde(skip)]
     pub missing: Option<Box<VaultPath>>,
@@ -47,7 +47,14 @@ impl ToolError {
 
     /// An error with its message alone.
     pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, data: None, learnt: None, missing: None }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            data: None,
+            read_update: None,
+            missing: None,
+        }
     }
 
     pub(super) fn cancelled() -> Self {
@@ -71,7 +78,7 @@ impl From<VaultError> for ToolError {
             message: error.to_string(),
             hint: error.hint(),
             data: error.data(),
-            learnt: Learnt::of_refusal(&error).map(Box::new),
+            read_update: ReadUpdate::of_refusal(&error).map(Box::new),
             missing: match error {
                 VaultError::NotFound { path, .. } => Some(Box::new(path)),
                 _ => None,
@@ -142,10 +149,10 @@ mod tests {
     fn a_refusal_tells_of_a_new_name_whoever_noticed_it() {
         let at = |path: &str| VaultPath::parse(path, None).unwrap();
         let renamed = || VaultError::Renamed { path: at("a.md"), now: at("b.md") };
-        let learnt = Learnt::Moved { from: "a.md".to_owned(), to: "b.md".to_owned() };
+        let read_update = ReadUpdate::Moved { from: "a.md".to_owned(), to: "b.md".to_owned() };
         let refused = [renamed().into(), ToolError::from(JournalError::Change(renamed()))];
         for error in refused {
-            assert_eq!(error.learnt.as_deref(), Some(&learnt), "{error:?}");
+            assert_eq!(error.read_update.as_deref(), Some(&read_update), "{error:?}");
         }
     }
 }

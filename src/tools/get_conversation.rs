@@ -147,7 +147,7 @@ fn search(view: &dyn ConversationView, words: &str) -> Result<Answer<Output>, To
 
 fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<Output>, ToolError> {
     let id = i64::try_from(number).ok().filter(|id| *id > 0).map(ConversationId);
-    let told = id.map(|id| view.told(id)).transpose()?.flatten();
+    let told = id.map(|id| view.conversation(id)).transpose()?.flatten();
     let Some((conversation, said)) = told else {
         let hint = "list_recent shows what there is; the oldest are deleted in time";
         return Err(ToolError::not_found(format!("there is no conversation {number}"), hint));
@@ -291,7 +291,7 @@ mod tests {
             Ok(vec![(conversation(3), found)])
         }
 
-        fn told(
+        fn conversation(
             &self,
             id: ConversationId,
         ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError> {

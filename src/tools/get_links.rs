@@ -7,7 +7,7 @@ use super::graph;
 use super::paging;
 use super::prelude::*;
 use super::text_file::count;
-use crate::index::links::{Backlinks, Lead};
+use crate::index::links::{Backlinks, ResolvedLink};
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{base, markdown};
@@ -168,7 +168,7 @@ fn subpaths(context: &Context, path: &VaultPath) -> BTreeMap<usize, String> {
     links.map(|link| (link.range.start, link.subpath(text.body()).into_owned())).collect()
 }
 
-fn outgoing(lead: Lead, subpaths: &BTreeMap<usize, String>) -> Outgoing {
+fn outgoing(lead: ResolvedLink, subpaths: &BTreeMap<usize, String>) -> Outgoing {
     let subpath = subpaths.get(&(lead.link.start as usize));
     Outgoing {
         kind: graph::word(&lead.link),

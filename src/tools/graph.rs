@@ -2,25 +2,25 @@
 
 use super::text_file::count;
 use super::{Context, ToolError};
-use crate::index::links::{Form, Seen, StoredLink};
+use crate::index::links::{Form, StoredLink, VisibleLinks};
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
 /// The updated link graph in the caller's view. During the first reading of the vault it is incomplete, as [`unknown`]
 /// reports.
-pub(super) fn so_far(context: &Context) -> Result<Seen<'_>, ToolError> {
+pub(super) fn so_far(context: &Context) -> Result<VisibleLinks<'_>, ToolError> {
     let links = context.index.links.look(context.vault.view(), &context.cancel);
     links.map_err(|_| ToolError::cancelled())
 }
 
 /// The complete link graph, for changes.
-pub(super) fn links(context: &Context) -> Result<Seen<'_>, ToolError> {
+pub(super) fn links(context: &Context) -> Result<VisibleLinks<'_>, ToolError> {
     context.index.links.refresh(&context.cancel).map_err(|_| ToolError::cancelled())?;
     Ok(seen(context))
 }
 
 /// The link graph without an update.
-pub(super) fn seen(context: &Context) -> Seen<'_> {
+pub(super) fn seen(context: &Context) -> VisibleLinks<'_> {
     context.index.links.seen_through(context.vault.view())
 }
 
@@ -41,7 +41,7 @@ pub(super) fn word(link: &StoredLink) -> &'static str {
 }
 
 /// The number of files whose links are unknown or incomplete, with the note about it.
-pub(super) fn unknown(links: &Seen<'_>) -> (usize, Option<String>) {
+pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
     let gaps = links.gaps();
     let said = match (links.unread(), gaps.first()) {
         (0, None) => None,

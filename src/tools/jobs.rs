@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
-use super::marks;
 use super::news::News;
+use super::once_marks;
 use super::plans::{self, sentence};
 use super::running_jobs::{JobProgress, RunningJob};
 use super::text_file::count;
@@ -160,7 +160,7 @@ impl Job {
         if state != JobState::Running {
             // Somebody may have undone earlier pieces meanwhile.
             self.look(context)?;
-            marks::keep(context, self.done_items())?;
+            once_marks::record(context, self.done_items())?;
             self.store_hits(context)?;
         }
         context.journal.store().jobs.update(&self.row)?;

@@ -9,7 +9,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::text_file::TextFile;
 use super::{Context, ToolError};
-use crate::index::links::Seen;
+use crate::index::links::VisibleLinks;
 use crate::note::fold::{fold_key, normal};
 use crate::note::frontmatter;
 use crate::note::link::LinkKind;
@@ -154,7 +154,7 @@ fn aliases(context: &Context, note: &VaultPath) -> Vec<String> {
 
 /// The mentions in one note, in the order of the text, without those that cannot become a link: in
 /// code, math, HTML, comments, properties, headings, tags, links and addresses.
-fn in_text(text: &str, links: &Seen<'_>, names: &Names) -> Vec<Mention> {
+fn in_text(text: &str, links: &VisibleLinks<'_>, names: &Names) -> Vec<Mention> {
     if !names.may_be_in(text) {
         return Vec::new();
     }
@@ -183,7 +183,7 @@ fn in_text(text: &str, links: &Seen<'_>, names: &Names) -> Vec<Mention> {
 /// note count only with `also_linked`.
 pub(super) fn gather(
     context: &Context,
-    links: &Seen<'_>,
+    links: &VisibleLinks<'_>,
     note: &VaultPath,
     direction: Direction,
     place: &VaultPath,
@@ -232,7 +232,7 @@ pub(super) fn note(context: &Context, requested: &str) -> Result<VaultPath, Tool
 /// The mentions in notes, by note. Names that occur in many of the notes must have the same capitals.
 fn in_notes(
     context: &Context,
-    links: &Seen<'_>,
+    links: &VisibleLinks<'_>,
     names: &Names,
     places: &[VaultPath],
 ) -> Result<Vec<(TextFile, Vec<Mention>)>, ToolError> {

@@ -4,7 +4,7 @@ use super::destination::{self, Operation};
 use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::count;
-use super::{Learnt, base_lines};
+use super::{ReadUpdate, base_lines};
 use crate::edits::{Followed, ReadOnly};
 use crate::journal::Change;
 use crate::vault::{self, VaultError};
@@ -138,9 +138,9 @@ impl Tool for Move {
         Ok(Answer::new(lines.join("\n"), data))
     }
 
-    fn learnt(moved: &Output) -> Vec<Learnt> {
+    fn read_updates(moved: &Output) -> Vec<ReadUpdate> {
         let (from, to) = (moved.source.clone(), moved.destination.clone());
-        if moved.dry_run { Vec::new() } else { vec![Learnt::Moved { from, to }] }
+        if moved.dry_run { Vec::new() } else { vec![ReadUpdate::Moved { from, to }] }
     }
 }
 
@@ -150,7 +150,7 @@ impl From<vault::RedirectedLink> for TurnedLink {
     }
 }
 
-/// The symbolic links that lead elsewhere, a line each.
+/// The symbolic links that lead elsewhere, one line each.
 fn redirected_text(redirected: &[vault::RedirectedLink], dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !redirected.is_empty() {

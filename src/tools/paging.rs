@@ -60,7 +60,7 @@ mod tests {
     use super::summary;
 
     #[test]
-    fn it_says_how_to_go_on() {
+    fn it_says_how_to_continue() {
         for ((skipped, shown, total), expected) in [
             ((0, 0, 0), "[0 in all]"),
             ((0, 3, 3), "[3 in all]"),

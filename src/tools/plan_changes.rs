@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::given_rules::GivenRules;
 use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::rules;
+use super::rules_input::GivenRules;
 use super::show_plan::{Problem, faults, problems};
 use super::text_file::count;
 use crate::organize::plan::{Item, Plan};
@@ -189,7 +189,7 @@ impl Tool for PlanChanges {
         }
         let wanted = planner::PlanRequest { rules: &rules, items, within, only: None, joins };
         let plan = plans::with_snapshot(context, &rules, |world| planner::plan(world, wanted))?;
-        let stored_plan = plans::keep(context, before.map(|before| before.id), plan, given)?;
+        let stored_plan = plans::store(context, before.map(|before| before.id), plan, given)?;
         Ok(answer(&stored_plan, warnings))
     }
 }

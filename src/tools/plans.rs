@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::given_rules::GivenRules;
-use super::marks;
 use super::news::News;
+use super::once_marks;
+use super::rules_input::GivenRules;
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::bases::Scope;
@@ -56,7 +56,7 @@ pub(super) fn with_snapshot<T>(
         seed: now.cast_unsigned(),
         formulas: &[],
     };
-    let taken = marks::taken(context, rules)?;
+    let taken = once_marks::processed_files(context, rules)?;
     let world = World {
         vault,
         index,
@@ -102,7 +102,7 @@ fn expiry_time(context: &Context) -> i64 {
 }
 
 /// Stores a plan, replacing the one with this number if given, and publishes it.
-pub(super) fn keep(
+pub(super) fn store(
     context: &Context,
     id: Option<u64>,
     plan: Plan,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::Learnt;
+use super::ReadUpdate;
 use super::image::{EncodedImage, Image, described};
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
 use super::prelude::*;
@@ -157,14 +157,14 @@ impl Tool for ReadFile {
         Ok(Answer::new(format!("{}\n{shown}", file.path), data))
     }
 
-    fn learnt(read: &Output) -> Vec<Learnt> {
+    fn read_updates(read: &Output) -> Vec<ReadUpdate> {
         if read.image.is_some() || read.pages.is_some() {
             // The content of an image or a PDF is not its file's text.
             return Vec::new();
         }
         // The rest of a cut line is not known.
         let whole = read.cut_lines.first().map_or(read.end_line, |cut| cut.saturating_sub(1));
-        vec![Learnt::Read {
+        vec![ReadUpdate::Read {
             path: read.path.clone(),
             revision: read.revision.clone(),
             first: read.start_line as u64,

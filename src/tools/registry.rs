@@ -438,7 +438,12 @@ fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, T
         let message = format!("the answer of `{}` could not be written as JSON: {error}", T::NAME);
         ToolError::plain(ErrorCode::IoError, message)
     })?;
-    Ok(Answer { data, learnt: T::learnt(&answer.data), text: answer.text, image: answer.image })
+    Ok(Answer {
+        data,
+        read_updates: T::read_updates(&answer.data),
+        text: answer.text,
+        image: answer.image,
+    })
 }
 
 /// Makes [`Registry::built_in`] from the list of tools.

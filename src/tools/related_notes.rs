@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::prelude::*;
 use super::{graph, mentions, paging, search_notes};
 use crate::index::knowledge::{Asking, Related, RelatedNote};
-use crate::index::links::Seen;
+use crate::index::links::VisibleLinks;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 
@@ -105,7 +105,7 @@ impl Tool for RelatedNotes {
 }
 
 /// The other files that a file links to, and those that link to it.
-fn neighbours(graph: &Seen<'_>, path: &VaultPath) -> BTreeSet<VaultPath> {
+fn neighbours(graph: &VisibleLinks<'_>, path: &VaultPath) -> BTreeSet<VaultPath> {
     let leads = graph.outgoing(path).unwrap_or_default().into_iter();
     let mut files: BTreeSet<VaultPath> = leads.filter_map(|lead| lead.resolution.target).collect();
     files.extend(graph.backlinks(path).into_iter().map(|found| found.source));
@@ -115,7 +115,7 @@ fn neighbours(graph: &Seen<'_>, path: &VaultPath) -> BTreeSet<VaultPath> {
 
 /// For each file, how much it has in common with a file with these neighbours: a common neighbour
 /// counts less the more neighbours it has.
-fn common(graph: &Seen<'_>, linked: &BTreeSet<VaultPath>) -> HashMap<VaultPath, f64> {
+fn common(graph: &VisibleLinks<'_>, linked: &BTreeSet<VaultPath>) -> HashMap<VaultPath, f64> {
     let mut common: HashMap<VaultPath, f64> = HashMap::new();
     for file in linked.iter().take(MOST_LINKS) {
         let others = neighbours(graph, file);
@@ -130,7 +130,7 @@ fn common(graph: &Seen<'_>, linked: &BTreeSet<VaultPath>) -> HashMap<VaultPath, 
     common
 }
 
-fn shown(graph: &Seen<'_>, note: &RelatedNote) -> NoteData {
+fn shown(graph: &VisibleLinks<'_>, note: &RelatedNote) -> NoteData {
     let why =
         [("meaning", note.near.is_some()), ("words", note.has_words), ("links", note.has_links)];
     NoteData {

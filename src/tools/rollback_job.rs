@@ -2,8 +2,8 @@
 
 use super::jobs::Job;
 use super::prelude::*;
-use super::taken_back::{self, BlockedItem};
 use super::text_file::count;
+use super::undo_job::{self, BlockedItem};
 
 /// Undoes a job, or some of its items. Later changes of the same notes are kept, and links follow.
 /// If an item cannot be undone, for example because its old path is taken, the others are undone
@@ -49,7 +49,7 @@ impl Tool for RollbackJob {
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let mut job = Job::find(context, self.job)?;
-        let taken = taken_back::take_back(context, &mut job, &self.items)?;
+        let taken = undo_job::undo_job(context, &mut job, &self.items)?;
         let (done, undone) = job.counts();
         let mut lines = vec![format!("undid {} of job {}", count(taken.undone, "item"), job.id())];
         lines.extend(

@@ -1,7 +1,7 @@
 //! Lists and removes marks of `once` rules for a person.
 
 use super::enabled::named;
-use super::marks::standing;
+use super::once_marks::not_undone;
 use super::{Context, ToolError};
 use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
@@ -63,7 +63,7 @@ pub fn marks(context: &Context, request: &WantedMarks) -> Result<Vec<Marked>, To
     let mut found = Vec::with_capacity(rules.len());
     let mut chosen = Vec::new();
     for rule in rules {
-        let mut marks = standing(context, &rule)?;
+        let mut marks = not_undone(context, &rule)?;
         marks.retain(|(_, now)| only.as_ref().is_none_or(|only| now.fold_key() == *only));
         let file = |(mark, now): &(RuleMark, VaultPath)| MarkedFile {
             path: now.as_str().to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::enabled::{self, Enabled};
-use super::given_rules::{GivenRules, TEXT};
+use super::rules_input::{GivenRules, TEXT};
 use super::{Context, ToolError, plans};
 use crate::bases::diagnostic::Diagnostic;
 use crate::note::code::ErrorCode;
@@ -14,7 +14,7 @@ use crate::organize::plan::Item;
 use crate::organize::rule::Rule;
 use crate::organize::rules_file::RuleFile;
 
-pub use super::given_rules::RulesInput;
+pub use super::rules_input::RulesInput;
 
 pub struct CheckedRules {
     pub source: String,

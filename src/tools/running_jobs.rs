@@ -30,7 +30,7 @@ struct RunningState {
 /// Progress of the change set that a job applies. It is dropped at the end, when the journal has the items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JobProgress {
-    /// `storing` the texts in the journal, `writing` new texts beside their files, `placing` files.
+    /// `storing` the texts in the journal, `writing` new texts next to their files, `placing` files.
     pub phase: &'static str,
     /// Files of this phase that are done.
     pub done: usize,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Learnt;
+use super::ReadUpdate;
 use super::prelude::*;
 use super::text_file::{self, TextFile, fits};
 use crate::journal::Change;
@@ -109,8 +109,8 @@ impl Tool for SetProperties {
         Ok(Answer::new(words(&data, &self.remove, text.body()), data))
     }
 
-    fn learnt(edited: &Output) -> Vec<Learnt> {
-        vec![Learnt::Edited {
+    fn read_updates(edited: &Output) -> Vec<ReadUpdate> {
+        vec![ReadUpdate::Edited {
             path: edited.path.clone(),
             before: edited.previous_revision.clone(),
             revision: edited.revision.clone(),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::text_file::local;
-use super::{given_rules, jobs, paging};
+use super::{jobs, paging, rules_input};
 use crate::note::path::VaultPath;
 use crate::organize::linked;
 use crate::organize::plan::{Item, Plan, RuleResult};
@@ -275,7 +275,7 @@ fn why(
         Some(item) => item.why.clone(),
         // For the note's current state.
         None => {
-            let rules = given_rules::all(context, &stored_plan.rules)?;
+            let rules = rules_input::all(context, &stored_plan.rules)?;
             let path = context.vault.parse(&path)?;
             plans::with_snapshot(context, &rules, |world| planner::why(world, &rules, &path))?
                 .unwrap_or_default()
@@ -291,7 +291,7 @@ fn why(
     Ok(Answer::new(lines.join("\n"), data))
 }
 
-/// The result of each rule, a line each, with the parts of its condition below.
+/// The result of each rule, one line each, with the parts of its condition below.
 pub(super) fn asked_lines(asked: &[RuleResult]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, asked) in asked.iter().enumerate() {

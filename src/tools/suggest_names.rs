@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::Names;
-use super::named::Convention;
+use super::naming_conventions::Convention;
 use super::prelude::*;
 use super::text_file::{count, shown, size};
 use crate::bases::date::Times;

@@ -14,7 +14,7 @@ pub(super) struct TextFile {
 }
 
 pub(super) fn read(context: &Context, requested: &str) -> Result<TextFile, ToolError> {
-    let (path, content) = context.index.names.read(context.asking(), requested)?;
+    let (path, content) = context.index.names.read(context.name_context(), requested)?;
     Ok(TextFile { path, content })
 }
 

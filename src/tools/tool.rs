@@ -12,7 +12,7 @@ use super::context::Context;
 use super::error::ToolError;
 use super::facts::Facts;
 use super::image::Image;
-use super::learnt::Learnt;
+use super::read_update::ReadUpdate;
 
 /// The risk of a tool, which determines its permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -157,7 +157,7 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     fn run(self, context: &Context) -> Result<Answer<Self::Output>, ToolError>;
 
     /// The file texts that the answer reveals.
-    fn learnt(_: &Self::Output) -> Vec<Learnt> {
+    fn read_updates(_: &Self::Output) -> Vec<ReadUpdate> {
         Vec::new()
     }
 
@@ -175,7 +175,7 @@ pub struct Answer<T> {
     /// The same as data for programs.
     pub data: T,
     /// The file texts that the answer reveals.
-    pub learnt: Vec<Learnt>,
+    pub read_updates: Vec<ReadUpdate>,
     /// The image that the text is about.
     pub image: Option<Arc<Image>>,
 }
@@ -183,14 +183,14 @@ pub struct Answer<T> {
 impl<T> Answer<T> {
     /// An answer that reveals no text of a file.
     pub fn new(text: String, data: T) -> Self {
-        Self { text, data, learnt: Vec::new(), image: None }
+        Self { text, data, read_updates: Vec::new(), image: None }
     }
 }
 
 impl Answer<Facts> {
     /// The answer with its facts as a JSON value.
     pub fn read(self) -> Answer<Value> {
-        let Self { text, data, learnt, image } = self;
-        Answer { data: data.value(), text, learnt, image }
+        let Self { text, data, read_updates, image } = self;
+        Answer { data: data.value(), text, read_updates, image }
     }
 }

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::relinked::Relinked;
 use super::text_file::{self, parse_revision};
-use super::{Basis, Learnt, long_line, twins};
+use super::{Basis, ReadUpdate, long_line, same_names};
 use crate::edits::ReadOnly;
 use crate::journal::Change;
 use crate::note::path::VaultPath;
@@ -121,9 +121,9 @@ impl Tool for WriteFile {
         Ok(Answer::new(lines.join("\n"), data))
     }
 
-    fn learnt(written: &Output) -> Vec<Learnt> {
+    fn read_updates(written: &Output) -> Vec<ReadUpdate> {
         let (path, revision) = (written.path.clone(), written.revision.clone());
-        vec![Learnt::Written { path, revision }]
+        vec![ReadUpdate::Written { path, revision }]
     }
 
     fn rests_on(&self) -> Option<Basis> {
@@ -151,7 +151,7 @@ fn stays(path: VaultPath) -> ToolError {
 /// A note already has that name, and `create` is not set.
 fn free(context: &Context, path: VaultPath, create: bool) -> Result<VaultPath, ToolError> {
     if !create {
-        twins::refuse(context, &path, Want::File)?;
+        same_names::refuse(context, &path, Want::File)?;
     }
     if path.has_type() { Ok(path) } else { Ok(context.vault.new_path(&format!("{path}.md"))?) }
 }
@@ -179,7 +179,7 @@ fn refuse_to_shrink(vault: &Vault, found: &ResolvedEntry, content: &str) -> Resu
         return Ok(());
     }
     let hint = if old > vault.max_file_bytes() {
-        "it is too large to be read: delete it, which can be undone, and write it anew"
+        "it is too large to be read: delete it, which can be undone, and write it again"
     } else {
         "read it first with read_file and give the `revision` that comes with it, or change only a \
          part with edit_file"

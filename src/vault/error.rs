@@ -181,7 +181,7 @@ impl VaultError {
                 "read it again and repeat the change on its present text".to_owned()
             }
             Self::Stale { current: None, .. } => {
-                "it was removed meanwhile; write it anew if that is wanted".to_owned()
+                "it was removed meanwhile; write it again if that is wanted".to_owned()
             }
             Self::Renamed { now, .. } => format!("repeat the change on `{now}`"),
             Self::Busy { .. } => "wait until the other program is done, then try again".to_owned(),

@@ -282,7 +282,7 @@ mod tests {
         assert_eq!((status.same, status.switched_on), (1, true));
         plugin.write(&FILES).unwrap();
         assert_eq!(plugin.status(&FILES).unwrap().same, 2);
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "nothing is left beside");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "no other file is left");
 
         assert_eq!(plugin.remove(&["main.js", "manifest.json"]).unwrap(), ["data.json"]);
         std::fs::remove_file(folder.join("data.json")).unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value as Json, json};
 
-use super::Tell;
+use super::StepListener;
 use super::report::{Ended, NOT_RECORDED, RunState, StepProgress, StepReport, StepState};
 use crate::bases::date::Zone;
 use crate::bases::value::{Object, Text, Value};
@@ -54,7 +54,7 @@ pub(super) struct Engine<'a> {
     pub inputs: &'a Json,
     pub now: i64,
     pub zone: &'a dyn Zone,
-    pub tell: Tell<'a>,
+    pub tell: StepListener<'a>,
     pub cancel: &'a Cancel,
     pub run: Option<i64>,
 }
@@ -210,7 +210,7 @@ impl<'a> Engine<'a> {
                     return skipped_step(report(step, item, Json::Null, unforeseen()));
                 }
                 Some(Ok(false)) => {
-                    let ended = Ended::standing(StepState::Skipped, "");
+                    let ended = Ended::with_text(StepState::Skipped, "");
                     return skipped_step(report(step, item, Json::Null, ended));
                 }
                 Some(Err(message)) => return broken(item, message),
@@ -383,7 +383,7 @@ fn input(step: &Step, values: &Values<'_>) -> Result<Json, String> {
 }
 
 fn unforeseen() -> Ended {
-    Ended::standing(StepState::Unknown, "it depends on what an earlier step would have done")
+    Ended::with_text(StepState::Unknown, "it depends on what an earlier step would have done")
 }
 
 fn kind(json: &Json) -> &'static str {

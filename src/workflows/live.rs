@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::engine::{StepExecutor, Unit};
 use super::report::{Ended, Fault, StepState, Waits, key};
-use super::{Around, SharedWorkflows};
+use super::{RunEnvironment, SharedWorkflows};
 use crate::calls::{Cancel, Outcome, Request, StepShown};
 use crate::locks::lock;
 use crate::organize::workflow::Does;
@@ -39,21 +39,21 @@ pub(super) struct Mode {
     pub was_begun: HashSet<(usize, i64)>,
 }
 
-pub(super) struct Live<'a> {
+pub(super) struct LiveRun<'a> {
     of: &'a SharedWorkflows,
     workflow: &'a str,
     mode: Mode,
-    around: Around<'a>,
+    around: RunEnvironment<'a>,
     /// The first failure of the store. No step runs after it.
     fault: Mutex<Option<StoreError>>,
 }
 
-impl<'a> Live<'a> {
+impl<'a> LiveRun<'a> {
     pub(super) fn new(
         of: &'a SharedWorkflows,
         workflow: &'a str,
         mode: Mode,
-        around: Around<'a>,
+        around: RunEnvironment<'a>,
     ) -> Self {
         Self { of, workflow, mode, around, fault: Mutex::new(None) }
     }
@@ -83,14 +83,14 @@ impl<'a> Live<'a> {
                     let text = format!("done before the run was cut short, as change set {set}");
                     return Ok(Ended {
                         data: json!({ "change_set": set }),
-                        ..Ended::standing(StepState::Done, text)
+                        ..Ended::with_text(StepState::Done, text)
                     });
                 }
                 if was_begun && *changes && TOOLS_WITH_OWN_TURN.contains(&tool.as_str()) {
                     match self.mode.settled.get(&name).map(String::as_str) {
                         Some("again") => {}
                         Some(_) => {
-                            return Ok(Ended::standing(
+                            return Ok(Ended::with_text(
                                 StepState::Done,
                                 "done before the run was cut short",
                             ));
@@ -112,7 +112,7 @@ impl<'a> Live<'a> {
             }
             Does::Ask { choices, .. } => Ok(match self.mode.answers.get(&name) {
                 Some(answer) => answered(answer),
-                None if self.is_dry_run() => Ended::standing(
+                None if self.is_dry_run() => Ended::with_text(
                     StepState::Unknown,
                     format!("would ask: {}", text(&unit.input["question"])),
                 ),
@@ -123,12 +123,12 @@ impl<'a> Live<'a> {
             }),
             Does::Model(_) => {
                 if self.is_dry_run() {
-                    return Ok(Ended::standing(StepState::Unknown, "would ask a language model"));
+                    return Ok(Ended::with_text(StepState::Unknown, "would ask a language model"));
                 }
                 if was_begun {
                     match self.mode.answers.get(&name).map(String::as_str) {
                         Some("again") => {}
-                        Some("skip") => return Ok(Ended::standing(StepState::Skipped, "")),
+                        Some("skip") => return Ok(Ended::with_text(StepState::Skipped, "")),
                         _ => {
                             let question =
                                 "a model was being asked when the run was cut short; ask it again?";
@@ -170,7 +170,7 @@ impl<'a> Live<'a> {
                 let answer = answer.read();
                 let state =
                     if self.is_dry_run() && changes { StepState::Shown } else { StepState::Done };
-                Ended { data: answer.data, ..Ended::standing(state, answer.text) }
+                Ended { data: answer.data, ..Ended::with_text(state, answer.text) }
             }
             Outcome::Answered(Err(error)) => self.refused(unit, error),
             // Only calls of other callers end like this.
@@ -220,7 +220,7 @@ impl<'a> Live<'a> {
                 let bare = answer.trim().trim_start_matches("```json").trim_matches('`').trim();
                 let json: Json = serde_json::from_str(bare).unwrap_or_default();
                 let data = json!({ "text": answer.trim(), "json": json });
-                Ended { data, ..Ended::standing(StepState::Done, answer.trim()) }
+                Ended { data, ..Ended::with_text(StepState::Done, answer.trim()) }
             }
             Err((message, hint)) => match late(unit.step.timeout) {
                 Some(late) if cancel.is_late() => late,
@@ -237,7 +237,7 @@ impl<'a> Live<'a> {
     }
 }
 
-impl StepExecutor for Live<'_> {
+impl StepExecutor for LiveRun<'_> {
     fn is_dry_run(&self) -> bool {
         self.mode.run.is_none()
     }
@@ -288,11 +288,11 @@ impl StepExecutor for Live<'_> {
 }
 
 fn waits(waits: Waits) -> Ended {
-    Ended { waits: Some(waits), ..Ended::standing(StepState::Waiting, "") }
+    Ended { waits: Some(waits), ..Ended::with_text(StepState::Waiting, "") }
 }
 
 fn answered(answer: &str) -> Ended {
-    Ended { data: json!({ "answer": answer }), ..Ended::standing(StepState::Done, answer) }
+    Ended { data: json!({ "answer": answer }), ..Ended::with_text(StepState::Done, answer) }
 }
 
 fn late(timeout: Option<Duration>) -> Option<Ended> {

@@ -35,7 +35,7 @@ use crate::store::{Store, StoreError};
 use crate::tools::{Clock, Tier};
 use engine::Engine;
 use known::KnownTools;
-use live::{Live, Mode};
+use live::{LiveRun, Mode};
 use report::{Ended, Report, RunState, StepProgress, StepState, key};
 
 /// The most workflows that run at once.
@@ -140,14 +140,13 @@ struct SharedWorkflows {
 debug_only!(Workflows);
 
 /// A listener for the start and end of steps.
-pub type Tell<'a> = &'a (dyn Fn(&StepProgress) + Sync);
+pub type StepListener<'a> = &'a (dyn Fn(&StepProgress) + Sync);
 
-/// The environment of a run.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
+pub struct RunEnvironment<'a> {
     /// The model for steps that ask one; without it they fail.
     pub models: Option<&'a dyn Models>,
-    pub tell: Tell<'a>,
+    pub tell: StepListener<'a>,
     /// Ends the run before its next step.
     pub cancel: &'a Cancel,
 }
@@ -191,7 +190,7 @@ impl Workflows {
         &self,
         start: Start,
         caller: Caller,
-        around: Around<'_>,
+        around: RunEnvironment<'_>,
     ) -> Result<Report, WorkflowError> {
         let workflow = self.check(&start.text, &start.source)?;
         let inputs = workflow.inputs(&start.inputs).map_err(WorkflowError::Inputs)?;
@@ -222,7 +221,7 @@ impl Workflows {
         &self,
         resume: Resume,
         caller: Caller,
-        around: Around<'_>,
+        around: RunEnvironment<'_>,
     ) -> Result<Report, WorkflowError> {
         let _place = self.take_place(Some(resume.run))?;
         let row = self.0.rows.get(resume.run)?;
@@ -306,12 +305,12 @@ impl Workflows {
         began: i64,
         mode: Mode,
         known: HashMap<(usize, i64), (Json, Ended)>,
-        around: Around<'_>,
+        around: RunEnvironment<'_>,
     ) -> Result<Report, WorkflowError> {
         let run = mode.run;
         let zone = self.0.clock.zone();
         let offset = self.0.clock.now().offset().local_minus_utc();
-        let live = Live::new(&self.0, &workflow.id, mode, around);
+        let live = LiveRun::new(&self.0, &workflow.id, mode, around);
         let engine = Engine {
             workflow,
             doer: &live,

@@ -141,7 +141,7 @@ impl Ended {
     }
 
     /// A step in this state, with a sentence for people.
-    pub fn standing(state: StepState, text: impl Into<String>) -> Self {
+    pub fn with_text(state: StepState, text: impl Into<String>) -> Self {
         Self { state, text: text.into(), ..Self::default() }
     }
 }

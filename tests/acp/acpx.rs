@@ -1,5 +1,5 @@
-//! `acpx`, a whole program that others wrote: it is in the folder that `STEWARD_TEST_CONFORMANCE` names, with the
-//! Node that it takes.
+//! `acpx`, a complete third-party client. `STEWARD_TEST_CONFORMANCE` names the folder that contains
+//! it and its Node.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +30,7 @@ impl<'a> Acpx<'a> {
         Some(Self { node: node?, program: modules.join("acpx/dist/cli.js"), ground })
     }
 
-    /// Its output, a message a line.
+    /// Its output, one message per line.
     fn run(&self, arguments: &[&str]) -> Vec<Value> {
         let plain = self.ground.home.steward(&[] as &[&str]);
         let mut command = Command::new(&self.node);
@@ -45,7 +45,7 @@ impl<'a> Acpx<'a> {
             .collect()
     }
 
-    /// Says something; the update that ends the tool call.
+    /// Sends a message; returns the update that ends the tool call.
     fn says(&self, policy: &str, text: &str) -> Value {
         let said = self.run(&[policy, "exec", text]);
         let updates = said.iter().filter(|one| one["method"] == "session/update");

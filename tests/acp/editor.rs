@@ -1,4 +1,4 @@
-//! An editor that has started `steward acp`, a vault, and a model that answers as a test says.
+//! A simulated editor that has started `steward acp`, with a vault and a scripted model.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -13,10 +13,10 @@ use crate::home::Home;
 use crate::models::{Answer, Server};
 use crate::script;
 
-/// How long a message may take.
+/// The timeout of a message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The model's next answers, in order; after the last one it says "done".
+/// The model's next answers, in order; after the last one it answers "done".
 type Script = Arc<Mutex<Vec<Answer>>>;
 
 pub struct Ground {
@@ -41,7 +41,7 @@ impl Ground {
                 false => lines.remove(0),
             }
         });
-        // No test takes the port of a daemon that somebody uses.
+        // No test uses the port of a daemon that someone may be running.
         home.write_config(&format!(
             "[server]\nport = 0\n[conversation]\ntitles_by_model = false\n[models]\n\
              chain = [\"work/m\", \"work/n\"]\nretries = 0\n[models.providers.work]\n\
@@ -52,17 +52,17 @@ impl Ground {
         Self { home, vault, model, script }
     }
 
-    /// Has the model answer so, after what it is to answer already.
+    /// Adds an answer after those already queued.
     pub fn says(&self, answer: Answer) {
         self.script.lock().unwrap().push(answer);
     }
 
-    /// Has it call a tool.
+    /// Queues a tool call as the answer.
     pub fn calls(&self, tool: &str, arguments: Value) {
         self.says(script::calls(Wire::Chat, "c1", tool, arguments));
     }
 
-    /// An editor that has introduced itself.
+    /// An editor after its handshake.
     pub fn editor(&self) -> Editor {
         let mut editor = self.starting();
         let answer = editor.call(
@@ -74,7 +74,7 @@ impl Ground {
         editor
     }
 
-    /// One that has said nothing yet.
+    /// An editor before its handshake.
     pub fn starting(&self) -> Editor {
         let mut command = self.home.steward(&["acp", "--vault", &self.vault]);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -90,13 +90,13 @@ impl Ground {
         self.home.run(&[arguments, &["--vault", &self.vault]].concat())
     }
 
-    /// Ends the daemon, where one runs.
+    /// Stops the daemon if one is running.
     pub fn end_daemon(&self) {
         let status = self.steward(&["status", "--json"]).json();
         if let Some(pid) = status["daemon"]["pid"].as_i64() {
             let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            // Until it is gone: nothing is answered on its port any more.
+            // Waits until the daemon's port no longer answers.
             let port = u16::try_from(status["daemon"]["port"].as_u64().unwrap()).unwrap();
             while std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 std::thread::yield_now();
@@ -142,7 +142,7 @@ impl Editor {
         writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Asks without waiting; the id.
+    /// Sends a request without waiting; returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         let id = self.last;
@@ -150,7 +150,7 @@ impl Editor {
         id
     }
 
-    /// The first message that fits; earlier ones stay in `heard`.
+    /// Returns the first message that matches; earlier ones stay in `heard`.
     pub fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| {
@@ -174,13 +174,13 @@ impl Editor {
         self.answer(id)
     }
 
-    /// Begins a conversation.
+    /// Starts a conversation.
     pub fn begin(&mut self, cwd: &str) -> String {
         let answer = self.call("session/new", json!({"cwd": cwd, "mcpServers": []}));
         answer["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// Says something, and waits for the end of the turn.
+    /// Sends a message and waits for the end of the turn.
     pub fn prompt(&mut self, session: &str, text: &str) -> Value {
         let id = self.begin_prompt(session, text);
         self.answer(id)
@@ -198,7 +198,7 @@ impl Editor {
         updates.filter(|update| update["sessionUpdate"] == kind).collect()
     }
 
-    /// The next question.
+    /// The next approval request.
     pub fn question(&mut self) -> Value {
         self.until(|message| message["method"] == "session/request_permission")
     }

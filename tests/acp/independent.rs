@@ -1,5 +1,5 @@
-//! A client that this project did not write: `client.py`, with the package that `scripts/test` installs and
-//! whose Python `STEWARD_TEST_ACP_PYTHON` names. It checks each message against its own schema.
+//! A third-party client: `client.py`, with the package that `scripts/test` installs and the Python
+//! that `STEWARD_TEST_ACP_PYTHON` names. It validates each message against its own schema.
 
 use std::process::Command;
 

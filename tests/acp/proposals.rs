@@ -1,4 +1,4 @@
-//! What the agent proposed in the mode `plan`, decided by the user of an ACP client.
+//! Proposals of the mode `plan`, decided by the user of an ACP client.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn propose(ground: &Ground, editor: &mut Editor, id: &str, text: &str) {
     editor.heard.clear();
 }
 
-/// What a command answers.
+/// The answer to a slash command.
 fn said(editor: &mut Editor, end: &Value) -> String {
     assert_eq!(end["result"]["stopReason"], "end_turn", "{end}");
     let told = editor.updates("agent_message_chunk");
@@ -47,7 +47,7 @@ fn what_was_proposed_is_shown_rejected_and_applied() {
     assert_eq!(end["error"]["message"], "these proposals were decided before", "{end}");
     assert_eq!(ground.model.requests().len(), asked, "no model is asked");
 
-    // The command is no approval: the client may be a robot.
+    // The command does not count as an approval: the client may be a robot.
     propose(&ground, &mut editor, &id, "four");
     let prompt = editor.begin_prompt(&id, "/apply");
     let question = editor.question();

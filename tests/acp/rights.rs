@@ -1,4 +1,4 @@
-//! The rights of an ACP client: it may be a robot.
+//! The permissions of an ACP client, which may be a robot.
 
 use serde_json::json;
 use vault_steward::tools::{Registry, Tier};
@@ -20,7 +20,7 @@ fn it_answers_questions_of_its_own_conversations() {
     let options: Vec<_> = params["options"].as_array().unwrap().iter().collect();
     let options: Vec<_> = options.iter().map(|one| one["optionId"].as_str().unwrap()).collect();
     assert_eq!(options, ["allow_once", "reject_once"], "{question}");
-    // An option that was not offered is no answer, and another client's is none either.
+    // An option that was not offered does not count as an answer, nor does another client's option.
     editor.choose(&question, "allow_always");
     other.choose(&question, "allow_once");
     other.call("session/list", json!({}));
@@ -31,7 +31,7 @@ fn it_answers_questions_of_its_own_conversations() {
     assert_eq!(ground.read("new.md"), "n\n");
     let audit = ground.steward(&["audit", "--json"]).expect(0).stdout;
     assert!(audit.contains("an editor (ACP)") && audit.contains(r#""acp""#), "{audit}");
-    // It may be no person who refuses.
+    // The refusal may come from a program.
     ground.calls("write_file", json!({"path": "more", "content": "n\n"}));
     let prompt = editor.begin_prompt(&id, "write");
     let question = editor.question();
@@ -96,10 +96,10 @@ fn no_tool_leads_around_a_mode_through_the_agent() {
         ground.steward(&["mode", mode]).expect(0);
         for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
             let id = editor.begin(&ground.vault);
-            // A model has to read a note before it changes it.
+            // A model must read a note before it changes it.
             ground.calls("read_file", json!({"path": "a.md"}));
             let arguments = match tool.name.as_str() {
-                // A change by a person; its own conversation has none.
+                // A change by a person, in a conversation that has changed nothing itself.
                 "undo" => json!({"change_set": 3}),
                 _ => serde_json::from_str(&tool.example).unwrap(),
             };
@@ -151,7 +151,7 @@ fn it_has_acps_methods_and_no_others_and_no_conversation_of_anybody_else() {
         assert_eq!(answer["error"]["data"]["kind"], "unknown_session", "{method}: {answer}");
     }
     assert_eq!(editor.call("session/list", json!({}))["result"]["sessions"], json!([]));
-    // Nor by way of the agent.
+    // Nor through the agent.
     let id = editor.begin(&ground.vault);
     ground.calls("get_conversation", json!({"id": 1}));
     editor.prompt(&id, "what did they say?");

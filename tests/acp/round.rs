@@ -1,5 +1,5 @@
-//! A whole round, as a new user makes it: an MCP client by the entry that was written for it, an ACP client, and
-//! the plugin's connection beside both, which sees all of it and answers.
+//! A complete session of a new user: an MCP client with the written settings entry, an ACP client,
+//! and the plugin's connection, which sees all of it and answers.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::door::Client;
 use crate::editor::Ground;
 use crate::machine::missing;
 
-/// The plugin's connection: it shows questions and receives events.
+/// The plugin's connection: shows approval requests and receives events.
 fn plugin(ground: &Ground) -> Client {
     let status = ground.steward(&["status", "--json"]).json();
     let port = u16::try_from(status["daemon"]["port"].as_u64().unwrap()).unwrap();
@@ -21,7 +21,7 @@ fn plugin(ground: &Ground) -> Client {
     plugin
 }
 
-/// The next message that is this.
+/// The next message that matches.
 fn until(client: &mut Client, is_it: impl Fn(&Value) -> bool) -> Value {
     loop {
         let message = client.read();
@@ -45,7 +45,7 @@ fn both_doors_and_the_plugin_work_on_one_vault() {
     let ground = Ground::new("");
     std::fs::write(format!("{}/a.md", ground.vault), "one\n").unwrap();
 
-    // The written entry starts a server that starts the daemon.
+    // The written entry starts a server, which starts the daemon.
     ground.steward(&["mcp", "config", "cursor", "--write", "--yes"]).expect(0);
     let entry = std::fs::read_to_string(ground.home.path("home/.cursor/mcp.json")).unwrap();
     let entry: Value = serde_json::from_str(&entry).unwrap();
@@ -68,7 +68,7 @@ fn both_doors_and_the_plugin_work_on_one_vault() {
     until(&mut plugin, has_changed("Round"));
     assert_eq!(ground.read("a.md"), "one\n", "it was undone");
 
-    // The agent is asked for a change; the plugin shows the question, too, and answers it.
+    // The agent is asked for a change; the plugin also shows the approval request, and answers it.
     let mut editor = ground.editor();
     let id = editor.begin(&ground.vault);
     editor.call("session/set_mode", json!({"sessionId": id, "modeId": "ask"}));
@@ -85,7 +85,7 @@ fn both_doors_and_the_plugin_work_on_one_vault() {
     until(&mut plugin, has_changed("a.md"));
     assert_eq!(ground.read("a.md"), "two\n");
 
-    // The next is allowed by the editor, and one is given up.
+    // The editor allows the next change; one is cancelled.
     ground.calls("edit_file", edit("two", "three"));
     let prompt = editor.begin_prompt(&id, "change it again");
     let asked = editor.question();
@@ -99,7 +99,7 @@ fn both_doors_and_the_plugin_work_on_one_vault() {
     assert_eq!(editor.answer(prompt)["result"]["stopReason"], "cancelled");
     assert_eq!(ground.read("a.md"), "three\n");
 
-    // Both are started again, and the conversation is there.
+    // After both are restarted the conversation is still there.
     drop(editor);
     ground.end_daemon();
     let mut editor = ground.editor();

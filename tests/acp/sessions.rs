@@ -1,4 +1,4 @@
-//! Conversations of an ACP client: begun, spoken in, loaded, closed.
+//! Conversations of an ACP client: started, continued, loaded and closed.
 
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
@@ -141,7 +141,7 @@ fn another_folder_and_offered_servers_are_accepted_with_a_notice() {
     for part in ["/somewhere/else", ground.vault.as_str(), "`files`", "`far`"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // An editor names any open file.
+    // An editor may name any open file.
     let prompt = json!([{"type": "text", "text": "look"},
         {"type": "resource_link", "uri": "file:///etc/passwd", "name": "passwd"},
         {"type": "resource_link", "uri": format!("file://{}/a.md", ground.vault), "name": "a"}]);
@@ -194,7 +194,7 @@ fn a_mode_and_a_model_are_chosen_for_one_conversation_and_hold_after_a_restart()
     editor.prompt(&other, "write");
     assert_eq!(ground.read("new.md"), "n\n");
 
-    // The vault's own mode is the loosest that there is.
+    // The vault's own mode is the least restrictive possible.
     ground.steward(&["mode", "ask"]).expect(0);
     let looser = editor.call("session/set_mode", json!({"sessionId": other, "modeId": "auto"}));
     assert_eq!(looser["error"]["code"], -32602, "{looser}");

@@ -1,4 +1,4 @@
-//! `steward setup`, and clients that offer to have their user run it.
+//! `steward setup`, and clients that offer to run it for their user.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -43,7 +43,7 @@ fn a_model_is_tried_before_it_is_chosen() {
     assert!(done.status.success() && said.contains("I am ready."), "{done:?}");
     let shown = home.run(&["config", "get", "models.chain"]).expect(0).stdout;
     assert!(shown.contains("ollama/large"), "{shown}");
-    // Without a question.
+    // Without asking.
     let again = home.run(&["setup", "--model", "ollama/large"]).expect(0);
     assert!(again.stdout.contains("I am ready."), "{again:?}");
     home.run(&["setup", "--model", "large"]).expect(2);

@@ -1,4 +1,4 @@
-//! The relay: lines in, messages out, and nothing else.
+//! The relay: lines in, messages out, nothing else.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -75,7 +75,7 @@ fn requests_before_initialize_and_duplicate_ids_are_refused() {
     ground.end_daemon();
     let lost = editor.answer(prompt);
     assert!(lost["error"]["message"].as_str().unwrap().contains("broke off"), "{lost}");
-    // The next line finds another daemon.
+    // The next line reaches another daemon.
     let listed = editor.call("session/list", json!({}));
     assert_eq!(listed["result"]["sessions"][0]["sessionId"], id.as_str(), "{listed}");
 }

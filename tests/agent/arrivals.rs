@@ -35,13 +35,13 @@ use vault_steward::vault::Cancel;
 
 use crate::world::Nowhere;
 
-/// A model that answers once it may, and calls `look` where the last message says so.
+/// A model that answers when allowed to, and calls `look` if the last message says so.
 #[derive(Clone)]
 struct Holds(Arc<Semaphore>, ThreadId);
 
 impl Models for Holds {
     fn current(&self) -> Option<Model> {
-        // Keys are read from files for it.
+        // Its keys are read from files.
         assert_ne!(thread::current().id(), self.1, "a thread is held up that serves others");
         Some(Model { provider: Arc::new(self.clone()), window: 100_000 })
     }
@@ -92,7 +92,7 @@ impl Provider for Holds {
 #[derive(Clone, Default)]
 struct Looks(Arc<Mutex<Vec<Scope>>>, Arc<AtomicBool>);
 
-/// A question that is answered after two hours.
+/// An approval request that is answered after two hours.
 struct Asks;
 
 impl Pending for Asks {
@@ -139,7 +139,7 @@ impl Toolbox for Looks {
 struct Tells(mpsc::UnboundedSender<TurnUpdate>);
 
 impl UpdateSink for Tells {
-    fn tell(&self, told: TurnUpdate) {
+    fn send(&self, told: TurnUpdate) {
         let _ = self.0.send(told);
     }
 }
@@ -160,7 +160,7 @@ impl Life {
         Self::with(conversations, memory)
     }
 
-    /// With another memory instead of that of these conversations.
+    /// The same with another memory.
     pub fn with(conversations: Conversations, memory: Box<dyn Memory>) -> Self {
         let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
         let (tell, told) = mpsc::unbounded_channel();
@@ -183,13 +183,13 @@ impl Life {
         }
     }
 
-    /// Sends a message and waits for the answer: the number of its conversation.
+    /// Sends a message and waits for the answer; returns the number of its conversation.
     pub async fn answered(&self, said: UserMessage, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
         self.agent.say(UserMessage { to, ..said }).await.unwrap().await.unwrap().conversation
     }
 
-    /// Every stored message of a person, of all conversations.
+    /// Every stored user message, of all conversations.
     pub fn heard(&self) -> Vec<String> {
         let memory = StoredMemory::new(self.conversations.clone());
         let mut heard = Vec::new();
@@ -235,7 +235,7 @@ async fn a_long_turn_receives_more_messages_than_may_wait_at_once() {
         life.may.add_permits(1);
         life.until_heard(&text).await;
     }
-    // Now as many wait as may, and no more.
+    // Now the queue is full.
     for n in 0..32 {
         others.push(life.agent.say(said(&format!("waits {n}"))).await.expect("it may wait"));
     }
@@ -246,7 +246,7 @@ async fn a_long_turn_receives_more_messages_than_may_wait_at_once() {
     for other in others {
         assert_eq!(other.await.unwrap().turn, turn);
     }
-    // A refused message stays refused after a start, unless it is sent again.
+    // A refused message stays refused after a restart, unless it is sent again.
     let again = Life::begin(folder.path());
     let left = again.agent.recover().unwrap();
     again.agent.deliver_undelivered(left).await;
@@ -287,7 +287,7 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let conversation = life.answered(said("before"), None).await;
-    // Received, and killed before it found its place.
+    // Received, then killed before it was routed.
     let memory = StoredMemory::new(life.conversations.clone());
     memory.receive(&UserMessage { to: Some(conversation), ..said("unheard") }).unwrap();
     drop((life, memory));
@@ -295,7 +295,7 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     let left = life.agent.recover().unwrap();
     life.agent.deliver_undelivered(left).await;
     life.until_heard("unheard").await;
-    // Sent again, it waits for that turn and begins none.
+    // Sent again, it waits for that turn and starts none.
     let again =
         life.agent.say(UserMessage { to: Some(conversation), ..said("unheard") }).await.unwrap();
     life.may.add_permits(1);
@@ -347,7 +347,7 @@ async fn a_voice_message_limits_the_rights_of_its_conversation() {
     life.answered(said("look elsewhere"), Some(other)).await;
     let scopes = life.looks.0.lock().unwrap().clone();
     assert_eq!(scopes, [Scope::Client, Scope::Voice, Scope::Client]);
-    // The model gets marks on words that were not typed; people see the plain words.
+    // The model gets markers on words that were not typed; people see the plain words.
     let entries = StoredMemory::new(life.conversations.clone()).entries(conversation).unwrap();
     let given = format!("{:?}", Context::of(entries).messages());
     assert_eq!(given.matches("heard by a microphone").count(), 1, "{given}");
@@ -380,14 +380,14 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     assert_eq!(*life.looks.0.lock().unwrap(), [Scope::Mcp]);
 }
 
-/// A voice message, stored in the inbox under this number.
+/// A voice message, stored in the inbox with this number.
 fn spoken(text: &str, number: i64) -> UserMessage {
     let note = Some("It was spoken.".to_owned());
     let (source, client_id) = ("voice".to_owned(), None);
     UserMessage { number, source, scope: Scope::Voice, client_id, note, ..said(text) }
 }
 
-/// Takes a spoken message into the inbox and out of it, as its worker does.
+/// Stores a voice message in the inbox and takes it out, as its worker does.
 fn taken(life: &Life, text: &str) -> InboxRow {
     let store = life.conversations.store();
     let kept = NewMessage { source: VOICE, message: text, text, body: Some("{}"), received: 1 };
@@ -395,7 +395,8 @@ fn taken(life: &Life, text: &str) -> InboxRow {
     store.inbox.take(VOICE).unwrap().unwrap()
 }
 
-/// A voice message whose turn ended: the same commit marks it, and its worker settles it.
+/// A voice message whose turn ended: the same commit marks it as answered, and its worker settles
+/// it.
 fn done_in(turn: TurnId, row: &InboxRow) -> InboxRow {
     let (state, reason) = (InboxState::Answered, ANSWERED.to_owned());
     InboxRow { turn: Some(turn), state, reason, ..row.clone() }
@@ -412,14 +413,14 @@ async fn a_voice_message_goes_to_the_last_conversation_and_its_worker_settles_it
     assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
     let heard = life.conversations.store().inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(answered.turn, &row));
-    // Brought once more it is not heard once more, and answered as it was.
+    // Delivered again, it is not processed again and gets the same answer.
     let again = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
     assert_eq!(life.heard(), ["mine", "milk"]);
-    // A message for a worker is not a leftover of the agent's.
+    // A message that belongs to a worker is not one of the agent's leftovers.
     let memory = StoredMemory::new(life.conversations.clone());
     assert_eq!(memory.leftovers().unwrap().messages, []);
-    // A program with a voice's token is not the person.
+    // A program with a voice client's token is not the person.
     let refused = life
         .agent
         .say(UserMessage { to: Some(mine), ..foreign("and I", Scope::Voice) })
@@ -464,7 +465,7 @@ async fn a_voice_message_is_resumed_in_its_conversation() {
     let heard = store.inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(second.turn, &row));
     assert_eq!(life.heard().iter().filter(|text| *text == "milk").count(), 1);
-    // Nobody spoke there: the person's next message stays where they spoke last.
+    // The person said nothing there: their next message goes to the conversation they used last.
     assert_eq!(life.conversations.current().unwrap().unwrap().id, other);
     // If its conversation is gone, the person's message is delivered again.
     life.conversations.delete(first.conversation).unwrap();

@@ -23,7 +23,7 @@ case "$line" in
     *number*) echo "{\"decision\":\"replace\",\"input\":\"number $$\"}";;
 esac"#;
 
-/// The place where the hook runs.
+/// The folder in which the hook runs.
 fn place(folder: &Path) -> PathBuf {
     folder.join("hooks")
 }
@@ -47,7 +47,7 @@ fn hooked(folder: &Path) -> Life {
     life
 }
 
-/// How often the hook was asked.
+/// How often the hook ran.
 fn asked(folder: &Path) -> usize {
     let asked = std::fs::read_to_string(place(folder).join("asked")).unwrap_or_default();
     asked.lines().count()
@@ -67,7 +67,7 @@ async fn a_repeated_message_reaches_its_hook_once_even_if_it_was_replaced() {
     let life = hooked(folder.path());
     life.may.add_permits(10);
     let message = said("a number");
-    // Both before the hook has answered, and one after the turn.
+    // Both arrive before the hook has answered, and one after the turn.
     let (one, other) =
         tokio::join!(life.agent.say(message.clone()), life.agent.say(message.clone()));
     let (one, other) = (one.unwrap().await.unwrap(), other.unwrap().await.unwrap());
@@ -100,9 +100,9 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
         );
     }
     assert_eq!(life.agent.say(message.clone()).await.err().map(|_| ()), Some(()));
-    assert!(asked(folder.path()) >= 2, "sent again it is asked about anew");
+    assert!(asked(folder.path()) >= 2, "sent again, it is asked about again");
     drop(life);
-    // A start without any hook.
+    // A restart without a hook.
     let life = Life::begin(folder.path());
     let left = life.agent.recover().unwrap();
     life.agent.deliver_undelivered(left).await;
@@ -125,7 +125,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     life.may.add_permits(10);
     let left = life.agent.recover().unwrap();
     life.agent.deliver_undelivered(left).await;
-    // A repetition meanwhile waits for the pending one.
+    // A repetition in the meantime waits for the pending one.
     life.agent.say(said("a thing")).await.unwrap().await.unwrap();
     until("all were asked about", || asked(folder.path()) == 3).await;
     let heard = life.heard();
@@ -136,7 +136,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hook_that_takes_its_time_holds_up_nobody_elses_message() {
+async fn a_hook_that_takes_its_time_delays_no_other_message() {
     let folder = tempfile::tempdir().unwrap();
     let life = hooked(folder.path());
     life.may.add_permits(10);
@@ -150,7 +150,7 @@ async fn a_hook_that_takes_its_time_holds_up_nobody_elses_message() {
     let other = life.conversations.open_new("chat").unwrap().id;
     assert_eq!(life.answered(said("quick"), Some(other)).await, other);
     assert_eq!(life.heard(), ["quick"], "the other one still waits for its hook");
-    // Stopping a conversation stops its earlier messages too, and no later ones.
+    // Stopping a conversation stops its earlier messages, and no later ones.
     life.agent.stop(mine).await.unwrap();
     std::fs::write(place(folder.path()).join("go"), "").unwrap();
     let answered = slow.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Attachments of a person's message: pictures, and parts of notes.
+//! Attachments of a user message: images, and parts of notes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use vault_steward::llm::Wire;
 use crate::script::{calls, says};
 use crate::serve::{Place, Watcher, word};
 
-/// The smallest picture that there is.
+/// The smallest possible image.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 fn picture() -> Value {
@@ -24,7 +24,7 @@ fn asked(place: &Place, at: usize) -> String {
     String::from_utf8(place.server.requests()[at].body.clone()).unwrap()
 }
 
-/// Says all of it and waits for the answer.
+/// Sends a message with attachments and waits for the answer.
 fn say(client: &mut Watcher, pieces: Value) -> Value {
     let asked = client.say(json!({"prompt": pieces}));
     client.answer(asked)
@@ -44,7 +44,7 @@ fn a_model_that_sees_is_given_pictures_and_every_model_the_selection_as_data() {
             let answered = say(&mut client, json!([words, picture(), selected(&place)]));
             let vault = &answered["result"]["_meta"]["vault"];
             assert_eq!(vault["answer"], "A dot.", "{}: {answered}", word(wire));
-            // Killed: the attachments are stored.
+            // After a kill the attachments are still stored.
             drop(daemon);
             let daemon = place.serve();
             let mut client = place.client(&daemon);
@@ -58,7 +58,7 @@ fn a_model_that_sees_is_given_pictures_and_every_model_the_selection_as_data() {
                 let ends = asked.matches("</tool_data>").count();
                 assert_eq!(asked.matches("<tool_data").count(), ends, "the note ends no mark");
             }
-            // People are shown the words, which name what went with them.
+            // People see the text, which names the attachments.
             let of = json!({"sessionId": vault["sessionId"]});
             let shown = client.client.call("_vault/conversation", of);
             let text = shown["result"]["items"].to_string();
@@ -113,7 +113,8 @@ fn what_cannot_go_with_a_message_is_refused_with_the_reason() {
     assert!(place.server.requests().is_empty());
 }
 
-/// What a model reads by itself: the image goes to the vendor, and the conversation refers to its file.
+/// What a model reads by itself: the image goes to the vendor, and the conversation refers to its
+/// file.
 #[test]
 fn an_image_that_a_model_reads_is_given_to_one_that_sees_and_stored_as_a_reference() {
     for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
@@ -138,7 +139,7 @@ fn an_image_that_a_model_reads_is_given_to_one_that_sees_and_stored_as_a_referen
             let daemon = place.serve();
             let mut client = place.client(&daemon);
             say(&mut client, json!([{"type": "text", "text": "Are you sure?"}]));
-            // As `read_file` gave it, and the same after a restart.
+            // As `read_file` returned it, and the same after a restart.
             let is_given = |at: usize| asked(&place, at).contains("iVBORw0KGgo");
             assert_eq!([0, 1, 2].map(is_given), [false, sees, sees], "{}", word(wire));
             let asked_again = asked(&place, 2);

@@ -76,7 +76,7 @@ fn a_message_that_was_being_answered_is_not_lost() {
     // The waiting message is delivered; a repetition only gets the answer.
     let second = client.say(second);
     assert_eq!(client.answer(second)["result"]["_meta"]["vault"]["answer"], "Here.");
-    // Sent again it is not heard again: its turn was interrupted.
+    // Sent again, it is not processed again: its turn was interrupted.
     let again = client.say(params);
     let error = client.answer(again)["error"].clone();
     assert_eq!(error["message"], "the steward ended in the middle of the turn", "{error:#}");
@@ -133,7 +133,8 @@ fn a_conversation_continues_after_a_kill_at_any_moment() {
         drop(client);
         let daemon = place.serve();
         let mut client = place.client(&daemon);
-        // As a client that lost its connection: it is not heard again, and nothing is done twice.
+        // As a client that lost its connection: the message is not processed again, and nothing is
+        // done twice.
         let again = client.say(said);
         client.answer(again);
         let asked = client.prompt("Go on");
@@ -148,7 +149,7 @@ fn a_conversation_continues_after_a_kill_at_any_moment() {
             assert!(made <= most, "{pause}: {path} was made {made} times: {changes}");
             assert_eq!(made == 1, place.vault.join(path).exists(), "{pause}: {changes}");
         }
-        // Each request had a history that is whole.
+        // The history in each request is complete.
         for request in place.server.requests() {
             let body: Value = serde_json::from_slice(&request.body).unwrap();
             let messages = body["messages"].as_array().unwrap();

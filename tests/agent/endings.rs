@@ -18,13 +18,13 @@ use crate::arrivals::{Life, said};
 
 /// Events at the end of a turn, before and after it is stored.
 enum Odd {
-    /// It cannot be stored, so often.
+    /// Storing fails this many times.
     Fails(usize),
-    /// After storing it sends a signal, and waits for another.
+    /// After storing, sends a signal and waits for another.
     Waits(Sender<()>, Receiver<()>),
 }
 
-/// The real memory, except for the ends of turns.
+/// The real memory, except for how turns end.
 struct OddEnds(StoredMemory, Mutex<Odd>);
 
 type Answer<T> = Result<T, MemoryError>;
@@ -119,7 +119,7 @@ async fn a_turn_sends_no_events_before_the_last_one_has_ended() {
     let mut life = life(folder.path(), Odd::Waits(kept, go_on));
     life.may.add_permits(10);
     let first = life.agent.say(said("first")).await.unwrap();
-    // Its end is stored, but not announced yet: the next message begins the next turn.
+    // The end is stored but not announced yet: the next message starts the next turn.
     let is_kept = tokio::task::spawn_blocking(move || is_kept.recv().map(|()| is_kept));
     let is_kept = is_kept.await.unwrap().unwrap();
     let second = life.agent.say(said("second")).await.unwrap();

@@ -14,12 +14,12 @@ use vault_steward::calls::{Answerer, Decision, Question};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::{ToolArgs, ToolCall};
 use vault_steward::policy::{Scope, Settings};
-use vault_steward::tools::{Learnt, Registry};
+use vault_steward::tools::{ReadUpdate, Registry};
 use vault_steward::vault::{Cancel, Revision};
 
 use crate::vault::{TestVault, vault};
 
-/// Agrees to everything.
+/// Approves everything.
 struct Agrees;
 
 impl Person for Agrees {
@@ -28,7 +28,7 @@ impl Person for Agrees {
     }
 }
 
-/// A conversation in which a model calls one tool after the other.
+/// A conversation in which a model makes one tool call after another.
 struct Talk {
     toolbox: VaultToolbox,
     known: ReadSet,
@@ -41,7 +41,7 @@ impl Talk {
         Self { toolbox, known: ReadSet::default(), conversation: 1 }
     }
 
-    /// Makes a call, and lets the model have its result.
+    /// Makes a call, and gives the model its result.
     fn call(&mut self, tool: &str, arguments: &Value) -> CallResult {
         let args = ToolArgs::parse(&arguments.to_string());
         let wanted = CallRequest {
@@ -57,7 +57,7 @@ impl Talk {
             CallOutcome::Done(called) => called,
             CallOutcome::Asks(pending) => panic!("{tool}: {}", pending.title()),
         };
-        called.learnt.iter().for_each(|learnt| self.known.learn(learnt.clone()));
+        called.read_updates.iter().for_each(|update| self.known.apply(update.clone()));
         self.known.results_received();
         called
     }
@@ -75,7 +75,7 @@ impl Talk {
         assert!(called.is_error && called.text.contains(why), "{tool}: {}", called.text);
     }
 
-    /// Replaces all of a file, which it may where it knows its text or there is none.
+    /// Replaces a whole file, which is allowed if the model knows its text or it does not exist.
     #[track_caller]
     fn writes(&mut self, path: &str) {
         self.ok("write_file", json!({"path": path, "content": "new\n"}));
@@ -100,7 +100,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 const UNREAD: &str = "not all of it was read";
 const CHANGED: &str = "has changed since it was read";
 
-/// Where the examples of all tools have something to do.
+/// A vault in which the examples of all tools have something to do.
 fn ground() -> TestVault {
     let vault = vault(&[
         ("a.md", "one\n"),
@@ -113,28 +113,28 @@ fn ground() -> TestVault {
     vault
 }
 
-/// What was learnt in a line, without revisions, which must be those of the files.
-fn line(vault: &TestVault, learnt: &Learnt) -> String {
+/// A read update as one line, without revisions, which must match the files.
+fn line(vault: &TestVault, update: &ReadUpdate) -> String {
     let is_now = |path: &str, revision: &str| {
         let now = Revision::of(&std::fs::read(vault.place.join(path)).unwrap());
-        assert_eq!(revision, now.to_string(), "{learnt:?}");
+        assert_eq!(revision, now.to_string(), "{update:?}");
     };
-    match learnt {
-        Learnt::Read { path, revision, first, last, lines } => {
+    match update {
+        ReadUpdate::Read { path, revision, first, last, lines } => {
             is_now(path, revision);
             format!("read {path} {first}-{last}/{lines}")
         }
-        Learnt::Written { path, revision } => {
+        ReadUpdate::Written { path, revision } => {
             is_now(path, revision);
             format!("written {path}")
         }
-        Learnt::Edited { path, before, revision } => {
+        ReadUpdate::Edited { path, before, revision } => {
             is_now(path, revision);
             assert_eq!(before, &Revision::of(b"one\n").to_string());
             format!("edited {path}")
         }
-        Learnt::Moved { from, to } => format!("moved {from} {to}"),
-        Learnt::Gone { path } => format!("gone {path}"),
+        ReadUpdate::Moved { from, to } => format!("moved {from} {to}"),
+        ReadUpdate::Gone { path } => format!("gone {path}"),
     }
 }
 
@@ -147,11 +147,11 @@ fn every_example_declares_the_texts_it_reveals() {
             std::fs::write(vault.place.join(".obsidian/daily-notes.json"), r#"{"format":"[day]"}"#)
                 .unwrap();
         }
-        // What was not read is not replaced, so `a.md` is known.
+        // A file that was not read is not replaced, so `a.md` must be known.
         talk.reads("a.md");
         let example: Value = serde_json::from_str(&tool.example).unwrap();
         let called = talk.call(&tool.name, &example);
-        let told: Vec<String> = called.learnt.iter().map(|one| line(&vault, one)).collect();
+        let told: Vec<String> = called.read_updates.iter().map(|one| line(&vault, one)).collect();
         let wanted: &[&str] = match &*tool.name {
             "read_file" => &["read a.md 1-1/1"],
             "daily_note" => &["read day.md 1-1/1"],
@@ -173,7 +173,7 @@ fn a_patch_adds_new_and_deleted_files_to_the_read_set_but_not_changed_ones() {
     let patch = "--- /dev/null\n+++ b/new.md\n@@ -0,0 +1 @@\n+n\n--- a/gone.md\n+++ /dev/null\n\
                  @@ -1 +0,0 @@\n-gone\n--- a/old.md\n+++ b/old.md\n@@ -1 +1 @@\n-old\n+older\n";
     let called = talk.ok("apply_patch", json!({"patch": patch}));
-    let told: Vec<String> = called.learnt.iter().map(|one| line(&vault, one)).collect();
+    let told: Vec<String> = called.read_updates.iter().map(|one| line(&vault, one)).collect();
     assert_eq!(told, ["written new.md", "gone gone.md"]);
     talk.writes("new.md");
     talk.writes("gone.md");
@@ -216,13 +216,17 @@ fn a_partly_read_note_is_not_replaced() {
     talk.ok("read_file", page(3, 3));
     talk.writes("pages.md");
     let read = talk.ok("read_file", json!({"path": "line"}));
-    assert_eq!(line(&vault, &read.learnt[0]), "read line.md 1-1/3", "a line is cut");
+    assert_eq!(line(&vault, &read.read_updates[0]), "read line.md 1-1/3", "a line is cut");
     talk.may_not_write("line.md", UNREAD);
     let daily = talk.ok("daily_note", json!({"date": "2026-11-21"}));
-    assert_eq!(line(&vault, &daily.learnt[0]), "read 2026-11-21.md 1-0/1", "more than is shown");
+    assert_eq!(
+        line(&vault, &daily.read_updates[0]),
+        "read 2026-11-21.md 1-0/1",
+        "more than is shown"
+    );
     talk.may_not_write("2026-11-21.md", UNREAD);
     let none = talk.ok("daily_note", json!({"date": "2026-11-22", "create": false}));
-    assert_eq!(none.learnt, [], "there is none");
+    assert_eq!(none.read_updates, [], "there is none");
 }
 
 #[test]
@@ -274,7 +278,7 @@ fn lines_are_named_by_their_numbers_in_the_text_that_was_read() {
     }
     talk.reads("a.md");
     talk.ok("edit_file", adding[0].clone());
-    // What says its revision itself rests on that.
+    // A call that names a revision itself relies on that one.
     let mut said = taking[0].clone();
     said["expected_revision"] = json!(Revision::of(b"another").to_string());
     talk.refused("edit_file", said, CHANGED);

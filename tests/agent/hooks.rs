@@ -1,4 +1,5 @@
-//! What hooks hear of turns, messages and conversations, and what they may do about them.
+//! The events that hooks receive about turns, messages and conversations, and the effects of their
+//! answers.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -61,7 +62,7 @@ fn the_commit_of_the_manual_is_made_after_a_turn_with_its_title() {
     assert_eq!(git(&["log", "--format=%s"]), "More salt in the bread, please");
     let bread = git(&["show", "HEAD:Recipes/Bread.md"]);
     assert_eq!(bread, "# Bread\n\nFlour 600 g\nSalt 10 g", "one commit for the whole turn");
-    // A turn that changes nothing makes none.
+    // A turn that changes nothing has no change set.
     let asked = client.prompt("Thanks");
     client.answer(asked);
     drop(daemon);
@@ -101,7 +102,7 @@ fn a_hook_refuses_or_replaces_a_message_before_delivery() {
 }
 
 #[test]
-fn a_slow_hook_holds_up_its_own_client_alone() {
+fn a_slow_hook_delays_only_its_own_client() {
     let wire = Wire::Chat;
     let place = Place::new(wire, ["One.", "Two.", "Three."].map(|text| says(wire, text)).into());
     let script = r#"read line; echo "$line" >> "$TMPDIR/asked"

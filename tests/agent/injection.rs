@@ -1,4 +1,4 @@
-//! A note tells the model what to do, and the model does it: what protects the vault is in code.
+//! A note gives the model instructions, and the model follows them: the vault is protected by code.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use vault_steward::llm::Wire;
 use crate::script::{Piece, answer, says};
 use crate::serve::Place;
 
-/// A server that counts who comes.
+/// A server that counts its connections.
 fn canary() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -36,7 +36,7 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
             answer(
                 wire,
                 &[
-                    // So that it may be written over.
+                    // Read first, so that it may be overwritten.
                     Piece::Call("00", "read_file", json!({"path": "Recipes/Bread"})),
                     Piece::Call("0", "read_file", json!({"path": "Recipes/Evil"})),
                 ],
@@ -51,7 +51,7 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
                     Piece::Call("4", "delete", json!({"path": ".obsidian"})),
                 ],
             ),
-            // Send text to an address, by an image that Obsidian would load.
+            // Send text to an address, through an image that Obsidian would load.
             answer(
                 wire,
                 &[
@@ -84,7 +84,7 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
                     ),
                 ],
             ),
-            // Agree in the person's place.
+            // Approve on behalf of the person.
             answer(
                 wire,
                 &[
@@ -115,7 +115,7 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
     let daemon = place.serve();
     let mut client = place.client(&daemon);
     let asked = client.prompt("Summarise my recipes");
-    // Whatever needs agreement is asked for, and refused by the person.
+    // Everything that needs approval is asked for, and the person refuses it.
     let mut questions = Vec::new();
     let answered = loop {
         let message = client.next();
@@ -133,7 +133,7 @@ fn a_model_that_obeys_a_note_gets_none_of_it() {
     assert_eq!(std::fs::read_to_string(place.home.config_file()).unwrap(), settings);
     assert_eq!(hits.load(Ordering::SeqCst), 0, "nobody called the canary");
 
-    // Each call has failed, and the model was told; what the note says is marked, once.
+    // Each call has failed and the model was told so; the note's text is marked, once.
     let requests = place.server.requests();
     let body: Value = serde_json::from_slice(&requests[1].body).unwrap();
     let read = body["messages"].as_array().unwrap().last().unwrap()["content"].to_string();

@@ -1,4 +1,4 @@
-//! A conversation through its life, with the real program: named, told again, forked, deleted.
+//! The life of a conversation, with the real program: titled, replayed, forked, deleted.
 
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
@@ -14,7 +14,7 @@ fn call(watcher: &mut Watcher, method: &str, params: Value) -> Value {
     watcher.answer(id)
 }
 
-/// The updates that tell what was said, without where they stand among the events.
+/// The updates that show the messages, without their position among the events.
 fn told(seen: &[Value], kind: &str) -> Vec<Value> {
     let updates = seen.iter().filter(|message| message["method"] == "session/update");
     let updates = updates.map(|message| message["params"]["update"].clone());
@@ -45,7 +45,8 @@ fn it_is_named_told_again_forked_and_deleted() {
     let first = client.answer(asked);
     let session = first["result"]["_meta"]["vault"]["sessionId"].as_str().unwrap().to_owned();
 
-    // Ended by a person, it has a title at once, and a better one when the model answers.
+    // A conversation that a person ended has a title at once, and a better one when the model
+    // answers.
     let of = json!({"sessionId": session});
     let ended = call(&mut client, "_vault/end", of.clone());
     assert_eq!(ended["result"]["ended"], true, "{ended}");
@@ -71,7 +72,7 @@ fn it_is_named_told_again_forked_and_deleted() {
     assert!(naming.contains("[used read_file on Recipes/Bread.md]"), "{naming}");
     assert!(!naming.contains("Flour"), "what tools answered stays here: {naming}");
 
-    // Another client is told again what the first one heard live, under the same names.
+    // Another client gets a replay of what the first one received live, with the same ids.
     let mut other = place.client(&daemon);
     let loaded = call(&mut other, "session/load", of.clone());
     assert!(loaded["result"].is_object(), "{loaded}");
@@ -89,7 +90,8 @@ fn it_is_named_told_again_forked_and_deleted() {
         assert_eq!(names(&again), names(&told(&client.seen, kind)), "{kind}");
     }
 
-    // Edited: it goes on from before the message, and the model is given nothing of what came then.
+    // After an edit it continues from before the message, and the model gets nothing of what
+    // followed.
     let shown = call(&mut client, "_vault/conversation", of.clone());
     let items = shown["result"]["items"].as_array().unwrap();
     let message = items.iter().find(|item| item["kind"] == "user").unwrap()["item"].clone();

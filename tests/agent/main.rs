@@ -1,5 +1,5 @@
-//! The agent: simulated over thousands of seeds, and as a user meets it, with the real program and a
-//! model's server that does as it is told.
+//! The agent: simulated over thousands of seeds, and end to end with the real program and a
+//! scripted model server.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../support/chance.rs"]

@@ -1,4 +1,4 @@
-//! What a person types into a note while a model is thinking stays.
+//! Text that a person types into a note while a model is thinking is not lost.
 
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;
@@ -8,7 +8,7 @@ use crate::serve::{Place, Watcher};
 
 const WIRE: Wire = Wire::Chat;
 
-/// Says something in this conversation, and waits until it is answered.
+/// Sends a message in this conversation and waits for the answer.
 fn ask(client: &mut Watcher, session: &Value) -> Value {
     let asked =
         client.say(json!({"sessionId": session, "prompt": [{"type": "text", "text": "Go"}]}));
@@ -17,7 +17,7 @@ fn ask(client: &mut Watcher, session: &Value) -> Value {
     answered["result"]["_meta"]["vault"]["sessionId"].clone()
 }
 
-/// What the model was told of the call with this id, in the last request.
+/// The result of the call with this id, as the last request gave it to the model.
 fn told(place: &Place, id: &str) -> String {
     let body: Value = serde_json::from_slice(&place.server.requests().pop().unwrap().body).unwrap();
     let messages = body["messages"].as_array().unwrap().clone();
@@ -52,12 +52,12 @@ fn a_line_typed_after_a_note_was_read_is_not_written_over() {
                 WIRE,
                 &[
                     Piece::Call("r3", "read_file", read("recipes/bread")),
-                    // Asked for before the answer to what is read was there.
+                    // The edit was requested before the result of the read arrived.
                     Piece::Call("w2", "write_file", bread("# Bread\n")),
                 ],
             ),
             calls(WIRE, "w3", "write_file", bread("# Bread\n\nBuy it\nMine\n")),
-            // Upon its own text.
+            // Based on the text it wrote itself.
             calls(WIRE, "w4", "write_file", bread("# Bread\n")),
             says(WIRE, "Done."),
         ],
@@ -68,7 +68,7 @@ fn a_line_typed_after_a_note_was_read_is_not_written_over() {
     append(&place, "Recipes/Bread.md", "Mine\n");
     let soup = format!("Mine\n{}", place.note("Recipes/Soup.md"));
     std::fs::write(place.vault.join("Recipes/Soup.md"), &soup).unwrap();
-    // What it knows outlives the program.
+    // The read set survives a restart.
     drop((client, daemon));
     let daemon = place.serve();
     let mut client = place.client(&daemon);
@@ -108,7 +108,7 @@ fn a_note_that_was_not_read_is_not_written_over() {
             calls(WIRE, "w3", "write_file", write("recipes/newer.md", "two\n")),
             says(WIRE, "Done."),
             calls(WIRE, "w4", "write_file", write("Recipes/Newer.md", "three\n")),
-            // It was told that it is gone.
+            // The model was told that the file is gone.
             calls(WIRE, "w5", "write_file", write("Recipes/Newer.md", "four\n")),
             says(WIRE, "Done."),
         ],

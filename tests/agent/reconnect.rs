@@ -1,5 +1,5 @@
-//! A client whose connection breaks in the middle of an answer, while the daemon lives on: with the
-//! last number that it saw it gets the rest, nothing twice and nothing left out.
+//! A client loses its connection in the middle of an answer while the daemon keeps running. With
+//! the number of the last event it saw it gets the rest: nothing twice and nothing omitted.
 
 use std::net::Shutdown;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn subscribe(client: &mut Watcher, params: Value) -> Value {
     client.answer(asked)["result"].clone()
 }
 
-/// The numbers of the events that were heard, with the text that came with each.
+/// The numbers of the received events, with the text of each.
 fn heard(client: &Watcher, after: u64) -> Vec<(u64, String)> {
     let of = |message: &Value| {
         let number = message["params"]["_meta"]["vault"]["seq"].as_u64()?;
@@ -48,7 +48,7 @@ fn is_idle(message: &Value) -> bool {
 }
 
 #[test]
-fn a_connection_that_breaks_in_the_middle_of_an_answer_costs_nothing() {
+fn a_connection_that_breaks_in_the_middle_of_an_answer_loses_nothing() {
     let cuts = [0, 1, PIECES / 2, PIECES - 1];
     let place = Place::new(Wire::Chat, (0..cuts.len()).map(slowly).collect());
     let daemon = place.serve();
@@ -65,14 +65,14 @@ fn a_connection_that_breaks_in_the_middle_of_an_answer_costs_nothing() {
         }
         let first = heard(&one, from);
         let last = first.last().unwrap().0;
-        // Without a word of farewell.
+        // Without closing the connection properly.
         one.client.socket.get_ref().shutdown(Shutdown::Both).unwrap();
         drop(one);
 
         let mut again = place.client(&daemon);
         let resumed = subscribe(&mut again, json!({"epoch": epoch, "after": last}));
         assert_eq!(resumed["mode"], "replay", "{resumed}");
-        // Sent again it is not heard again: it gets the answer of the turn that goes on.
+        // Sent again, the message is not processed again: it gets the answer of the running turn.
         let asked = again.say(params);
         let answered = again.answer(asked);
         if !again.seen.iter().any(is_idle) {
@@ -80,7 +80,7 @@ fn a_connection_that_breaks_in_the_middle_of_an_answer_costs_nothing() {
         }
         let mut all = first;
         let mut rest = heard(&again, last);
-        // What was heard live before the rest was asked for comes with it once more.
+        // Events received live before the rest was requested come again with it.
         rest.sort();
         rest.dedup();
         all.extend(rest);

@@ -1,4 +1,4 @@
-//! What a model's server answers, in each vendor's language.
+//! The answers of a model server, in each vendor's format.
 
 use serde_json::{Value, json};
 use vault_steward::llm::Wire;

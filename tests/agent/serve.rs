@@ -32,7 +32,7 @@ impl Place {
         Self::with(wire, answers, "")
     }
 
-    /// With more in the settings.
+    /// With further settings.
     pub fn with(wire: Wire, answers: Vec<Answer>, settings: &str) -> Self {
         let home = Home::new();
         let vault = home.vault("Notes");
@@ -55,7 +55,7 @@ impl Place {
         self.home.serve(&self.vault)
     }
 
-    /// A client that hears all events and can ask a person.
+    /// A client that receives all events and can show approval requests.
     pub fn client(&self, daemon: &Daemon) -> Watcher {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
         let port = daemon.port();
@@ -72,7 +72,7 @@ impl Place {
     }
 }
 
-/// A client that remembers what it heard.
+/// A client that records what it receives.
 pub struct Watcher {
     pub client: Client,
     pub seen: Vec<Value>,
@@ -103,7 +103,7 @@ impl Watcher {
         }
     }
 
-    /// Reads on to the first message that fits.
+    /// Reads until the first message that matches.
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -115,7 +115,7 @@ impl Watcher {
         }
     }
 
-    /// The answer to a request, which may have come before others that were waited for.
+    /// The answer to a request; it may have arrived before other awaited messages.
     pub fn answer(&mut self, id: i64) -> Value {
         let fits = |message: &Value| message["id"] == id && message["method"].is_null();
         match self.seen.iter().find(|message| fits(message)) {
@@ -124,19 +124,19 @@ impl Watcher {
         }
     }
 
-    /// Answers the question that a person is asked.
+    /// Answers the pending approval request.
     pub fn decide(&mut self, option: &str) -> Value {
         let asked = self.until(|message| message["method"] == "session/request_permission");
         self.choose(&asked, option);
         asked
     }
 
-    /// Answers a question that was heard.
+    /// Answers an approval request that was received.
     pub fn choose(&mut self, asked: &Value, option: &str) {
         self.choose_saying(asked, option, "");
     }
 
-    /// The same with what the person says of it.
+    /// The same, with the person's comment.
     pub fn choose_saying(&mut self, asked: &Value, option: &str, words: &str) {
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option},
             "_meta": {"vault": {"words": words}}});
@@ -151,7 +151,7 @@ impl Watcher {
         self.answer(id)["result"].clone()
     }
 
-    /// The kinds of what happened in conversations, in order.
+    /// The kinds of events in conversations, in order.
     pub fn kinds(&self) -> Vec<String> {
         let kind = |message: &Value| {
             match message["method"].as_str()? {

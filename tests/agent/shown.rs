@@ -1,4 +1,4 @@
-//! How a call is told when it begins: what it is, what it names, where that lies.
+//! How a call is announced: its title, kind and locations.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn shown(tool: &str, arguments: Value) -> (String, String, Vec<String>) {
 fn a_call_is_shown_by_its_paths() {
     for (tool, arguments, title, kind, locations) in [
         ("read_file", json!({"path": "a.md"}), "Read a file: a.md", "read", &["/v/a.md"][..]),
-        // It is told before it is looked whether it fits.
+        // It is announced before its arguments are validated.
         ("read_file", json!({"path": "a.md", "x": 1}), "Read a file: a.md", "read", &["/v/a.md"]),
         ("read_file", json!({"path": "../a.md"}), "Read a file: ../a.md", "read", &[]),
         ("list_files", json!({"pattern": "*"}), "List files: *", "search", &[]),

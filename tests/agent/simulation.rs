@@ -1,4 +1,4 @@
-//! Thousands of lives of the agent, in time that does not pass by itself.
+//! Thousands of lives of the agent, in simulated time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use vault_steward::policy::Scope;
 use crate::chance::Chance;
 use crate::world::{Chooses, Conversation, Nowhere, Remembers, Tools, Watches, World};
 
-/// Seeds in one of the four parts, which run side by side.
+/// The seeds of one of the four parts, which run in parallel.
 const SEEDS: u64 = 2_600;
 
 #[test]
@@ -36,14 +36,15 @@ fn lives_of_the_fourth_part() {
     (SEEDS * 3..SEEDS * 4).for_each(live);
 }
 
-/// `SEED=17 TALE=1 cargo test --test agent one_life -- --nocapture` tells what happens in one.
+/// `SEED=17 TALE=1 cargo test --test agent one_life -- --nocapture` prints what happens in one
+/// life.
 #[test]
 fn one_life() {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
     live(seed.unwrap_or(0));
 }
 
-/// One life: some starts, each but the last cut short.
+/// One life: several starts, all but the last cut short.
 fn live(seed: u64) {
     let world = Arc::new(World::default());
     *world.chance.lock().unwrap() = Some(Chance::new(seed));
@@ -63,7 +64,7 @@ fn live(seed: u64) {
     judge(&world, &accepted, &refused, seed);
 }
 
-/// The program from its start to its end, or until it is killed after so many milliseconds.
+/// One run of the program, until it ends or is killed after this many milliseconds.
 fn run(
     world: &Arc<World>,
     chance: &mut Chance,
@@ -84,9 +85,9 @@ fn run(
     };
     let settings = TurnSettings { rounds: 6, calls: 20, minutes: 2, ..TurnSettings::default() };
     let agent = Agent::new(ports, settings);
-    // What cannot be made whole now is at the next turn.
+    // What cannot be repaired now is repaired at the next turn.
     if killed.is_some() && chance.once_in(4) {
-        // Killed in the middle of it.
+        // Killed in the middle of the repair.
         world.kept.lock().unwrap().dies_after = Some(chance.below(6));
         let _ = agent.recover();
         world.kept.lock().unwrap().dies_after = None;
@@ -94,7 +95,7 @@ fn run(
     }
     let left = agent.recover().unwrap_or_default();
     if killed.is_some() && chance.once_in(6) {
-        // Killed before what was left is heard.
+        // Killed before the leftover messages are delivered.
         return;
     }
     let life = async {
@@ -118,7 +119,7 @@ fn run(
             let kept = world.kept.lock().unwrap().conversations.len() as i64;
             let to = match chance.below(4) {
                 0 if kept > 0 => Some(ConversationId(1 + chance.below(kept as u64) as i64)),
-                // One that there is not.
+                // A conversation that does not exist.
                 1 if chance.once_in(4) => Some(ConversationId(kept + 50)),
                 _ => None,
             };
@@ -154,11 +155,11 @@ fn run(
             }
         }
         for answered in waiting {
-            // However it ends, it ends.
+            // However it ends, it must end.
             let _ = answered.await;
         }
-        // So does what an earlier run left, though nobody waits for it any more. Between one turn
-        // and the next a conversation is at rest for a moment.
+        // So must what an earlier run left, although nobody waits for it any more. Between two
+        // turns a conversation is idle for a moment.
         let mut at_rest = 0;
         while at_rest < 3 {
             let kept = world.kept.lock().unwrap().conversations.len() as i64;
@@ -183,7 +184,7 @@ fn run(
             }
         }
     });
-    // Whatever is at work is gone with it.
+    // All running tasks end with it.
     drop(runtime);
 }
 
@@ -201,7 +202,7 @@ fn judge(world: &World, accepted: &[String], refused: &[String], seed: u64) {
         });
         let times = said.count();
         let is_waiting = kept.inbox.iter().any(|(said, turn)| said.text == *name && turn.is_none());
-        // With a disk that fails it may still wait in the inbox for the next start.
+        // With a failing disk it may still wait in the inbox for the next start.
         if times != 1 && !(times == 0 && is_waiting && kept.has_failed) {
             world.fault(format!("`{name}` was said once and kept {times} times"));
         }
@@ -211,7 +212,7 @@ fn judge(world: &World, accepted: &[String], refused: &[String], seed: u64) {
             matches!(entry, Entry::Message { message: Message::User { .. }, .. })
                 && entry.text() == *name
         });
-        // Where the disk fails nobody can say whether it is kept.
+        // With a failing disk nobody can say whether it is stored.
         if is_kept && !kept.has_failed && !accepted.contains(name) {
             world.fault(format!("`{name}` was refused and heard"));
         }

@@ -1,4 +1,4 @@
-//! Some of the lives again, with the real store under them: what is kept outlives the program.
+//! Some of the lives again, on the real store: what is stored survives the program.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::world::{Chooses, Nowhere, Tools, World};
 struct Nobody;
 
 impl UpdateSink for Nobody {
-    fn tell(&self, _: TurnUpdate) {}
+    fn send(&self, _: TurnUpdate) {}
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn run(
     let agent = Agent::new(ports, TurnSettings { rounds: 6, ..TurnSettings::default() });
     let left = agent.recover().unwrap();
     if killed.is_some() && chance.once_in(5) {
-        // Killed before what was left is heard.
+        // Killed before the leftover messages are delivered.
         return;
     }
     let life = async {

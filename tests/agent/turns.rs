@@ -1,4 +1,4 @@
-//! Whole turns, end to end, in every vendor's language.
+//! Whole turns, end to end, in every vendor's format.
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ fn search_reads_an_edit_and_a_question_answered_by_another_client() {
         assert_eq!(ours["answer"], "Remove the folder Recipes, too?");
         assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 10 g\n");
 
-        // The other client has heard all of it, answers the question and agrees to the deletion.
+        // The other client has received all of it, answers the request and approves the deletion.
         other.until(|message| message["params"]["state"] == "idle");
         assert_eq!(other.kinds(), one.kinds(), "{wire:?}: everybody hears the same");
         let asked = other.prompt("Yes");
@@ -59,14 +59,14 @@ fn search_reads_an_edit_and_a_question_answered_by_another_client() {
         assert_eq!(theirs["answer"], "Done: the folder is in the trash.", "{second:#}");
         assert!(!place.vault.join("Recipes").exists());
 
-        // The model was given everything, in an order that its vendor takes.
+        // The model received everything, in an order that its vendor accepts.
         let requests = place.server.requests();
         assert_eq!(requests.len(), 6);
         let last = String::from_utf8(requests[5].body.clone()).unwrap();
         for text in ["More salt in the bread", "1: # Soup", "Yes", "tool_data", "Salt 10 g"] {
             assert!(last.contains(text), "{wire:?}: no {text} in {last}");
         }
-        // Everything before is there as it was: the prompt is only added to.
+        // The earlier part is unchanged: the prompt is only appended to.
         let (before, after) = (history(wire, &requests[4].body), history(wire, &requests[5].body));
         assert_eq!(after[..before.len()], before[..], "{wire:?}");
 
@@ -85,7 +85,7 @@ fn history(wire: Wire, body: &[u8]) -> Vec<Value> {
         Wire::Gemini => "contents",
     };
     let mut messages = body[key].as_array().unwrap().clone();
-    // Marks for the vendor's cache move on and are not compared by it.
+    // Markers for the vendor's cache move and are not compared.
     fn unmark(value: &mut Value) {
         match value {
             Value::Object(map) => {
@@ -119,7 +119,7 @@ fn a_turn_is_cancelled_by_anybody_at_once() {
     let begun = Instant::now();
     other.client.send(&cancel.to_string());
     let left = place.server.left();
-    // A few milliseconds on a machine at rest; this one may be building something beside.
+    // A few milliseconds on an idle machine; this one may be running a build.
     assert!(left.duration_since(begun) < Duration::from_secs(1), "{:?}", left - begun);
     let answered = one.answer(asked);
     assert_eq!(answered["result"]["stopReason"], "cancelled", "{answered:#}");
@@ -142,7 +142,7 @@ fn a_turn_is_cancelled_by_anybody_at_once() {
     assert_eq!(told.iter().filter(|one| one["sessionUpdate"] == "notice").count(), 1, "{told:#?}");
 }
 
-/// What a client is told again of the newest conversation.
+/// The replay of the newest conversation for a client.
 fn told_again(client: &mut Watcher) -> Vec<Value> {
     let listed = client.client.ask("session/list", json!({}));
     let listed = client.answer(listed);
@@ -162,7 +162,7 @@ fn a_message_sent_twice_is_delivered_once() {
         "_meta": {"vault": {"clientMessageId": "a-1"}}});
     let first = client.say(params.clone());
     let first = client.answer(first)["result"].clone();
-    // Lost its connection, and the daemon was restarted too.
+    // The client lost its connection, and the daemon was restarted too.
     drop(client);
     drop(daemon);
     let daemon = place.serve();
@@ -180,7 +180,7 @@ fn a_message_during_a_turn_joins_it() {
     let daemon = place.serve();
     let mut client = place.client(&daemon);
     let first = client.prompt("Delete the recipes");
-    // The turn stands still for as long as the person is asked.
+    // The turn waits as long as the approval request is open.
     let asked = client.until(|message| message["method"] == "session/request_permission");
     let second = client.prompt("And be brief");
     client.until(|message| {
@@ -193,10 +193,10 @@ fn a_message_during_a_turn_joins_it() {
     assert_eq!(first["result"]["_meta"]["vault"]["answer"], "Both done.");
     let requests = place.server.requests();
     assert_eq!(requests.len(), 2);
-    // What the person said with their no is heard by the model.
+    // The model gets the comment with which the person refused.
     let heard = String::from_utf8_lossy(&requests[1].body).into_owned();
     assert!(heard.contains("a person refused it and said \\\"only the old ones\\\""), "{heard}");
-    // Replayed, the call still tells who refused it.
+    // The replayed call still shows who refused it.
     let told = told_again(&mut place.client(&daemon));
     let ended = told.iter().find(|update| update["sessionUpdate"] == "tool_call_update").unwrap();
     assert_eq!(ended["rawOutput"]["code"], "denied", "{ended:#}");
@@ -219,7 +219,7 @@ fn a_missing_or_failing_model_is_reported() {
     assert_eq!((&last["sessionUpdate"], &last["severity"]), (&json!("notice"), &json!("error")));
     assert_eq!(last["title"], error["message"], "{told:#?}");
 
-    // Another model from the next turn on, without a restart.
+    // Another model, from the next turn on, without a restart.
     place.home.write_config("# no model any more\n");
     client.until(|message| message["method"] == "_vault/config_reloaded");
     let asked = client.prompt("Hello?");
@@ -321,7 +321,7 @@ fn calls_of_one_turn_have_unique_ids_for_any_server() {
     let mut client = place.client(&daemon);
     let asked = client.prompt("Read both");
     let session = client.answer(asked)["result"]["_meta"]["vault"]["sessionId"].clone();
-    // The name of each call, and what was answered under it.
+    // The id of each call, and the result with that id.
     let named = |seen: &[Value]| -> Vec<(String, String)> {
         let update = |message: &Value| {
             let update = &message["params"]["update"];
@@ -346,7 +346,7 @@ fn calls_of_one_turn_have_unique_ids_for_any_server() {
     let loaded = client.client.ask("session/load", json!({"sessionId": session}));
     client.answer(loaded);
     assert_eq!(named(&client.seen), live, "told again under the same names");
-    // A page that begins within the turn counts the calls before it too.
+    // A page that starts within the turn also counts the calls before it.
     let end = json!({"sessionId": session, "updates": true, "last": 2});
     let asked = client.client.ask("_vault/conversation", end);
     let page = client.answer(asked)["result"]["items"].take();

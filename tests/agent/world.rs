@@ -1,4 +1,5 @@
-//! A world for the agent that fails, hangs, forgets and ends as chance has it, and keeps an eye on it.
+//! A simulated environment for the agent that randomly fails, hangs, forgets and ends, and checks
+//! what the agent does.
 
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,23 +28,23 @@ use vault_steward::vault::Cancel;
 
 use crate::chance::Chance;
 
-/// What outlives the program.
+/// State that survives the program.
 #[derive(Default)]
 pub struct World {
     pub kept: Mutex<State>,
-    /// What tools have changed: the call, how often.
+    /// The effects of tools: the call, and how often it ran.
     pub effects: Mutex<BTreeMap<String, u32>>,
     pub chance: Mutex<Option<Chance>>,
-    /// What went wrong, for the end.
+    /// The failures, reported at the end.
     pub faults: Mutex<Vec<String>>,
-    /// The last request of each conversation, and how many trimmings there had been.
+    /// The last request of each conversation, and the number of compactions so far.
     pub requests: Mutex<HashMap<String, (Vec<Message>, usize)>>,
     pub asked: Mutex<u32>,
-    /// What is kept is kept elsewhere.
+    /// What is stored survives elsewhere.
     pub is_elsewhere: bool,
 }
 
-/// Why a turn ended, and in which words.
+/// Why a turn ended, with the words shown.
 type Ended = (Option<Reason>, String);
 
 #[derive(Default)]
@@ -51,12 +52,12 @@ pub struct State {
     pub conversations: Vec<Conversation>,
     pub turns: Vec<(usize, Option<Ended>)>,
     pub inbox: Vec<(UserMessage, Option<TurnId>)>,
-    /// Those of them that were not taken.
+    /// Messages that were not accepted.
     pub refused: BTreeSet<i64>,
     pub fails: bool,
-    /// After so many more it is as dead as the program.
+    /// After this many operations it fails for good, as if the program had ended.
     pub dies_after: Option<u64>,
-    /// It has, at some time.
+    /// It existed at some time.
     pub has_failed: bool,
 }
 
@@ -199,7 +200,7 @@ impl Memory for Remembers {
         self.0.broken()?;
         let mut kept = lock(&self.0.kept);
         let at = self.0.at(&kept, conversation)?;
-        // It comes back from a file.
+        // It is restored from a file.
         let text = serde_json::to_string(entry).unwrap();
         kept.conversations[at].entries.push(serde_json::from_str(&text).unwrap());
         if let Some(at) = received {
@@ -272,7 +273,7 @@ impl Memory for Remembers {
     fn count(&self, _: ConversationId, _: &str, _: &Usage, _: Option<f64>) {}
 }
 
-/// Models that answer as chance has it.
+/// Models that answer at random.
 pub struct Chooses(pub Arc<World>);
 
 struct Improvises(Arc<World>);
@@ -281,7 +282,7 @@ impl Models for Chooses {
     fn current(&self) -> Option<Model> {
         let is_there = !self.0.chance(|chance| chance.once_in(50));
         let provider = Arc::new(Improvises(Arc::clone(&self.0)));
-        // So small that histories have to be made shorter.
+        // So small that histories must be shortened.
         is_there.then_some(Model { provider, window: 6_000 })
     }
 
@@ -348,7 +349,7 @@ fn improvise(chance: &mut Chance, number: u32) -> Steps {
         return vec![(pause(chance), Err(failure(chance)))];
     }
     if chance.once_in(30) {
-        // Says nothing until the endpoint's patience is over.
+        // Sends nothing until the endpoint's timeout.
         let error = LlmError::new(ErrorKind::Timeout, "nothing came");
         return vec![(120_000, Err(error))];
     }
@@ -420,7 +421,7 @@ fn event(event: TurnEvent) -> Result<Item, LlmError> {
     Ok(Item::Event(event))
 }
 
-/// What every vendor asks of a history.
+/// What every vendor requires of a history.
 fn check(world: &World, request: &TurnRequest) {
     let messages = &request.messages;
     for (at, message) in messages.iter().enumerate() {
@@ -455,7 +456,7 @@ fn check(world: &World, request: &TurnRequest) {
     if world.is_elsewhere {
         return;
     }
-    // Only added to, but where the beginning was replaced.
+    // Only appended to, unless the beginning was replaced.
     let id: ConversationId = request.conversation.parse().unwrap();
     let trimmed = {
         let kept = lock(&world.kept);
@@ -472,7 +473,7 @@ fn check(world: &World, request: &TurnRequest) {
     requests.insert(request.conversation.clone(), (messages.clone(), trimmed));
 }
 
-/// Tools that take their time, fail and ask.
+/// Tools that are slow, fail, and ask for approval.
 #[derive(Clone)]
 pub struct Tools(pub Arc<World>);
 
@@ -494,7 +495,7 @@ impl Tools {
                 let key = format!("{}/{}", wanted.turn, wanted.call.id);
                 *lock(&world.effects).entry(key).or_default() += 1;
             }
-            // Done, and not told yet.
+            // Done, but not reported yet.
             tokio::time::sleep(Duration::from_millis(after)).await;
             let text = "x".repeat(400);
             CallOutcome::Done(CallResult { is_error: fails, ..CallResult::done(text, Value::Null) })
@@ -570,18 +571,18 @@ impl Pending for Asks {
     }
 }
 
-/// Whoever watches.
+/// The subscribed clients.
 pub struct Watches(pub Arc<World>);
 
 impl UpdateSink for Watches {
-    fn tell(&self, told: TurnUpdate) {
+    fn send(&self, told: TurnUpdate) {
         if std::env::var_os("TALE").is_some() {
             eprintln!("{told:?}");
         }
         let kept = lock(&self.0.kept);
         let entries = &kept.conversations[told.conversation.0 as usize - 1].entries;
         match told.what {
-            // What is shown as said is kept by then.
+            // A message that is shown must be stored by then.
             Update::Show(Show::Message { id, .. }) => {
                 let is_kept = entries.iter().any(|entry| match entry {
                     Entry::Message { id: known, .. } => known.as_ref() == Some(&id),
@@ -593,7 +594,7 @@ impl UpdateSink for Watches {
                 }
             }
             Update::Show(Show::Result { call, .. }) => {
-                // Where an id comes again in a turn its name says the how manyth it is.
+                // If an id occurs again in a turn, its name contains its ordinal number.
                 let id = call.split_once('#').map_or(&*call, |(id, _)| id);
                 let is_kept = entries.iter().any(
                     |entry| matches!(entry, Entry::Result { result, .. } if result.call_id == id),

@@ -1,11 +1,11 @@
-//! Circles among the files of a room.
+//! Import cycles among the files of a room.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Reference, Resolved};
 
-/// Which file names something that another one of its room defines, tests left out. A `mod.rs` may
-/// name its direct children, which name it; those arrows are left out.
+/// Which file names an item that another file of its room defines; tests are ignored. A `mod.rs`
+/// may name its direct children, which name it; those edges are ignored.
 pub fn arrows(named: &[(&Reference, Resolved)]) -> BTreeMap<String, BTreeSet<String>> {
     let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (reference, resolved) in named.iter().filter(|(reference, _)| !reference.is_test) {
@@ -41,7 +41,7 @@ fn is_own_child(parent: &str, child: &str) -> bool {
     })
 }
 
-/// The files that lie in circles, those of each circle together.
+/// The files in cycles, grouped by cycle.
 pub fn circles(arrows: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> =
         arrows.keys().map(|file| (file, reach(arrows, file))).collect();

@@ -1,11 +1,11 @@
-//! Documentation that repeats names, and files that do not say what they are for.
+//! Documentation that only repeats names, and files without a description.
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Field, Fields, ImplItemFn, Item, ItemFn, TraitItemFn, Variant};
 
 use crate::source::Files;
 
-/// Derives that hand documentation on to people and programs, as help or as a schema.
+/// Derives that pass documentation on to people and programs, as help or as a schema.
 const READ_BY_OTHERS: &[&str] =
     &["Args", "Deserialize", "JsonSchema", "Parser", "Subcommand", "TS", "ValueEnum"];
 
@@ -17,7 +17,7 @@ const FILLERS: &[&str] = &[
     "what", "where", "whether", "which", "who", "whose", "with",
 ];
 
-/// Files that do not say what they are for, and items whose documentation only repeats their name.
+/// Files without a description, and items whose documentation only repeats their name.
 pub fn faults(files: &Files) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, file) in files.iter().filter(|(name, _)| name.starts_with("src/")) {
@@ -38,21 +38,21 @@ struct Reader<'a> {
     /// The type that the visited functions belong to.
     of: String,
     found: Vec<String>,
-    /// Whether what surrounds has its documentation read by others.
+    /// Whether the documentation of the surrounding item is shown to users.
     read_by_others: bool,
 }
 
 impl Reader<'_> {
-    /// Reports documentation without a word that is neither a filler nor in the name or in `beside`: the type or
-    /// signature.
-    fn adds(&mut self, attrs: &[Attribute], name: &syn::Ident, beside: &str) {
+    /// Reports documentation in which every word is a filler or occurs in the name or in `context`,
+    /// which is the type or signature.
+    fn adds(&mut self, attrs: &[Attribute], name: &syn::Ident, context: &str) {
         let lines = doc(attrs);
         let [line] = lines.as_slice() else { return };
-        let known = format!("{name} {beside}");
+        let known = format!("{name} {context}");
         let known: Vec<_> = split(&known).iter().map(|word| stem(word)).collect();
         let says =
             |word: &String| !FILLERS.contains(&word.as_str()) && !known.contains(&stem(word));
-        // A second clause, a number or code says more than the words show.
+        // A second clause, a number or code adds more than its words show.
         let has_more = line.contains(|c: char| c.is_ascii_digit() || "`,;:".contains(c));
         if !self.read_by_others && !has_more && !split(line).iter().any(says) {
             let at = format!("{}:{}", self.file, name.span().start().line);
@@ -92,13 +92,13 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_impl_item_fn(&mut self, it: &'ast ImplItemFn) {
-        let beside = format!("{} {}", self.of, text(&it.sig));
-        self.adds(&it.attrs, &it.sig.ident, &beside);
+        let context = format!("{} {}", self.of, text(&it.sig));
+        self.adds(&it.attrs, &it.sig.ident, &context);
     }
 
     fn visit_trait_item_fn(&mut self, it: &'ast TraitItemFn) {
-        let beside = format!("{} {}", self.of, text(&it.sig));
-        self.adds(&it.attrs, &it.sig.ident, &beside);
+        let context = format!("{} {}", self.of, text(&it.sig));
+        self.adds(&it.attrs, &it.sig.ident, &context);
     }
 
     fn visit_field(&mut self, it: &'ast Field) {
@@ -117,7 +117,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-/// What is written there.
+/// The source text of the tokens.
 fn text(node: &impl syn::spanned::Spanned) -> String {
     node.span().source_text().unwrap_or_default()
 }
@@ -139,7 +139,7 @@ fn doc(attrs: &[Attribute]) -> Vec<String> {
     attrs.iter().filter(|attr| attr.path().is_ident("doc")).filter_map(text).collect()
 }
 
-/// The words of a name, a type or a sentence, in lower case: `NewSet` and `new_set` are two.
+/// The words of a name, a type or a sentence, in lower case: `NewSet` and `new_set` both have two.
 fn split(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = ' ';
@@ -155,7 +155,7 @@ fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// A word without the endings of English.
+/// A word without English endings.
 fn stem(word: &str) -> String {
     let ends = ["ing", "ies", "ed", "es", "s", "d", "e"];
     let cut = |end: &str| word.strip_suffix(end).filter(|rest| rest.len() >= 3);

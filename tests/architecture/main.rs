@@ -1,5 +1,5 @@
-//! The house's rules, as a test: rooms import downward only, no files of a room go round in a
-//! circle, some crates and functions have one home.
+//! The rules of the code as a test: rooms import downward only, no files of a room form an import
+//! cycle, some crates and functions are used in one room only.
 //!
 //! The floors and the allowed imports of each room are read from `docs/architecture.md`, so that
 //! the page cannot be wrong. When a rule and the code disagree, change one of them, without an
@@ -18,7 +18,7 @@ use circles::room;
 use page::{Imports, Page};
 use source::{Files, Reference, Resolved, Sources};
 
-/// Crates that only these rooms may name. What is not listed may be used anywhere.
+/// Crates that only these rooms may name. Any other crate may be used anywhere.
 const HOMES: &[(&str, &[&str])] = &[
     ("any_ascii", &["note"]),
     ("anyhow", &["daemon", "cli", "main"]),
@@ -59,7 +59,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("zstd", &["index", "store"]),
 ];
 
-/// Items of a room that only these rooms beside it may name: the tools have one way to them.
+/// Items of a room that only these other rooms may name: there is only one way to the tools.
 const ITEMS: &[(&[&str], &str, &[&str])] = &[(&["tools", "registry"], "call", &["calls"])];
 
 #[test]
@@ -68,7 +68,8 @@ fn the_house_is_as_its_page_says() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The page's table keeps `vault`, `journal`, `edits` and `index` from the room; this, what `calls` works on.
+/// The page's table keeps `vault`, `journal`, `edits` and `index` out of the room; this keeps out
+/// what `calls` works on.
 #[test]
 fn a_workflow_reaches_the_vault_through_calls_alone() {
     let files = files();
@@ -89,7 +90,7 @@ fn documentation_says_more_than_names_do() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Ways around a rule that were once open: the file, the code added to it, the fault expected.
+/// Ways around a rule that once existed: the file, the code added to it, the expected finding.
 const WAYS_ROUND: &[(&str, &str, &str)] = &[
     ("vault/tracker/scan.rs", "use crate::agent::Agent as _;", "`vault` (floor 2) imports `agent`"),
     ("note/fold.rs", "use crate as root; use root::server::Server as _;", "imports `server`"),
@@ -174,7 +175,7 @@ fn runs_upward(page: &Page, reference: &Reference, other: &str) -> Option<String
     };
     match page.floor(other) {
         Some(below) if below < floor => None,
-        // Where it is all put together; its parts know each other.
+        // The composition root; its parts know each other.
         Some(page::TOP) if floor == page::TOP => None,
         Some(above) => {
             Some(format!("{at}: `{own}` (floor {floor}) imports `{other}` (floor {above})"))
@@ -222,7 +223,7 @@ fn differs_from_the_page(page: &Page, imported: &Imported<'_>, files: &Files) ->
     faults
 }
 
-/// A file or folder of a room that the page names and that is not there.
+/// A file or folder of a room that the page names and that does not exist.
 fn is_gone(path: &str, files: &Files) -> Option<String> {
     let is_room = files.keys().any(|file| room(file) == room(path));
     let stem = format!("src/{}", path.trim_end_matches('/').trim_end_matches(".rs"));

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The floor where all is put together.
+/// The floor of the composition root.
 pub const TOP: u8 = 8;
 
-/// The rooms, as the page has them.
+/// The rooms, as the page lists them.
 pub struct Page {
     pub rows: Vec<Row>,
-    /// Everything in backticks that looks like a path; `a/{b,c}` is two.
+    /// Everything in backticks that looks like a path; `a/{b,c}` counts as two.
     pub paths: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ pub struct Row {
 pub enum Imports {
     /// Rooms of any floor below.
     Below,
-    /// These, all of them and no other.
+    /// Exactly these rooms.
     Only(BTreeSet<String>),
 }
 

@@ -12,7 +12,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// Follows of one name before it counts as unresolved: aliases may form a circle.
+/// The most redirections of one name before it counts as unresolved: aliases may form a cycle.
 const MAX_STEPS: usize = 40;
 
 type ModuleId = usize;
@@ -32,7 +32,7 @@ struct Module {
     path: Vec<String>,
     parent: Option<ModuleId>,
     children: BTreeMap<String, ModuleId>,
-    /// Items by name, with the files that define each: one a platform.
+    /// Items by name, with the files that define each: one per platform.
     items: BTreeMap<String, Vec<String>>,
     imports: Vec<Import>,
 }
@@ -64,7 +64,7 @@ pub struct Resolved {
     pub through: BTreeSet<Vec<String>>,
     /// The item, with the module and the file that define it; none where the path ends at a module.
     pub item: Option<Item>,
-    /// The crate, where it is none of ours.
+    /// The crate, if it is not ours.
     pub external: Option<String>,
 }
 
@@ -82,7 +82,7 @@ enum Target {
 }
 
 impl Sources {
-    /// Reads the library below `src/lib.rs`, and `src/main.rs` as a module beside it. `files` has
+    /// Reads the library below `src/lib.rs`, and `src/main.rs` as a sibling module. `files` has
     /// every file by its path from the root.
     pub fn read(files: &Files) -> Self {
         let mut sources = Self { modules: vec![Module::default()], references: Vec::new() };
@@ -128,7 +128,7 @@ impl Sources {
         match self.follow(reference.module, &reference.path, &mut resolved.through, MAX_STEPS) {
             Some(Target::Item(module, name)) => {
                 let defined = &self.modules[module];
-                // A macro call may define what no file is seen to define.
+                // A macro call may define items that no file shows.
                 let files = defined.items.get(&name).cloned().unwrap_or_default();
                 resolved.item = Some(Item { module: defined.path.clone(), files, name });
             }
@@ -172,7 +172,7 @@ impl Sources {
         Some(Target::Module(at))
     }
 
-    /// A name as it is written alone: what the module has, or a crate.
+    /// An unqualified name: an item of the module, or a crate.
     fn look_up(
         &self,
         module: ModuleId,
@@ -334,7 +334,7 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// The files that a module may lie in by its attributes: one a platform.
+/// The files that may contain a module, by its attributes: one per platform.
 fn path_attributes(attributes: &[syn::Attribute]) -> Vec<String> {
     fn path(meta: &syn::Meta) -> Option<String> {
         let syn::Meta::NameValue(pair) = meta else { return None };
@@ -394,10 +394,10 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             (self.module, self.folder) = outer;
             return;
         }
-        let beside = self.file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folder_of_file = self.file.rsplit_once('/').map_or("", |(folder, _)| folder);
         let mut names: Vec<String> = path_attributes(&item.attrs)
             .into_iter()
-            .map(|path| format!("{beside}/{path}"))
+            .map(|path| format!("{folder_of_file}/{path}"))
             .collect();
         if names.is_empty() {
             let own = format!("{}/{name}/mod.rs", self.folder);

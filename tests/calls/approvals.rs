@@ -1,4 +1,4 @@
-//! Questions to a person, and the effects of their answers.
+//! Approval requests to a person, and the effects of their answers.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
@@ -79,7 +79,7 @@ fn a_call_that_is_over_leaves_its_question_open_until_it_is_decided() {
     assert_eq!(error.code, ErrorCode::ApprovalPending);
     let row = audited(&calls).pop().unwrap();
     assert_eq!((row.id, row.decision.as_str(), row.outcome), (number, "asked", None));
-    // One that shares it is over itself.
+    // A call that shares the request has ended by itself.
     let second = asked(&calls, "delete", json!({"path": "Old"}));
     answered(say(second, pending(number))).unwrap_err();
     let row = audited(&calls).pop().unwrap();
@@ -100,9 +100,9 @@ fn a_call_that_is_over_leaves_its_question_open_until_it_is_decided() {
         (row.decision.as_str(), row.reason.as_deref()),
         ("refused", Some("nobody answered"))
     );
-    // A yes for another call like it has this one judged anew, as things are then.
+    // A yes for another call like it only has this one judged again, on the present state.
     answered(say(asked(&calls, "delete", json!({"path": "Old"})), Decision::Once)).unwrap();
-    let error = answered(say(third, Decision::Anew)).unwrap_err();
+    let error = answered(say(third, Decision::JudgeAgain)).unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
 }
 
@@ -175,7 +175,7 @@ fn everything_that_loads_by_itself_is_named_and_every_line_can_be_seen() {
             content.trim_end().replace('\n', "\n+")
         ) + "\n"
     );
-    // As many files as there are, each is named and counted.
+    // However many files there are, each is named and counted.
     let patch: String =
         (0..60).map(|n| format!("--- /dev/null\n+++ b/p{n}.md\n@@ -0,0 +1 @@\n+{evil}")).collect();
     let question = asked(&calls, "apply_patch", json!({"patch": patch}));
@@ -198,7 +198,7 @@ fn a_file_that_is_renamed_to_something_that_runs_is_asked_about() {
 }
 
 #[test]
-fn always_holds_for_that_tool_in_that_folder_until_it_is_taken_back() {
+fn always_holds_for_that_tool_in_that_folder_until_it_is_revoked() {
     let vault = ground();
     let settings = Settings { mode: Mode::Ask, ..Settings::default() };
     let calls = calls(&vault, settings.clone());
@@ -300,16 +300,16 @@ fn what_a_person_agreed_to_is_what_they_were_shown() {
     write("First.md");
     let first = shown(undo(None).unwrap_err());
     assert_eq!(first["changes"][0]["path"], "First.md");
-    // Another program writes while the question stands there.
+    // Another program writes while the request is open.
     write("Second.md");
     let refused = undo(Some(&first["identity"])).unwrap_err();
     assert!(refused.message.contains("has changed meanwhile"), "{}", refused.text());
     let second = shown(refused);
-    assert_eq!(second["changes"][0]["path"], "Second.md", "it is asked anew");
+    assert_eq!(second["changes"][0]["path"], "Second.md", "it is asked again");
     assert!(vault.exists("First.md") && vault.exists("Second.md"));
     undo(Some(&second["identity"])).unwrap();
     assert!(vault.exists("First.md") && !vault.exists("Second.md"));
-    // Also where nobody would have to agree to what it has become.
+    // Even if its new content would need no approval.
     calls.set_mode(Some(Mode::Auto)).unwrap();
     shown(undo(Some(&second["identity"])).unwrap_err());
     assert!(vault.exists("First.md"));

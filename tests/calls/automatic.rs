@@ -1,4 +1,4 @@
-//! Rules that a person enabled, looked at when the test says so.
+//! Rules that a person enabled, evaluated when the test says so.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ struct Place {
 }
 
 impl Place {
-    /// A vault with a rule that moves notes from `Inbox` to `Archive` and was enabled by the vault's clock.
+    /// A vault with a rule that moves notes from `Inbox` to `Archive` and that was enabled at the
+    /// vault's time.
     fn new(run: &str, clock: Clock, set: impl FnOnce(&mut organize::settings::Settings)) -> Self {
         let rule =
             format!("rules:\n  - {{name: Sort, in: [Inbox], do: [move: Archive], run: {run}}}\n");
@@ -62,7 +63,7 @@ impl Place {
         self.organizer = Organizer::new(self.calls.clone(), Arc::clone(&self.door));
     }
 
-    /// Writes a note into `Inbox`, and says when.
+    /// Writes a note into `Inbox` and reports the change.
     fn write(&self, name: &str) -> i64 {
         self.vault.put(&format!("Inbox/{name}.md"), &format!("{name}\n"));
         self.vault.context.vault.rescan().unwrap();
@@ -70,11 +71,11 @@ impl Place {
         catalogue.get(&format!("Inbox/{name}.md")).unwrap().modified / 1_000_000
     }
 
-    /// Lets the organizer hear of a new note, once it has begun to listen.
+    /// Reports a new note to the organizer.
     fn hear(&self, name: &str, now: i64) {
         let path = VaultPath::from_disk(&format!("Inbox/{name}.md")).unwrap();
         let change = VaultChange { kind: ChangeKind::Created, path, entry: Kind::File };
-        self.organizer.hear(&change, now);
+        self.organizer.on_change(&change, now);
     }
 
     fn look(&self, now: i64) {
@@ -129,7 +130,7 @@ fn a_schedule_that_was_cut_short_waits_for_its_next_time() {
     let enabled = DateTime::parse_from_rfc3339("2026-03-01T12:00:00+01:00").unwrap();
     let mut place = Place::new("{every: 1h}", Clock::At(enabled), |_| ());
     let began = enabled.timestamp_millis();
-    // As far as a run comes before it plans.
+    // A run up to the point before it plans.
     let store = &place.vault.context.journal.store().enabled_rules;
     store.set_last_run(place.rule().id, began + HOUR).unwrap();
     place.restart();
@@ -140,16 +141,16 @@ fn a_schedule_that_was_cut_short_waits_for_its_next_time() {
 }
 
 #[test]
-fn a_plan_whose_job_never_began_is_made_anew_and_applied_once() {
+fn a_plan_whose_job_never_began_is_created_again_and_applied_once() {
     let mut place = Place::new("change", Clock::System, |_| ());
     let changed = place.write("a");
-    // As far as a run comes before it applies its plan.
+    // A run up to the point before it applies its plan.
     let all = enabled::all(&place.vault.context).unwrap();
     let rules: Vec<_> = all.iter().collect();
     let only = HashSet::from([VaultPath::from_disk("Inbox/a.md").unwrap()]);
     let plan = enabled::plan(&place.vault.context, &rules, Some(&only)).unwrap();
     assert_eq!(plan.items.len(), 1);
-    enabled::keep(&place.vault.context, &rules, &plan, plan.items.clone(), None).unwrap();
+    enabled::store_plan(&place.vault.context, &rules, &plan, plan.items.clone(), None).unwrap();
     assert_eq!(place.jobs(), 0);
     place.restart();
     place.look(changed + MINUTE);
@@ -176,7 +177,7 @@ fn changes_beyond_the_hourly_limit_wait_for_a_person() {
     assert!(!place.is_filed("c"));
     assert!(place.rule().waiting.is_some());
     assert_eq!(place.jobs(), 2);
-    // An hour later rules go on; what waits still does.
+    // An hour later rules run again; plans that wait still wait.
     let later = changed + HOUR + 2 * MINUTE;
     place.vault.context.clock = at(later);
     place.calls = auto(&place.vault);

@@ -40,8 +40,8 @@ pub fn arguments(tool: &str) -> Value {
     serde_json::from_str(&tool.example).expect("JSON")
 }
 
-/// A vault in which every tool has something to do: a change to undo, a thing to restore, a plan to apply and a job to
-/// take back, too.
+/// A vault in which every tool has something to do: among others a change to undo, a file to
+/// restore, a plan to apply and a job to undo.
 pub fn ground() -> TestVault {
     let vault = vault(&[
         ("a.md", "one\n"),
@@ -107,7 +107,7 @@ fn in_plan_whoever_is_no_person_only_proposes() {
         }
     }
     assert_eq!(vault.snapshot(), before);
-    // A person changes what they like.
+    // A person may change anything.
     let request = request(Scope::Person, "write_file", json!({"path": "mine.md", "content": "x"}));
     answered(calls.call(request, &Cancel::default())).unwrap();
     assert_ne!(vault.snapshot(), before);
@@ -183,7 +183,8 @@ fn a_dry_run_shows_what_would_be_done_and_does_nothing() {
     assert!(answered(calls.call(reads, &Cancel::default())).unwrap().text.contains("one"));
 }
 
-/// An undo takes back what was made, and may say so: nobody agrees to `restore` where a file goes.
+/// An undo reverts what was created, and may say so: nobody approves `restore` where a file is
+/// removed.
 #[test]
 fn an_undo_is_shown_as_what_it_does() {
     let vault = ground();
@@ -228,12 +229,12 @@ pub fn audited(calls: &Calls) -> Vec<AuditRow> {
     calls.audited(&AuditFilter { limit: 1000, ..AuditFilter::default() }).unwrap()
 }
 
-/// A look where nobody waits: counted and written down like any other, and not at all where it was
-/// none.
+/// A non-blocking attempt is counted and audited like any other call, and not at all if it was
+/// aborted.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_nonblocking_call_is_audited_and_an_aborted_one_is_not() {
-    // On the disk of the build folder: not every file system supports non-blocking reads.
+    // In the build folder: not every file system supports non-blocking reads.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let vault = TestVault::at(folder.path(), &[("a.md", "one\n")], |_| ());
     let settings = Settings { reads_per_minute: 3, ..Settings::default() };
@@ -300,7 +301,7 @@ fn every_call_is_written_down_and_never_what_a_note_says() {
     assert!(!format!("{rows:?}").contains(canary));
 }
 
-/// Whatever the tool: of a call that changes nothing the audit has the places that it names.
+/// For every tool: of a call that changes nothing the audit has the paths that it names.
 #[test]
 fn the_audit_has_the_places_that_a_call_names() {
     let vault = ground();
@@ -316,7 +317,7 @@ fn the_audit_has_the_places_that_a_call_names() {
     }
 }
 
-/// Clients choose an icon by it, and models and people go by the name.
+/// Clients choose an icon by the kind; models and people go by the name.
 #[test]
 fn the_kind_of_a_tool_is_as_its_name_says() {
     for tool in Registry::built_in().iter() {
@@ -386,7 +387,7 @@ fn tools_come_and_go() {
 #[test]
 fn a_tool_that_takes_too_long_is_ended() {
     let vault = ground();
-    // Lines in which the pattern nearly matches everywhere: some seconds for any machine.
+    // Lines in which the pattern almost matches everywhere, which takes seconds on any machine.
     let mut state = 1_u64;
     let mut letter = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -411,7 +412,7 @@ fn a_tool_that_takes_too_long_is_ended() {
     assert_eq!(error.code, ErrorCode::Timeout, "{error} after {:?}", begun.elapsed());
     assert!(error.message.contains("took longer than 1 seconds"), "{error}");
     assert_eq!(audited(&calls).pop().unwrap().outcome.as_deref(), Some("timeout"));
-    // Withdrawn by its caller is another thing.
+    // Cancellation by the caller is a different error.
     let cancel = Cancel::default();
     cancel.cancel();
     let search = request(Scope::Client, "search_files", json!({"pattern": "x"}));
@@ -419,7 +420,7 @@ fn a_tool_that_takes_too_long_is_ended() {
     assert_eq!(error.code, ErrorCode::Cancelled);
 }
 
-/// The keywords that are `policy/schema.rs` checks, and those that only describe.
+/// The keywords that `policy/schema.rs` checks, and those that only describe.
 const KEYWORDS: &str = "type properties required additionalProperties enum const oneOf anyOf allOf items \
                         minimum maximum minItems maxItems minLength maxLength \
                         description title default examples $schema";

@@ -88,7 +88,7 @@ fn a_call_that_a_hook_concerns_is_never_nonblocking() {
 }
 
 #[test]
-fn what_a_hook_puts_in_passes_every_layer() {
+fn what_a_hook_inserts_passes_every_layer() {
     let ground = Ground::new();
     let call = |settings: Settings, tool: &str, input: Value| {
         let calls = ground.calls(settings, before(), &replacing(&input));
@@ -106,7 +106,7 @@ fn what_a_hook_puts_in_passes_every_layer() {
         json!({"path": ".obsidian/app.json", "content": "x"}),
     );
     assert_eq!(error.unwrap_err().code, ErrorCode::ProtectedPath);
-    // The permission follows from the arguments as they are then.
+    // The permission is derived from the replaced arguments.
     let calls = ground.calls(
         Settings::default(),
         before(),

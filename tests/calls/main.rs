@@ -1,4 +1,4 @@
-//! The one way to the tools: what may run, what is asked, what is written down.
+//! The only way to the tools: what may run, what needs approval, what is audited.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[allow(dead_code, reason = "the harness of the tools' own tests")]

@@ -1,5 +1,5 @@
-//! No room above the tools decides anything by the name of a tool: what has to be known of one, it says
-//! itself.
+//! No room above the tools decides anything by the name of a tool: each tool states its own
+//! properties.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use vault_steward::tools::Registry;
 const ROOMS: [&str; 8] =
     ["agent", "calls", "cli", "config", "daemon", "methods", "server", "smarthole"];
 
-/// Words that name something else as well, and where they do.
+/// Words that also name something else, with the files where they do.
 const OTHERS: [(&str, &[&str]); 6] = [
-    // Words for actions on files, by a person and in the protocol.
+    // Words for actions on files, of people and of the protocol.
     ("calls/call.rs", &["create_folder", "delete", "move", "restore"]),
     // The protocol's kinds of calls.
     ("methods/session_updates.rs", &["delete", "move"]),
     ("server/permission.rs", &["delete", "move"]),
-    // A command that an ACP client offers.
+    // A slash command for ACP clients.
     ("methods/prompt.rs", &["undo"]),
-    // A command of the chat.
+    // A slash command of the chat.
     ("cli/chat/commands.rs", &["undo"]),
-    // Commands that are called as tools are.
+    // Subcommands that are named like tools.
     ("cli/help.rs", &["copy", "delete", "move", "restore", "undo"]),
 ];
 

@@ -26,12 +26,12 @@ fn limited(vault: &TestVault) -> Calls {
     calls(vault, Settings { read: vec!["open".to_owned()], ..Settings::default() })
 }
 
-/// Whether a call names the link `Open/way`, which the tests make on Unix alone.
+/// Whether a call names the link `Open/way`, which the tests create on Unix only.
 fn names_missing_link(arguments: &Value) -> bool {
     cfg!(not(unix)) && arguments.to_string().contains("Open/way")
 }
 
-/// The answer to a caller that may see only `Open`, errors included.
+/// The answer to a caller that may see only `Open`, including errors.
 fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
         Outcome::Answered(Ok(answer)) => {
@@ -42,7 +42,7 @@ fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
     }
 }
 
-/// Finding out which folders it may see takes disk reads.
+/// Determining which folders it may see takes disk reads.
 #[test]
 fn a_limited_caller_gets_no_nonblocking_call() {
     let vault = ground();
@@ -88,7 +88,7 @@ fn no_tool_reveals_hidden_files() {
                     continue;
                 }
                 let said = told(&calls, &tool.name, arguments.clone());
-                // The error may repeat what was asked for, never what is there.
+                // The error may repeat the requested path, never what exists there.
                 assert!(
                     !said.contains(SECRET) || arguments["old_text"] == SECRET,
                     "{} {arguments}: {said}",

@@ -97,8 +97,8 @@ fn a_person_approves_exactly_the_identity_shown() {
     assert_eq!(done["done"], NOTES);
 }
 
-/// Models know such tools by other names. These are not tools of their own: what is allowed, asked and recorded is the
-/// tool's.
+/// Models know such tools by other names. The names are no tools of their own: permission, approval
+/// and audit are the tool's.
 #[test]
 fn another_name_of_a_tool_is_that_tool_for_policy_and_audit_and_is_not_listed() {
     let (vault, calls, planned) = long();

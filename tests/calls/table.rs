@@ -1,6 +1,6 @@
-//! Every tool, for every kind of caller, in every mode, with each layer switched off: what comes of
-//! it is what the table says, and nothing is changed where it says no. The rows come from the tools'
-//! definitions and examples, so that a new tool is in the table without a line here.
+//! Every tool, for every kind of caller, in every mode, with each layer disabled: the outcome is as
+//! the table says, and nothing changes where it says no. The rows are derived from the tools'
+//! definitions and examples, so a new tool is in the table without a line here.
 
 use serde_json::{Value, json};
 use vault_steward::calls::{Calls, Outcome, Request};
@@ -28,15 +28,15 @@ const SWITCHES: [Switch; 9] = [
 /// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comes {
-    /// The tool does its work, or says itself why it cannot.
+    /// The tool runs, or gives its own error.
     Through,
-    /// A person has to agree first.
+    /// A person must approve first.
     Asked,
-    /// It is refused by this layer.
+    /// This layer refuses it.
     Refused(&'static str),
 }
 
-/// A call, and what it needs beyond being a change.
+/// A call, and what it needs in addition to being a change.
 struct Row {
     tool: &'static str,
     arguments: Value,
@@ -44,7 +44,7 @@ struct Row {
     permanent: bool,
     bulk: bool,
     remote: bool,
-    /// It touches what lies outside of `Folder`.
+    /// It changes files outside `Folder`.
     outside: bool,
 }
 
@@ -107,7 +107,7 @@ fn expected(row: &Row, scope: Scope, settings: &Settings) -> Comes {
     }
 }
 
-/// Whether a change only comes to a proposal.
+/// Whether a change becomes only a proposal.
 fn proposes(scope: Scope, settings: &Settings) -> bool {
     settings.mode == Mode::Plan && !scope.is_person()
 }
@@ -135,7 +135,7 @@ fn no_tool_gets_around_a_layer() {
     for row in rows() {
         for (scope, settings) in cases(&row) {
             let wanted = expected(&row, scope, &settings);
-            // Where a switch makes no difference to what comes through, once is enough.
+            // If disabling the layer makes no difference to the outcome, one check is enough.
             let usual = expected(&row, scope, &Settings { off: vec![], ..settings.clone() });
             let proposes = proposes(scope, &settings);
             let changes = row.changes && wanted == Comes::Through && !proposes;
@@ -163,7 +163,8 @@ fn no_tool_gets_around_a_layer() {
     assert!(tried > Registry::built_in().iter().len() * 3 * 20, "{tried}");
 }
 
-/// Every kind of caller with every mode, every layer off in turn, and a change held to a folder.
+/// Every kind of caller with every mode, each layer disabled in turn, and a change restricted to a
+/// folder.
 fn cases(row: &Row) -> Vec<(Scope, Settings)> {
     let held = if row.changes { vec![vec![], vec!["Folder".to_owned()]] } else { vec![vec![]] };
     let mut cases = Vec::new();
@@ -171,7 +172,7 @@ fn cases(row: &Row) -> Vec<(Scope, Settings)> {
         for mode in Mode::ALL {
             for write in &held {
                 let settings = |off| Settings { mode, off, write: write.clone(), ..many() };
-                // Where these callers differ; what does not look at the caller is tried with two.
+                // Where these callers differ; what does not depend on the caller is tried with two.
                 let differ = [Switch::Permission, Switch::Paths, Switch::Approval];
                 let switches = match scope {
                     Scope::Person | Scope::Client => &SWITCHES[..],
@@ -186,7 +187,7 @@ fn cases(row: &Row) -> Vec<(Scope, Settings)> {
     cases
 }
 
-/// Settings with no limit to how often.
+/// Settings without a rate limit.
 fn many() -> Settings {
     Settings { reads_per_minute: 0, changes_per_minute: 0, ..Settings::default() }
 }
@@ -270,7 +271,7 @@ fn a_kind_of_caller_does_what_its_permission_allows_with_every_tool() {
 fn every_tool_has_a_rate_for_every_caller_but_a_person() {
     let vault = ground();
     let settings = Settings {
-        // So that nothing is changed by what comes through.
+        // A dry run, so that the calls that pass change nothing.
         mode: Mode::Auto,
         reads_per_minute: 2,
         changes_per_minute: 2,
@@ -281,7 +282,7 @@ fn every_tool_has_a_rate_for_every_caller_but_a_person() {
         for scope in Scope::ALL {
             let mut codes = Vec::new();
             for _ in 0..3 {
-                // It fits the schema; that there is nothing of that name does not matter.
+                // It matches the schema; it does not matter that nothing has that name.
                 let call = request(scope, &tool.name, nowhere(&tool.name));
                 codes.push(match calls.call(call, &Cancel::default()) {
                     Outcome::Answered(Err(error)) => Some(error.code),
@@ -295,7 +296,7 @@ fn every_tool_has_a_rate_for_every_caller_but_a_person() {
     }
 }
 
-/// The same call on something that is not there.
+/// The same call on something that does not exist.
 fn nowhere(tool: &str) -> Value {
     let mut arguments = arguments(tool);
     for name in ["path", "source", "item"] {

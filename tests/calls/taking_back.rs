@@ -36,7 +36,7 @@ fn refused(calls: &Calls, tool: &str, arguments: Value) -> ToolError {
 fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
     let vault = vault(&[("a.md", REMOTE), ("b.md", REMOTE), ("Folder/c.md", REMOTE)]);
     let calls = calls(&vault, Settings::default());
-    // A person takes it out; an agent would put it back by an undo.
+    // A person removes it; an agent would restore it by an undo.
     let write = json!({"path": "a.md", "content": "text\n"});
     let set = by(&calls, Scope::Person, "write_file", write)["change_set"].clone();
     let question = asked(&calls, "undo", json!({"change_set": set}));
@@ -45,7 +45,7 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
     assert_eq!(question.folder(), None, "never for good");
     answered(question.answer(Decision::Reject, "chat".into(), &Cancel::default())).unwrap_err();
     assert_eq!(vault.content("a.md"), "text\n");
-    // Out of the trash, a file and a whole folder; by an undo of the deletion, too.
+    // From the trash, a file and a whole folder, and by undoing the deletion.
     for path in ["b.md", "Folder"] {
         let set = by(&calls, Scope::Person, "delete", json!({"path": path}))["change_set"].clone();
         let question = asked(&calls, "restore", json!({"item": path}));
@@ -60,11 +60,11 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
     asked(&calls, "restore", json!({"item": ".trash/theirs.md"}));
     by(&calls, Scope::Client, "restore", json!({"item": ".trash/plain.md"}));
     assert_eq!(vault.content("plain.md"), "plain\n");
-    // With a person's yes it is put back as it was.
+    // With a person's approval it is restored unchanged.
     let question = asked(&calls, "restore", json!({"item": "Folder"}));
     answered(question.answer(Decision::Once, "chat".into(), &Cancel::default())).unwrap();
     assert_eq!(vault.content("Folder/c.md"), REMOTE);
-    // One who puts back what loads nothing is asked nothing.
+    // Restoring something that loads nothing needs no approval.
     let edit = json!({"path": "a.md", "old_text": "text", "new_text": "words"});
     let set = by(&calls, Scope::Client, "edit_file", edit)["change_set"].clone();
     by(&calls, Scope::Client, "undo", json!({"change_set": set}));
@@ -81,7 +81,7 @@ fn an_undo_around_later_edits_is_approved_as_shown() {
     let question = asked(&calls, "undo", json!({"change_set": set}));
     let diff = question.changes()[0].diff.clone();
     assert!(diff.ends_with(" 1\n-B\n+2\n 3\n 4\n mine\n"), "{diff}");
-    // Somebody goes on writing while it is asked: that is another change.
+    // The file is edited while the request is open: that makes it a different change.
     vault.put("a.md", "1\nB\n3\n4\nmine, more\n");
     let once = |question: Question| {
         answered(question.answer(Decision::Once, "chat".into(), &Cancel::default()))
@@ -117,14 +117,14 @@ fn following_links_are_changes_of_their_notes() {
     let there = json!({"source": "Open/a.md", "destination": "Open/Sub/b.md"});
     let layer = |error: ToolError| error.data.unwrap()["layer"].clone();
     assert_eq!(layer(refused(&limited, "move", there.clone())), "paths");
-    // A person moved it. Back by an undo the link in the other folder would change as well.
+    // A person moved it. An undo that moves it back would also change the link in the other folder.
     let set = by(&limited, Scope::Person, "move", there)["change_set"].clone();
     assert_eq!(vault.content("Closed/l.md"), "[[b]]\n");
     let before = vault.snapshot();
     assert_eq!(layer(refused(&limited, "undo", json!({"change_set": set}))), "paths");
     assert_eq!(vault.snapshot(), before);
 
-    // So would one that came since, which no change set names.
+    // So would a link that was added since, which no change set names.
     let vault = crate::vault::vault(&[
         ("Open/a.md", "a\n"),
         ("Open/Sub/x.md", "x\n"),
@@ -140,8 +140,8 @@ fn following_links_are_changes_of_their_notes() {
     by(&limited, Scope::Person, "undo", json!({"change_set": set}));
     assert_eq!(vault.content("Closed/l.md"), "[[a]]\n");
 
-    // A restoration can take a link over that a note of another folder holds: `[[n]]` leads to the
-    // one in the folder below, until the nearer one is back.
+    // A restoration can capture a link in a note of another folder: `[[n]]` leads to the file in
+    // the folder below until the nearer one is restored.
     let vault = twins();
     let limited = calls(&vault, settings);
     by(&limited, Scope::Person, "delete", json!({"path": "Open/n.md"}));
@@ -198,11 +198,11 @@ fn deleting_past_the_trash_is_a_persons_alone_and_asked_about_each_time() {
     let data = by(&usual, Scope::Person, "delete", permanent("a.md"));
     assert_eq!(data["trash"], "kept");
     assert!(!vault.exists("a.md") && !vault.exists(".trash/a.md"));
-    // It is recorded like anything else, and can be had back until it is emptied.
+    // It is recorded like any other change, and can be restored until the trash is emptied.
     by(&usual, Scope::Person, "undo", json!({"change_set": data["change_set"]}));
     assert_eq!(vault.content("a.md"), "one\n");
 
-    // Where the settings let a kind of caller do it, a person still agrees, and never for good.
+    // Where the settings allow it to a kind of caller, a person still approves it, each time.
     let trusting = Settings { client: Permission::Permanent, ..Settings::default() };
     let trusting = calls(&vault, trusting);
     let question = asked(&trusting, "delete", permanent("Old"));
@@ -290,13 +290,13 @@ fn permanently_deleted_files_are_neither_restored_nor_read() {
         assert!(all.contains("deleted for good since") && !all.contains("canary"), "{all}");
     }
     assert_eq!(vault.snapshot(), before);
-    // A file in the trash is not secret: every caller that may move can restore it.
+    // A file in the trash is not secret: every caller that may move files can restore it.
     let set =
         by(&calls, Scope::Person, "delete", json!({"path": "Open/t.md"}))["change_set"].clone();
     let shown = told(Scope::Client, "list_changes", json!({"change_set": set, "diff": true}));
     assert!(shown.contains(SECRET), "{shown}");
     by(&calls, Scope::Client, "undo", json!({"change_set": set}));
-    // A person brings back the rest, and then it is like any other note.
+    // A person restores the rest; from then on it is like any other note.
     by(&calls, Scope::Person, "undo", json!({"change_set": gone}));
     assert_eq!(vault.content("Open/b.md"), "canary-secret 2\n");
     let shown = told(Scope::Client, "list_changes", json!({"change_set": sets[0], "diff": true}));

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::disk::{Disk, Make};
 use crate::report::{Line, Tally};
 
-/// Tests that have to run there. The others say what they need that exFAT cannot do.
+/// Tests that must run there. The others say what they need that exFAT does not support.
 const TESTS: u64 = 90;
 
 const EXFAT: Make = Make { kind: "exfat-fuse", program: &["mkfs.exfat"], size: "256M" };
@@ -39,7 +39,7 @@ pub fn run() -> Vec<Line> {
     let text = String::from_utf8_lossy(&output.stdout);
     let failed = text.lines().filter(|line| line.starts_with("test ") && line.ends_with("FAILED"));
     failed.for_each(|line| tally.bad(format!("on exFAT: {line}")));
-    // The last summary is the suite's own; others are of tests that run some of them again.
+    // The last summary is the suite's own; others are of tests that start further test runs.
     let summary = text.lines().rev().find_map(|line| line.strip_prefix("test result: ok. "));
     let passed = summary.and_then(|line| line.split(' ').next()?.parse::<u64>().ok());
     let Some(passed) = passed else {

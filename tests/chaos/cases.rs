@@ -1,4 +1,4 @@
-//! The operations that are interrupted: each way to change a vault once, on a small vault.
+//! The operations that are interrupted: each kind of change once, on a small vault.
 
 use std::fs;
 use std::path::Path;
@@ -16,33 +16,33 @@ use crate::place::Place;
 use crate::tree::{self, Entry, Tree};
 use crate::vault::{JournalAlone as _, TrashAlone as _, is_sound};
 
-/// One way to change a vault.
+/// One kind of change.
 pub struct Case {
     pub name: &'static str,
     /// Obsidian's setting for deletions.
     pub trash: &'static str,
-    /// Whether it begins with the first start of all, which makes the journal.
+    /// Whether it starts with the very first start, which creates the journal.
     pub first: bool,
     /// The undisturbed steps before.
     pub earlier: fn() -> Vec<Step>,
     /// The interrupted steps.
     pub act: fn() -> Vec<Step>,
-    /// Texts of further notes afterwards: path, and a part of the text.
+    /// Texts of further notes afterwards: the path, and a part of the text.
     pub also: &'static [(&'static str, &'static str)],
 }
 
 /// One step of a case.
 pub enum Step {
     Do(Operation),
-    /// Moves in one change set with the links that follow: from where, and where to.
+    /// Moves in one change set, with the links that follow: from, to.
     Together(Vec<(&'static str, &'static str)>),
-    /// The same of two notes that change places.
+    /// The same for two notes that exchange paths.
     Swap(&'static str, &'static str),
-    /// Takes back the last change set.
+    /// Undoes the last change set.
     Undo,
     /// Restores the last deletion.
     Restore,
-    /// Lets go of all that is beyond the limits, with limits of nothing.
+    /// Deletes everything beyond the limits, with limits of zero.
     Gc,
 }
 
@@ -171,7 +171,7 @@ pub const CASES: &[Case] = &[
     case("undo the undo of a patch", || vec![patch(), Step::Undo], || vec![Step::Undo]),
     case("restore a folder", || vec![delete("Plans")], || vec![Step::Restore]),
     case(
-        "restore beside a taken name",
+        "restore with its name taken",
         || vec![delete("Log.md"), write("Log.md", "2\n")],
         || vec![Step::Restore],
     ),
@@ -259,7 +259,7 @@ fn patch() -> Step {
 }
 
 impl Case {
-    /// Makes the vault below `folder` and runs the earlier steps.
+    /// Creates the vault below `folder` and runs the preparatory steps.
     pub fn prepare(&self, folder: &Path) -> Place {
         let place = if self.first { Place::below(folder) } else { Place::begun_below(folder) };
         let settings = format!(r#"{{"trashOption":"{}","alwaysUpdateLinks":true}}"#, self.trash);
@@ -282,10 +282,11 @@ impl Case {
 }
 
 impl Step {
-    /// Does it.
+    /// Runs the step.
     ///
     /// # Errors
-    /// What the product says.
+    ///
+    /// The product's error.
     pub fn run(&self, context: &Context) -> Result<(), String> {
         match self {
             Self::Do(operation) => {
@@ -324,7 +325,7 @@ impl Step {
     }
 }
 
-/// Moves these in one change set, and lets links follow.
+/// Moves these in one change set, with the links that follow.
 fn together(context: &Context, moves: Vec<(VaultPath, VaultPath)>) -> Result<(), String> {
     let editor = Editor {
         vault: &context.vault,
@@ -341,10 +342,11 @@ fn together(context: &Context, moves: Vec<(VaultPath, VaultPath)>) -> Result<(),
     applied.map(drop).map_err(|error| error.to_string())
 }
 
-/// Takes back the newest change set.
+/// Undoes the newest change set.
 ///
 /// # Errors
-/// What the product says, or that there is none.
+///
+/// The product's error, or that there is none.
 pub fn undo_last(context: &Context) -> Result<(), String> {
     let newest = Query { limit: 1, ..Query::default() };
     let sets = context.journal.history().change_sets(&newest).map_err(|error| error.to_string())?;
@@ -353,23 +355,23 @@ pub fn undo_last(context: &Context) -> Result<(), String> {
     undone.map(drop).map_err(|error| error.to_string())
 }
 
-/// Which of the two states a vault has to be in.
+/// The state that a vault must be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Must {
     Before,
     After,
     Either,
-    /// Some of it is done: what cannot be looked at is left out, and the answer says so.
+    /// A part of it is done: files that cannot be examined are omitted, and the answer says so.
     NotBefore,
 }
 
-/// The trees of a vault before and after an undisturbed run.
+/// The trees of a vault before and after an uninterrupted run.
 pub struct Both {
     before: Tree,
     after: Tree,
-    /// Whether what the system's trash refuses may lie in the vault's own.
+    /// Whether files that the system's trash refuses may be in the vault's own.
     either_trash: bool,
-    /// Whether the act is a change set, which can be undone.
+    /// Whether the operation is a change set, which can be undone.
     undoable: bool,
 }
 
@@ -386,10 +388,12 @@ impl Both {
         Self { before, after, either_trash: case.trash == "system", undoable }
     }
 
-    /// Recovers the vault at `place` and checks everything; returns whether it is as after the act.
+    /// Recovers the vault at `place` and checks everything; returns whether the operation took
+    /// effect.
     ///
     /// # Errors
-    /// What is not as it has to be.
+    ///
+    /// The violated expectation.
     pub fn settle(&self, place: &Place, must: Must) -> Result<bool, String> {
         let context = place.open().map_err(|error| format!("recovery: {error}"))?;
         let found = tree::read(&place.vault);
@@ -443,7 +447,7 @@ impl Both {
         }
     }
 
-    /// Every text there was before is still somewhere.
+    /// Every earlier text still exists somewhere.
     fn texts_kept(&self, place: &Place, found: &Tree) -> Result<(), String> {
         let mut kept: Vec<Vec<u8>> = texts(found).cloned().collect();
         for folder in [place.state.join("recovery"), place.state.join("kept"), place.home()] {

@@ -1,4 +1,4 @@
-//! The errands of a process that may die: this program, started again.
+//! The tasks of a child process that may be killed: this program, started again.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,29 +14,29 @@ use crate::place::Place;
 use crate::random::Random;
 use crate::tree;
 
-/// The first argument of a process that is to run an errand.
+/// The first argument of a process that runs such a task.
 const CHILD: &str = "--child";
 
-/// A missing file that a child opens before it runs its case: a reader of its system calls recognises the beginning by
-/// it.
+/// A missing file that a child opens before it runs its case: by it the system call trace shows
+/// where the case begins.
 pub const BEGINS: &str = "/the act begins";
 
-/// An errand failed as the product says, which may be right.
+/// A task failed with an error of the product, which may be correct.
 pub const REFUSED: u8 = 3;
 
-/// This program again, with an errand.
+/// This program again, with a task.
 pub fn start(errand: &str, place: &Place) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([CHILD, errand]).arg(&place.vault).arg(&place.state);
     // Settings of the machine must not matter; a panic should be readable.
     command.env_clear().env("RUST_BACKTRACE", "0").env("HOME", place.home());
-    // A vault of seven notes gives no work to many.
+    // A vault of seven notes has too little work for several threads.
     command.env("RAYON_NUM_THREADS", "1");
     command.stdin(Stdio::null());
     command
 }
 
-/// Runs the errand that `arguments` name, if they name one.
+/// Runs the task that `arguments` name, if they name one.
 pub fn errand(arguments: &[String]) -> Option<ExitCode> {
     let [first, errand, vault, state, rest @ ..] = arguments else { return None };
     if first != CHILD {
@@ -54,15 +54,15 @@ pub fn errand(arguments: &[String]) -> Option<ExitCode> {
     Some(match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever asked may have stopped to listen.
+            // The parent may no longer be reading.
             let _ = writeln!(std::io::stdout(), "refused: {error}");
             ExitCode::from(REFUSED)
         }
     })
 }
 
-/// Does what a case says, and dies at the `at`-th place where a crash must do no harm; 0: at none.
-/// Then it says how many there were.
+/// Runs a case, and dies at the `at`-th kill point; with 0 at none, and then it reports how many
+/// there were.
 fn act(place: &Place, case: usize, at: u64) -> Result<(), String> {
     let case = &CASES[case];
     if case.first {
@@ -99,7 +99,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For the vault at `place`. `lines` is above every number of a line in it.
+    /// For the vault at `place`. `lines` is greater than every line number in it.
     pub fn new(place: &Place, seed: u64, lines: u64) -> Self {
         Self::on(tree::read(&place.vault), seed, lines)
     }
@@ -114,7 +114,7 @@ impl Plan {
         &self.model.tree
     }
 
-    /// The next operation, already done in the model; whether it has to be refused.
+    /// The next operation, already applied to the model; whether it must be refused.
     pub fn next(&mut self) -> (Operation, bool) {
         loop {
             let operation = self.model.choose(&mut self.random);
@@ -129,7 +129,7 @@ impl Plan {
     }
 }
 
-/// Does one operation after the other until it is stopped, and says `ack` after each.
+/// Runs one operation after another until it is stopped, and prints `ack` after each.
 fn work(place: &Place, seed: u64, lines: u64) -> Result<(), String> {
     let mut plan = Plan::new(place, seed, lines);
     let context = place.open()?;

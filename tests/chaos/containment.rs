@@ -1,5 +1,5 @@
-//! Names swapped for links to the outside between a look and its use: as many rounds as the
-//! kernel's own test of `openat2`, in two shapes.
+//! Names replaced by links to the outside between a check and its use: as many rounds as the
+//! kernel's own test of `openat2`, in two forms.
 
 use crate::report::{Line, Tally};
 use crate::swap::Swap;

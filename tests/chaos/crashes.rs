@@ -1,9 +1,9 @@
-//! The process dies, and dies again while it recovers: at every place where a step reaches the
-//! disk (`src/chaos.rs`), in every case.
+//! The process dies, and dies again while it recovers: at every kill point (`src/chaos.rs`), in
+//! every case.
 //!
-//! A first child dies at one place of the act, a second one at one place of the recovery that
-//! follows, every pair of places; then, evenly over all triples, a third one in the recovery of
-//! that. In the end the recovery runs to its end and the whole vault is looked at.
+//! A first child dies at one point of the operation, a second one at one point of the recovery that
+//! follows, for every pair of points; then, for triples spread evenly over all, a third one in the
+//! recovery of that. In the end the recovery runs to completion and the whole vault is checked.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Mutex;
@@ -17,12 +17,12 @@ use crate::tree;
 
 const RUNS: u64 = 20_000;
 
-/// Places of the act, over all cases.
+/// Kill points of the operation, over all cases.
 const PLACES: u64 = 300;
 
 /// How a child ended.
 pub enum End {
-    /// It passed so many places.
+    /// It passed this many kill points.
     Passed(u64),
     Killed,
 }
@@ -31,7 +31,7 @@ pub fn run() -> Vec<Line> {
     let places = Tally::new("places to crash at", PLACES);
     let runs = Tally::new("crashes with a crash in the recovery", RUNS);
     let states = undisturbed_cases(CASES.len(), &places, name, undisturbed);
-    // How many places each recovery has: one run each, which is looked at as well.
+    // The number of kill points in each recovery: one run each, which is checked too.
     let (before, after) = (AtomicU64::new(0), AtomicU64::new(0));
     let note =
         |is_after: bool| if is_after { &after } else { &before }.fetch_add(1, Ordering::Relaxed);
@@ -47,7 +47,7 @@ pub fn run() -> Vec<Line> {
             (1..=passed).map(move |again| (case, both, [at, again, passed]))
         })
         .collect();
-    // As many with a third death as are wanting.
+    // As many with a third death as are still missing.
     let all = pairs.len() as u64;
     let wanting = runs.wanted().saturating_sub(first + all);
     let thirds: Vec<_> = pairs
@@ -105,7 +105,7 @@ pub fn undisturbed_cases<B: Send>(
     states
 }
 
-/// Every place of every case.
+/// Every kill point of every case.
 pub fn every_place<B>(states: &[(usize, B, u64)]) -> Vec<(usize, &B, u64)> {
     let places = states
         .iter()
@@ -152,8 +152,8 @@ fn undisturbed(number: usize) -> Result<(Both, u64), String> {
     Ok((both, passed))
 }
 
-/// Dies at the first place, in the recovery at the second, in the recovery of that at the third (0:
-/// not again). Whether the vault is as after the act, and how the last child ended.
+/// Dies at the first point, in the recovery at the second, in the recovery of that at the third (0:
+/// not again). Returns whether the operation took effect, and how the last child ended.
 fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String> {
     let folder = place::folder_in_memory();
     let place = CASES[case].prepare(folder.path());
@@ -168,7 +168,7 @@ fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String
     Ok((both.settle(&place, Must::Either)?, end))
 }
 
-/// Runs an errand to its end.
+/// Runs a task to its end.
 pub fn run_child(errand: &str, place: &Place, arguments: &[u64]) -> Result<End, String> {
     let arguments = arguments.iter().map(u64::to_string);
     let output = child::start(errand, place).args(arguments).output().expect("it runs");

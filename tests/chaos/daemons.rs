@@ -2,7 +2,7 @@
 //!
 //! One client changes the vault as the model says, another writes notes of its own, a third
 //! searches. After the kill the next daemon recovers; the vault is then exactly as after the last
-//! change that was acknowledged, or as after the one under way.
+//! acknowledged change, or as after the one in progress.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,10 +20,10 @@ use crate::tree::{self, Entry, Tree};
 
 const KILLS: u64 = 200;
 
-/// Kills of one vault; then a fresh one.
+/// Kills per vault, before a new one is used.
 const KILLS_OF_ONE: u64 = 20;
 
-/// The folder of the second client; the model's client never goes there.
+/// The folder of the second client; the model's client never uses it.
 const SECOND: &str = "Second";
 
 /// The notes the second client writes, in turn.
@@ -69,7 +69,7 @@ struct Acknowledged {
     before: Tree,
     /// Changes of the model's client that were acknowledged.
     done: u64,
-    /// Writes of the second client that were.
+    /// Acknowledged writes of the second client.
     second: u64,
     /// The prefix of its texts.
     kill: u64,
@@ -140,13 +140,13 @@ fn load(
 }
 
 fn call(client: &mut Client, tool: &str, arguments: Value) -> Option<Value> {
-    // A person agrees to everything: limits are tested elsewhere.
+    // A person approves everything: limits are tested elsewhere.
     let agreed = json!({ "vault": { "confirmed": true } });
     let params = json!({ "name": tool, "arguments": arguments, "_meta": agreed });
     Some(client.call_if_there("tools/call", params)?["result"].take())
 }
 
-/// The part of the vault that the model's client works on.
+/// The part of the vault that the model's client uses.
 fn own(tree: &Tree) -> Tree {
     let mut tree = tree.clone();
     tree.retain(|path, _| !Path::new(path).starts_with(SECOND));
@@ -158,8 +158,8 @@ fn second_text(kill: u64, number: u64) -> String {
 }
 
 impl Acknowledged {
-    /// Whether `found` is as after the last change, or as after the one under way, which `plan` has
-    /// done already.
+    /// Whether `found` is as after the last change, or as after the one in progress, which `plan`
+    /// has already applied.
     fn check(&self, found: &Tree, plan: &Plan) -> Result<(), String> {
         let (before, after, found_own) = (&self.before, plan.tree(), own(found));
         let same =
@@ -174,7 +174,7 @@ impl Acknowledged {
             ));
         }
         for note in 0..SECOND_NOTES {
-            // The newest acknowledged text of this note, and the one under way.
+            // The newest acknowledged text of this note, and the one in progress.
             let newest = (1..=self.second).rev().find(|number| number % SECOND_NOTES == note);
             let Some(newest) = newest else { continue };
             let path = format!("{SECOND}/{note}.md");

@@ -1,4 +1,4 @@
-//! A small file system of any kind, in memory, for a moment.
+//! A small temporary file system of any kind, in memory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,16 +18,17 @@ pub struct Disk {
 pub struct Make {
     /// Its name for `mount`.
     pub kind: &'static str,
-    /// The program that makes it, and its arguments.
+    /// The program that creates it, with its arguments.
     pub program: &'static [&'static str],
-    /// How large, as `truncate` has it.
+    /// Its size, in the notation of `truncate`.
     pub size: &'static str,
 }
 
 impl Disk {
-    /// Makes one and mounts it.
+    /// Creates one and mounts it.
     ///
     /// # Errors
+    ///
     /// What this machine lacks.
     pub fn new(make: &Make) -> Result<Self, String> {
         let folder = place::folder_in_memory();
@@ -48,16 +49,18 @@ impl Disk {
     /// Mounts it again.
     ///
     /// # Errors
-    /// As `mount` says.
+    ///
+    /// The error of `mount`.
     pub fn mount(&self) -> Result<(), String> {
         let image = self.folder.path().join("image");
         command("mount", &["-t", self.kind, "-o", "loop"], &[&image, &self.mounted()])
     }
 
-    /// Takes it away, as after a power cut.
+    /// Unmounts it, as after a power cut.
     ///
     /// # Errors
-    /// As `umount` says.
+    ///
+    /// The error of `umount`.
     pub fn unmount(&self) -> Result<(), String> {
         command("umount", &[], &[&self.mounted()])
     }
@@ -72,7 +75,8 @@ impl Drop for Disk {
 /// Runs a program to its end.
 ///
 /// # Errors
-/// What it said.
+///
+/// Its error output.
 pub fn command(program: &str, arguments: &[&str], paths: &[&Path]) -> Result<(), String> {
     let output = Command::new(program).args(arguments).args(paths).output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;

@@ -6,7 +6,8 @@ use crate::report::{Line, Tally};
 
 const EPISODES: u64 = 10_000;
 
-/// Episodes in one vault; then a fresh one, so that what earlier ones left is not searched again.
+/// Episodes in one vault, before a new one is used, so that leftovers of earlier ones are not
+/// searched again.
 const IN_ONE_VAULT: usize = 500;
 
 pub fn run() -> Vec<Line> {
@@ -17,7 +18,7 @@ pub fn run() -> Vec<Line> {
 fn one(way: &str, save: Save) -> Line {
     let tally = Tally::new(format!("lost updates, editor saves {way}"), EPISODES);
     let (mut applied, mut refused) = (0, 0);
-    // One vault at a time: the two that race need the two cores.
+    // One vault at a time: the two programs that race need the two cores.
     let mut left = usize::try_from(tally.wanted()).expect("small");
     while left > 0 && !tally.given_up() {
         let episodes = left.min(IN_ONE_VAULT);

@@ -1,8 +1,8 @@
-//! One system call fails, or is the last one: every call that changes a disk, in every case, and every
-//! call that looks at it in the act itself.
+//! One system call fails, or is the last one: every call that changes a disk, in every case, and
+//! every call that reads a disk in the operation itself.
 //!
-//! strace makes the call fail. It counts by thread, and all that changes a disk is done by a
-//! child's first thread; which calls those are, a first run without a fault tells.
+//! strace makes the call fail. It counts per thread, and a child changes the disk only in its first
+//! thread; a first run without a fault shows which calls those are.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -19,12 +19,12 @@ use crate::tree;
 /// One kind of calls, and how they fail.
 struct Sweep {
     what: &'static str,
-    /// Points that are wanted at least.
+    /// The least number of points.
     points: u64,
-    /// Points are left out, evenly, beyond so many.
+    /// Beyond this number, points are omitted evenly.
     most: u64,
     calls: &'static [&'static str],
-    /// Which of them count, by name and arguments as strace writes them.
+    /// Which of them count, by name and arguments as strace prints them.
     counts: fn(&str, &str) -> bool,
     faults: &'static [(&'static str, &'static str)],
     /// The required state of a vault after a change that was made despite the fault.
@@ -38,7 +38,7 @@ const CHANGES: Sweep = Sweep {
     calls: CHANGING,
     counts: |name, arguments| match name {
         "openat" | "openat2" => arguments.contains("O_CREAT"),
-        // Output to the test.
+        // Output for the test.
         "write" => !arguments.starts_with("1<") && !arguments.starts_with("2<"),
         _ => true,
     },
@@ -46,8 +46,8 @@ const CHANGES: Sweep = Sweep {
     made: Must::After,
 };
 
-/// A failed read says nothing about the disk: a program that takes it for "nothing there", or for "unchanged", reports
-/// a change that was not made.
+/// A failed read says nothing about the disk: a program that takes it for "nothing there" or
+/// "unchanged" reports a change that was not made.
 const LOOKS: Sweep = Sweep {
     what: "looks at a disk that fail",
     points: 600,
@@ -58,7 +58,7 @@ const LOOKS: Sweep = Sweep {
     made: Must::NotBefore,
 };
 
-/// The calls that change a disk. Those that fail as nothing else does are left out.
+/// The calls that change a disk. Calls that fail like another one are omitted.
 const CHANGING: &[&str] = &[
     "write",
     "pwrite64",
@@ -90,7 +90,7 @@ const CHANGING: &[&str] = &[
     "fsetxattr",
 ];
 
-/// The calls that look at a disk.
+/// The calls that read a disk.
 const LOOKING: &[&str] = &["statx", "fstat", "newfstatat", "openat", "openat2", "getdents64"];
 
 /// The faults injected at a call.
@@ -163,7 +163,7 @@ fn one_sweep(sweep: &Sweep) -> Line {
     tally.line(format!("{} cases; of {found}; {}", CASES.len(), ended.join(", ")))
 }
 
-/// A run in which nothing fails: what becomes of the vault, and by which calls.
+/// A run without a fault: the resulting vault, and the calls made.
 fn undisturbed(sweep: &Sweep, number: usize, case: &Case) -> Result<(Both, Vec<Point>), String> {
     let folder = place::folder_in_memory();
     let place = case.prepare(folder.path());
@@ -189,11 +189,11 @@ fn undisturbed(sweep: &Sweep, number: usize, case: &Case) -> Result<(Both, Vec<P
         let ordinal = counted.entry(name.to_owned()).or_default();
         *ordinal += 1;
         if arguments.contains(child::BEGINS) {
-            // The opening is the same in every case, and tried by those that begin with it.
+            // Opening is the same in every case, and tested by the cases that begin with it.
             points.clear();
             continue;
         }
-        // Its libraries are not under test.
+        // The libraries it loads are not under test.
         if arguments.contains(&ours) && (sweep.counts)(name, arguments) {
             points.push(Point { case: number, call: name.to_owned(), ordinal: *ordinal });
         }
@@ -203,7 +203,7 @@ fn undisturbed(sweep: &Sweep, number: usize, case: &Case) -> Result<(Both, Vec<P
     Ok((both, points))
 }
 
-/// One fault; how it ended.
+/// Injects one fault; returns how the run ended.
 fn one(point: &Point, injected: &str, both: &Both, made: Must) -> Result<&'static str, String> {
     let folder = place::folder_in_memory();
     let place = CASES[point.case].prepare(folder.path());

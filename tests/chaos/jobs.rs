@@ -1,8 +1,9 @@
-//! A job is killed at every point where a step reaches the disk, and killed again while it is resumed.
+//! A job is killed at every kill point, and killed again while it is resumed.
 //!
-//! A first child dies while it applies a plan or takes a job back, a second one while it recovers and goes on with that.
-//! In the end it is gone on with once more, and the vault has to be as the plan says; then the job is taken back, and
-//! the vault has to be as before. Before each step what the journal says is done is held against where the notes are.
+//! A first child dies while it applies a plan or undoes a job, a second one while it recovers and
+//! resumes that. In the end it is resumed to completion, and the vault must be as the plan says;
+//! then the job is undone, and the vault must be as before. Before each step the journal's record
+//! of what is done is compared with where the notes are.
 
 use std::path::Path;
 
@@ -17,10 +18,10 @@ use crate::report::{self, Line, Tally};
 use crate::tree::{self, Entry, Tree};
 use crate::vault::is_sound;
 
-/// Double crashes in one run of CI.
+/// Double crashes in one CI run.
 const RUNS: u64 = 500;
 
-/// Places of the act, over all cases.
+/// Kill points of the operation, over all cases.
 const PLACES: u64 = 200;
 
 /// Notes of the vault, `In/0.md` and so on, each with links to the next two.
@@ -29,13 +30,13 @@ const NOTES: usize = 7;
 /// A plan and the interrupted operation on it.
 struct Case {
     name: &'static str,
-    /// From where to where; no target: to the trash.
+    /// From and to; no target: to the trash.
     items: &'static [(&'static str, Option<&'static str>)],
-    /// A tag that each note gets that is not trashed.
+    /// A tag that each note that is not deleted gets.
     tag: bool,
-    /// Items up to which the job is one piece.
+    /// The most items that the job applies in one piece.
     piece: usize,
-    /// Whether it is the taking back that breaks.
+    /// Whether the undo is interrupted.
     undoes: bool,
 }
 
@@ -48,7 +49,7 @@ const MOVES: &[(&str, Option<&str>)] = &[
     ("In/5.md", Some("Out/5.md")),
 ];
 
-/// Two that change places, three that go round, and a chain.
+/// Two that exchange paths, a cycle of three, and a chain.
 const CIRCLES: &[(&str, Option<&str>)] = &[
     ("In/0.md", Some("In/1.md")),
     ("In/1.md", Some("In/0.md")),
@@ -76,7 +77,7 @@ fn text(number: usize) -> String {
 }
 
 impl Case {
-    /// A vault with a plan, and with its job where that is to be taken back.
+    /// A vault with a plan, and with its job if that is to be undone.
     fn prepare(&self, folder: &Path) -> Place {
         let place = Place::begun_below(folder);
         let settings = r#"{"trashOption":"local","alwaysUpdateLinks":true}"#;
@@ -100,7 +101,7 @@ impl Case {
         place
     }
 
-    /// Opens the vault as a daemon that starts.
+    /// Opens the vault as a starting daemon does.
     fn open(&self, place: &Place) -> Result<Context, String> {
         let mut context = place.open()?;
         context.settings.organize.atomic_items = self.piece;
@@ -126,7 +127,7 @@ impl Case {
         call(context, "apply_plan", &given).map(drop)
     }
 
-    /// Holds what the journal has of the job against where the notes are.
+    /// Compares the journal's record of the job with where the notes are.
     fn compare(&self, context: &Context, found: &Tree) -> Result<(), String> {
         let jobs = call(context, "list_jobs", &json!({}))?;
         if jobs["total"] == 0 {
@@ -202,11 +203,12 @@ fn call(context: &Context, tool: &str, arguments: &Value) -> Result<Value, Strin
     tools::call(tool, context, arguments).map(|answer| answer.read().data).map_err(fault)
 }
 
-/// The errand of a child: does what the case is about, and dies at the `at`-th place since its beginning, or since the
-/// start of the recovery.
+/// The task of a child: runs the case, and dies at the `at`-th kill point since its beginning, or
+/// since the start of the recovery.
 ///
 /// # Errors
-/// What the product says.
+///
+/// The product's error.
 pub fn errand(place: &Place, case: usize, at: u64, recovers: bool) -> Result<(), String> {
     let case = &CASES[case];
     if recovers {

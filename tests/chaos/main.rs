@@ -1,12 +1,12 @@
 //! The chaos suite: checks the same promises thousands of times during crashes, faults and races.
 //!
 //! Each part breaks one thing (the process, a system call, the power, another program, a name) at
-//! every place or at many moments, and looks at the whole vault afterwards. `scripts/chaos` runs
-//! them all and prints one table; `docs/reliability.md` says what each part holds.
+//! every point or at many moments, and checks the whole vault afterwards. `scripts/chaos` runs them
+//! all and prints one table; `docs/reliability.md` says what each part guarantees.
 //!
 //!     cargo test --features chaos --test chaos -- [PART…]
 //!
-//! The program runs itself again where a process has to die: `child` has those errands.
+//! The program starts itself again where a process has to die: `child` has those tasks.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 

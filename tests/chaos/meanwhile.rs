@@ -1,6 +1,6 @@
-//! The process dies, and before the next start somebody writes on in one of the notes: in place or
-//! by a new file, at its beginning or its end. What they wrote stays, and no link is broken that the
-//! act itself would not break.
+//! The process dies, and before the next start someone continues to edit one of the notes: in place
+//! or by replacing the file, at its beginning or its end. Their text stays, and no link breaks that
+//! the operation itself would not break.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ pub fn run() -> Vec<Line> {
     });
     let mut known = known.into_inner().expect("no panic");
     known.sort_by_key(|known| known.case);
-    // Every note of the vault in turn, at each place, in each of four ways.
+    // Every note of the vault in turn, at each kill point, in each of four ways.
     let all: Vec<(&Known, u64, u64)> = known
         .iter()
         .flat_map(|known| (1..=known.places).map(move |at| (known, at)))
@@ -117,9 +117,9 @@ fn one(known: &Known, at: u64, way: u64) -> Result<&'static str, String> {
     match way / 2 % 2 {
         0 => fs::write(&note, &text).expect("saved"),
         _ => {
-            let beside = folder.path().join("saving");
-            fs::write(&beside, &text).expect("written");
-            fs::rename(&beside, &note).expect("saved");
+            let new_file = folder.path().join("saving");
+            fs::write(&new_file, &text).expect("written");
+            fs::rename(&new_file, &note).expect("saved");
         }
     }
     let context = place.open().map_err(|error| format!("recovery: {error}"))?;

@@ -1,8 +1,9 @@
-//! The whole product against a vault in memory: ten thousand sequences of fifty operations, other
-//! programs' among them. After each the two hold the same, byte for byte.
+//! The whole product against a model of a vault in memory: ten thousand sequences of fifty
+//! operations, including those of other programs. After each operation the two have the same
+//! content, byte for byte.
 //!
-//! The model says what each call must do from the manual alone: which files there are afterwards,
-//! or that it is refused and nothing changes. It knows no journal, no links, no catalogue.
+//! The model derives from the manual alone what each call must do: which files exist afterwards, or
+//! that it is refused and nothing changes. It knows no journal, no links, no catalogue.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +21,7 @@ use crate::vault::{JournalAlone as _, TrashAlone as _, is_sound};
 const SEQUENCES: u64 = 10_000;
 const OPERATIONS: usize = 50;
 
-/// Names of notes and of folders: few, so that they meet. No note is named like a folder.
+/// Names of notes and folders: few, so that they collide. No note has the name of a folder.
 const NOTES: &[&str] = &["one.md", "Two.md", "Über.md", "four five.md", "board.canvas"];
 const FOLDERS: &[&str] = &["a", "B", "c d"];
 
@@ -45,7 +46,7 @@ fn sequence(seed: u64) -> Result<(), String> {
     let mut world = World::new(folder.path())?;
     for _ in 0..OPERATIONS {
         let operation = match random.below(20) {
-            // The last one mostly: then nothing has changed since.
+            // Mostly the last one: then nothing has changed since.
             0 | 1 => Operation::Undo { back: 0 },
             2 => Operation::Undo { back: random.below(6) },
             3 => Operation::Restore { which: random.below(1_000) },
@@ -61,8 +62,8 @@ fn sequence(seed: u64) -> Result<(), String> {
     world.end().map_err(|fault| format!("seed {seed}: {fault}"))
 }
 
-/// Leaves out one operation after the other, as long as what remains still fails; gives the fault
-/// that it ends in, which may be another than at first.
+/// Removes operations one by one as long as the rest still fails; returns the fault of the
+/// shortened sequence, which may differ from the first one.
 fn shorten(mut operations: Vec<Operation>, mut fault: String) -> (Vec<Operation>, String) {
     let mut at = operations.len();
     while at > 0 {
@@ -108,11 +109,11 @@ struct Recorded {
     before: Tree,
     after: Tree,
     undone: bool,
-    /// The set that this one took back, by its place in the list.
+    /// The set that this one undid, by its position in the list.
     undoes: Option<usize>,
-    /// The set whose deletion this one brought back from the trash: a part of it taken back.
+    /// The set whose deletion this one restored from the trash, which undoes a part of it.
     restores: Option<usize>,
-    /// Whether what it did was taken back in part, or by others, since.
+    /// Whether its effect was undone in part, or by others, since.
     in_doubt: bool,
 }
 
@@ -122,7 +123,7 @@ enum Undo {
     Refused,
     /// Nothing that the set changed has changed since: outside the trash, exactly this.
     Exactly(Tree),
-    /// Something has changed since: it may be refused, and then nothing happens; done, it loses
+    /// Something has changed since: it may be refused, and then nothing happens; if done, it loses
     /// no text.
     Either,
 }
@@ -184,7 +185,7 @@ impl World {
         }
     }
 
-    /// Whether the vault is as it must be; from now on that is how it is.
+    /// Whether the vault is as expected; from now on that is the expected state.
     fn holds(&mut self, expected: &Tree) -> Result<(), String> {
         let found = tree::read(&self.place.vault);
         if found != *expected {
@@ -194,7 +195,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes back the set that is `back` before the last.
+    /// Undoes the set that is `back` before the last.
     fn undo(&mut self, back: usize) -> Result<(), String> {
         let Some(at) = self.sets.len().checked_sub(back + 1) else { return Ok(()) };
         let expected = self.sets[at].undo(&self.model.tree);
@@ -239,8 +240,8 @@ impl World {
     }
 
     /// Records that a set was undone, on a vault with the content `held`. A set that an undo had
-    /// undone is then redone, and can be undone again; and so on. Its effect is the present one: a
-    /// folder that went to the trash a second time has the texts of that time.
+    /// undone is then redone, and can be undone again, and so on. Its effect is the present one: a
+    /// folder that was deleted a second time has the texts of that time.
     fn turn(&mut self, at: usize, held: &Tree) {
         let (mut next, mut undone) = (Some(at), true);
         let in_doubt = self.sets[at].in_doubt;
@@ -256,8 +257,8 @@ impl World {
         }
     }
 
-    /// A file that was restored from the trash, and sent there again by an undo, is a part of a set
-    /// that was redone by itself: when the whole set is undone, those two are so in part.
+    /// A file that was restored from the trash, and deleted again by an undo, is a part of a set
+    /// that was redone by itself: when the whole set is undone, those two are undone in part.
     fn doubt_restorations(&mut self, taken_back: usize) {
         for at in taken_back + 1..self.sets.len() {
             let restoration = self.sets[at].restores == Some(taken_back)
@@ -271,7 +272,7 @@ impl World {
         }
     }
 
-    /// Brings back one thing from the trash; nothing else changes.
+    /// Restores one entry from the trash; nothing else changes.
     fn restore(&mut self, which: usize) -> Result<(), String> {
         let items = self.context.journal.trash().list().map_err(|error| error.to_string())?;
         if items.is_empty() {
@@ -286,7 +287,7 @@ impl World {
         let mut back: Vec<String> = Vec::new();
         rest.retain(|path, _| {
             let is_back = path == to || path.starts_with(&format!("{to}/"));
-            // A folder that had to be made for it.
+            // A folder that had to be created for it.
             let is_above = to.starts_with(&format!("{path}/")) && !before.contains_key(path);
             if is_back {
                 back.push(path.clone());
@@ -317,7 +318,7 @@ impl World {
         Ok(())
     }
 
-    /// The daemon ends and begins anew.
+    /// The daemon is restarted.
     fn restart(&mut self) -> Result<(), String> {
         self.context.vault.stop();
         self.context = self.place.open()?;
@@ -337,7 +338,7 @@ impl World {
         Ok(())
     }
 
-    /// At the end everything in the journal is sound.
+    /// At the end everything in the journal is intact.
     fn end(&self) -> Result<(), String> {
         self.context.vault.stop();
         let verified = self.context.journal.texts().verify().map_err(|error| error.to_string())?;
@@ -366,18 +367,18 @@ impl Recorded {
             .chain(after.keys())
             .filter(|path| before.get(*path) != after.get(*path))
             .collect();
-        // A deleted file whose name is taken by now, in any case, is restored beside it.
+        // A deleted file whose name is taken by now, in any case, is restored under another name.
         if let [path] = touched[..]
             && let (Some(text @ Entry::File(_)), None) = (before.get(path), after.get(path))
             && !is_free(&expected, path)
             && !self.in_doubt
             && has_parent(&expected, path)
         {
-            expected.insert(beside(&expected, path), text.clone());
+            expected.insert(restored_name(&expected, path), text.clone());
             return Undo::Exactly(expected);
         }
         let same = touched.iter().all(|path| expected.get(*path) == after.get(*path));
-        // Something else may have come into a folder of it, or be in its way under another case.
+        // Something else may have been put into one of its folders, or block it with another case.
         let all_known = expected.keys().all(|path| {
             let below = |folder: &&&String| path.starts_with(&format!("{folder}/"));
             touched.contains(&path)
@@ -391,7 +392,7 @@ impl Recorded {
             };
         }
         let has_parents = expected.keys().all(|path| has_parent(&expected, path));
-        // Nothing is brought back beside what differs from it in case alone.
+        // Nothing is restored next to a name that differs from it only in case.
         let names: BTreeSet<String> = expected.keys().map(|path| path.to_lowercase()).collect();
         let has_twins = names.len() < expected.len();
         // Deleted files are restored from the trash, or from the journal.
@@ -402,13 +403,13 @@ impl Recorded {
     }
 }
 
-/// Whether no name in the tree differs from this path in case alone, or not at all.
+/// Whether no name in the tree equals this path, ignoring case.
 fn is_free(tree: &Tree, path: &str) -> bool {
     let wanted = path.to_lowercase();
     tree.keys().all(|key| key.to_lowercase() != wanted)
 }
 
-/// Whether the folder that this path lies in is there, spelt so.
+/// Whether the parent folder of this path exists with exactly this spelling.
 fn has_parent(tree: &Tree, path: &str) -> bool {
     match path.rsplit_once('/') {
         Some((above, _)) => tree.get(above) == Some(&Entry::Folder),
@@ -416,8 +417,8 @@ fn has_parent(tree: &Tree, path: &str) -> bool {
     }
 }
 
-/// The name that something gets which comes back where its own name is taken.
-fn beside(tree: &Tree, path: &str) -> String {
+/// The name that a restored file gets if its own is taken.
+fn restored_name(tree: &Tree, path: &str) -> String {
     let (stem, extension) = path.rsplit_once('.').expect("notes have an extension");
     let mut names = (1..).map(|number| match number {
         1 => format!("{stem} (restored).{extension}"),
@@ -431,17 +432,17 @@ fn beside(tree: &Tree, path: &str) -> String {
 pub struct Model {
     /// Its content.
     pub tree: Tree,
-    /// Lines written so far: each is another.
+    /// Lines written so far: each is different.
     lines: u64,
 }
 
 impl Model {
-    /// A vault that holds `tree`, whose lines have numbers of at most `lines`.
+    /// A vault with the content `tree`, whose lines have numbers of at most `lines`.
     pub fn new(tree: Tree, lines: u64) -> Self {
         Self { tree, lines }
     }
 
-    /// The path as spelt in the vault, given in any case; `None` if there is none.
+    /// The path as spelt in the vault, for one in any case; `None` if there is none.
     fn real(&self, path: &str) -> Option<String> {
         real(&self.tree, path)
     }
@@ -451,7 +452,7 @@ impl Model {
         new_path(&self.tree, path)
     }
 
-    /// Whether the requested path does not exist, and may be the name of a file elsewhere:
+    /// Whether the requested path does not exist but may be the name of a file elsewhere:
     /// `tests/tools/names.rs` has the rules.
     fn is_a_name(&self, operation: &Operation) -> bool {
         let asked = match operation {
@@ -481,7 +482,7 @@ impl Model {
                 for patched in files {
                     match (&patched.before, self.real(&patched.path)) {
                         (None, None) => {
-                            // A folder that the patch makes is spelt as it first names it.
+                            // A folder that the patch creates is spelt as in its first mention.
                             let path = new_path(&tree, &patched.path);
                             make_parents(&mut tree, &path);
                             tree.insert(path, file(patched.after.as_ref()?));
@@ -560,7 +561,7 @@ impl Model {
         }
     }
 
-    /// Chooses what happens next: mostly what can be done, sometimes what must be refused.
+    /// Chooses the next operation: mostly a possible one, sometimes one that must be refused.
     pub fn choose(&mut self, random: &mut Random) -> Operation {
         loop {
             let operation = self.any(random);
@@ -600,7 +601,7 @@ impl Model {
                         false => (self.note(random, 8), self.note(random, 1)),
                     };
                     if random.once_in(8) {
-                        // The case alone.
+                        // Only the case differs.
                         let to = change_case(&from);
                         return Operation::Move { from, to };
                     }
@@ -637,7 +638,7 @@ impl Model {
                 }
                 None => Some(self.new_text(random)),
             };
-            // Now and then what no file holds.
+            // Now and then text that no file contains.
             let before = match random.once_in(15) {
                 true => Some(format!("{}\n", self.new_line())),
                 false => before,
@@ -660,7 +661,7 @@ impl Model {
                     true => (self.folder(random, 9), self.folder(random, 1)),
                     false => (self.note(random, 9), self.note(random, 1)),
                 };
-                // Two names that differ in case alone are a test of their own.
+                // Two names that differ only in case have a test of their own.
                 match self.real(&to) {
                     Some(_) => Outside::Remove { path: from },
                     None => Outside::Rename { from, to: self.new_path(&to) },
@@ -669,7 +670,7 @@ impl Model {
         }
     }
 
-    /// A note's path: one that is there `most` times in `most + 1`, where any is.
+    /// A note's path: an existing one `most` times in `most + 1`, if there is any.
     fn note(&self, random: &mut Random, most: usize) -> String {
         self.path(random, most, false)
     }
@@ -710,7 +711,7 @@ impl Model {
     }
 }
 
-/// The path as spelt in the tree, given in any case.
+/// The path as spelt in the tree, for one in any case.
 fn real(tree: &Tree, path: &str) -> Option<String> {
     if tree.contains_key(path) {
         return Some(path.to_owned());
@@ -751,7 +752,7 @@ fn make_parents(tree: &mut Tree, path: &str) {
     }
 }
 
-/// `from` and all below it.
+/// `from` and everything below it.
 fn rename(tree: &mut Tree, from: &str, to: &str) {
     let below = format!("{from}/");
     let moved: Vec<String> =
@@ -763,7 +764,7 @@ fn rename(tree: &mut Tree, from: &str, to: &str) {
     }
 }
 
-/// A name as Obsidian gives it in `.trash/`, which is flat.
+/// The name Obsidian gives it in `.trash/`, which is flat.
 fn to_trash(tree: &mut Tree, path: &str) {
     tree.insert(".trash".to_owned(), Entry::Folder);
     let name = path.rsplit('/').next().unwrap_or(path);

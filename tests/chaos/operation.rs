@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::tools::{self, Context, Registry, ToolError};
 
-/// One thing that is done. Paths are from the vault's root.
+/// One operation. Paths are relative to the vault's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     Write {
@@ -35,20 +35,20 @@ pub enum Operation {
         name: &'static str,
         arguments: Value,
     },
-    /// Takes back the change set that is so many before the last.
+    /// Undoes the change set that is this many before the last.
     Undo {
         back: usize,
     },
-    /// Brings back one thing from the trash: its place in the list, which goes round.
+    /// Restores one entry from the trash, by its position in the list, modulo its length.
     Restore {
         which: usize,
     },
-    /// The daemon ends and begins anew.
+    /// The daemon is restarted.
     Restart,
     Outside(Outside),
 }
 
-/// One file of a patch: its lines before and after, `None` where it is not there.
+/// One file of a patch: its lines before and after, `None` if it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patched {
     pub path: String,
@@ -56,7 +56,8 @@ pub struct Patched {
     pub after: Option<String>,
 }
 
-/// Operations of another program, unseen by the steward. Always possible when they are chosen.
+/// Operations of another program, unseen by the steward. They are always possible when they are
+/// chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outside {
     Write { path: String, text: String },
@@ -91,10 +92,11 @@ impl Operation {
     }
 }
 
-/// Does it through the tools.
+/// Runs it through the tools.
 ///
 /// # Errors
-/// The tool's own. A fault of the tool's own (a panic) is none: it ends the run.
+///
+/// The tool's own. A bug of the tool (a panic) is not returned: it ends the run.
 pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, ToolError> {
     let (tool, arguments) = operation.call();
     let tool = Registry::built_in().get(tool).unwrap_or_else(|| panic!("no tool {tool}"));
@@ -108,7 +110,7 @@ pub fn perform(context: &Context, operation: &Operation) -> Result<Option<u64>, 
     }
 }
 
-/// Does it as another program would.
+/// Runs it as another program would.
 pub fn perform_outside(place: &Path, outside: &Outside) {
     match outside {
         Outside::Write { path, text } => fs::write(place.join(path), text).expect("written"),

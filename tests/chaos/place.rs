@@ -22,7 +22,7 @@ pub struct Place {
     pub state: PathBuf,
 }
 
-/// A folder in memory where the machine has such a file system: the disk would only be slow.
+/// A folder in memory if the machine has such a file system: a disk would only be slower.
 pub fn folder_in_memory() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }
@@ -30,7 +30,7 @@ pub fn folder_in_memory() -> TempDir {
 }
 
 impl Place {
-    /// Two folders below `folder`, made unless they are there.
+    /// Two folders below `folder`, created if they are missing.
     pub fn below(folder: &Path) -> Self {
         let place = Self { vault: folder.join("Vault"), state: folder.join("state") };
         for folder in [&place.vault.join(".obsidian"), &place.state] {
@@ -43,8 +43,8 @@ impl Place {
         place
     }
 
-    /// As [`Self::below`], with an empty journal that had its daily copy: what the first start makes
-    /// takes longer than all else a small vault needs.
+    /// As [`Self::below`], with an empty journal that has its daily copy: creating these at the
+    /// first start takes longer than everything else for a small vault.
     pub fn begun_below(folder: &Path) -> Self {
         static BEGUN: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
         let place = Self::below(folder);
@@ -53,7 +53,7 @@ impl Place {
             let first = Self::below(folder.path());
             let context = first.open().expect("a fresh vault opens");
             context.vault.stop();
-            // The last who has the database open takes its log away.
+            // The last connection to the database removes its log when it closes.
             drop(context);
             let mut files = Vec::new();
             for (path, entry) in tree::read(&first.state) {
@@ -76,7 +76,7 @@ impl Place {
         self.vault.with_file_name("home")
     }
 
-    /// Whether the journal keeps this text.
+    /// Whether the journal has this text.
     pub fn is_in_journal(&self, text: &[u8]) -> bool {
         let kept = Store::at(&self.state).blobs.get(BlobHash::of(text));
         kept.is_ok_and(|kept| kept == text)
@@ -86,7 +86,8 @@ impl Place {
     /// elsewhere.
     ///
     /// # Errors
-    /// What the product says: here it may be right to fail.
+    ///
+    /// The product's error: failing may be correct here.
     pub fn open(&self) -> Result<Context, String> {
         let settings = vault::Settings::default();
         let (vault, writer) = Vault::open(&self.vault, &self.state, settings, &|_| ())

@@ -1,10 +1,10 @@
-//! The power goes, three hundred times, on ext4 and on xfs.
+//! The power fails, three hundred times, on ext4 and on xfs.
 //!
 //! A file system on a loop device is shut down by the call that xfstests uses for the same purpose
-//! (`FS_IOC_SHUTDOWN` without a flush of its log): whatever was not made durable is gone, at a
-//! moment that nobody chose. A child changes the vault meanwhile and says so after each change. After
-//! mounting again and recovery, the vault is exactly as after the last change that was
-//! acknowledged, or as after the one under way.
+//! (`FS_IOC_SHUTDOWN` without a flush of its log): everything that was not durable is gone, at a
+//! random moment. A child changes the vault at the same time and reports each change. After
+//! mounting again and recovery, the vault is exactly as after the last acknowledged change, or as
+//! after the one in progress.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,16 +21,16 @@ use crate::tree;
 
 const CUTS: u64 = 150;
 
-/// Cuts on one file system before it is made anew.
+/// Cuts per file system, before it is created again.
 const CUTS_ON_ONE: u64 = 30;
 
-/// Once in so many cuts the steward's own files are on another file system, which survives: on the same one, making
-/// them durable makes all earlier writes durable too.
+/// Once in this many cuts the steward's own files are on another file system, which survives: on
+/// the same one, making them durable makes all earlier writes durable too.
 const STATE_ELSEWHERE: u64 = 2;
 
 const EXT4: Make = Make { kind: "ext4", program: &["mkfs.ext4", "-q", "-F"], size: "64M" };
 
-/// As small as its tool makes them.
+/// The smallest size its tool allows.
 const XFS: Make = Make { kind: "xfs", program: &["mkfs.xfs", "-q", "-f"], size: "304M" };
 
 pub fn run() -> Vec<Line> {
@@ -78,11 +78,11 @@ enum Now {
     New,
 }
 
-/// One cut; `number` tells the lines of its texts from those of the others.
+/// One cut; `number` distinguishes the lines of its texts from those of others.
 fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Result<Now, String> {
     let mut random = Random::new(!seed);
     let mut place = Place::below(&disk.mounted());
-    // Durable, as a vault is that was made before.
+    // Durable, like a vault that existed before.
     command("sync", &["-f"], &[&disk.mounted()])?;
     let elsewhere = tempfile::tempdir_in("/dev/shm").expect("a temporary folder");
     if number.is_multiple_of(STATE_ELSEWHERE) {
@@ -96,7 +96,7 @@ fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Res
         .spawn()
         .map_err(|error| error.to_string())?;
     let told = BufReader::new(child.stdout.take().expect("piped"));
-    // Read to the end by a thread: the child must never wait for us.
+    // A thread reads everything: the child must never wait for us.
     let count = AtomicU64::new(0);
     let enough = 1 + random.below(24) as u64;
     let moment = Duration::from_micros(random.below(4_000) as u64);
@@ -117,7 +117,7 @@ fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Res
         // Any moment will do: it falls anywhere in the changes that follow.
         std::thread::sleep(moment);
         let cut = shut_down(&disk.mounted());
-        // Until it meets an error of the disk, which is at once.
+        // Waits until it meets an error of the disk, which is at once.
         std::thread::sleep(Duration::from_millis(2));
         let _ = child.kill();
         let _ = child.wait();
@@ -125,7 +125,7 @@ fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Res
     })?;
     let count = count.into_inner();
     acknowledged.fetch_add(count, Ordering::Relaxed);
-    // A refusal before the cut would be a fault of another kind.
+    // A refusal before the cut would be another kind of failure.
     if count < enough {
         return Err(format!("the child stopped before the cut: {refused:?}"));
     }
@@ -159,7 +159,8 @@ fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Res
 
 /// Cuts the power of the file system mounted at `place`.
 ///
-/// By perl, which every Linux has: the call takes a pointer, and this house has no unsafe code.
+/// Through Perl, which every Linux has: the call takes a pointer, and this project avoids unsafe
+/// code.
 fn shut_down(place: &Path) -> Result<(), String> {
     const SCRIPT: &str = r#"
         open(my $root, "<", $ARGV[0]) or die "open: $!";

@@ -1,4 +1,4 @@
-//! Chance that can be repeated: the same seed gives the same run.
+//! Repeatable randomness: the same seed gives the same run.
 
 /// A generator (SplitMix64): small, fast, and good enough for random choices.
 pub struct Random(u64);
@@ -31,8 +31,8 @@ impl Random {
     }
 }
 
-/// The seed of this run: the one asked for in `STEWARD_CHAOS_SEED`, or always the same, so that a
-/// red run of CI is red here as well.
+/// The seed of this run: the one in `STEWARD_CHAOS_SEED`, or a fixed one, so that a failure in CI
+/// fails here too.
 pub fn seed() -> u64 {
     let asked = std::env::var("STEWARD_CHAOS_SEED").ok();
     asked.map_or(20_261_121, |text| text.parse().expect("STEWARD_CHAOS_SEED is a number"))

@@ -1,7 +1,7 @@
-//! Which parts run, and the one table at the end.
+//! Which parts run, and the table at the end.
 //!
-//! A part that finds something bad, or does less than it promises, fails the run. A part that
-//! cannot run on this machine says so; with `CI=true` that fails, too.
+//! A part that finds a failure, or does less than it promises, fails the run. A part that cannot
+//! run on this machine says so; with `CI=true` that is also a failure.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::random;
 pub struct Part {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Does it.
+    /// Runs it.
     pub run: fn() -> Vec<Line>,
 }
 
@@ -24,7 +24,7 @@ pub struct Line {
     what: String,
     /// How often.
     done: u64,
-    /// How often it has to be done in one run.
+    /// How often it must be done in one run.
     wanted: u64,
     /// The failures, one text each.
     bad: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Tally {
     begun: Instant,
 }
 
-/// After this many faults a part has said enough.
+/// A part stops after this many failures.
 const ENOUGH: usize = 20;
 
 impl Tally {
@@ -58,12 +58,12 @@ impl Tally {
         }
     }
 
-    /// For a part that is complete or fails.
+    /// For a part that either completes or fails.
     pub fn all(what: impl Into<String>, wanted: u64) -> Self {
         Self { wanted, ..Self::new(what, wanted) }
     }
 
-    /// How often it has to be done.
+    /// How often it must be done.
     pub fn wanted(&self) -> u64 {
         self.wanted
     }
@@ -95,13 +95,13 @@ impl Tally {
         }
     }
 
-    /// For a machine that does not have what this needs.
+    /// For a machine that lacks what this needs.
     pub fn not_run(self, needs: impl Into<String>) -> Line {
         Line { missing: Some(needs.into()), ..self.line("") }
     }
 }
 
-/// How much of everything is done, in percent of one run in CI: `STEWARD_CHAOS_PERCENT`.
+/// How much of everything is done, in percent of one CI run: `STEWARD_CHAOS_PERCENT`.
 fn percent() -> u64 {
     let asked = std::env::var("STEWARD_CHAOS_PERCENT").ok();
     asked.map_or(100, |text| text.parse().expect("STEWARD_CHAOS_PERCENT is a number"))
@@ -116,7 +116,8 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does `work` for each number below `end`, on all cores, until it is done or enough went wrong.
+/// Runs `work` for each number below `end`, on all cores, until it is done or has failed often
+/// enough.
 pub fn each(end: u64, tally: &Tally, work: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
@@ -134,7 +135,7 @@ pub fn each(end: u64, tally: &Tally, work: impl Fn(u64) + Sync) {
     });
 }
 
-/// At most `most` of `all`, evenly spread; which ones, the seed decides.
+/// At most `most` of `all`, evenly spread; the seed decides which.
 pub fn evenly<T>(all: Vec<T>, most: u64) -> Vec<T> {
     let every = (all.len() as f64 / most.max(1) as f64).max(1.0);
     let mut next = (random::seed() % 1_000) as f64 / 1_000.0 * every;
@@ -151,7 +152,7 @@ pub fn evenly<T>(all: Vec<T>, most: u64) -> Vec<T> {
         .collect()
 }
 
-/// Runs the parts that are asked for, or all.
+/// Runs the requested parts, or all.
 pub fn run(parts: &[Part], asked: &[String]) -> ExitCode {
     for name in asked.iter().filter(|name| !name.starts_with('-')) {
         if parts.iter().all(|part| part.name != name) {

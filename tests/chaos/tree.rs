@@ -43,7 +43,7 @@ pub fn outside_trash(tree: &Tree) -> Tree {
     tree
 }
 
-/// Without the vault's own trash if that is empty: it is made when it is wanted, and stays.
+/// Without the vault's own trash if that is empty: it is created when needed, and stays.
 pub fn without_empty_trash(tree: &Tree) -> Tree {
     match tree.keys().any(|path| path.starts_with(".trash/")) {
         true => tree.clone(),
@@ -51,7 +51,7 @@ pub fn without_empty_trash(tree: &Tree) -> Tree {
     }
 }
 
-/// The differences, for people: at most some lines.
+/// The differences, for people: a few lines at most.
 pub fn difference(expected: &Tree, found: &Tree) -> String {
     let mut lines = Vec::new();
     for (path, entry) in expected {

@@ -1,4 +1,4 @@
-//! Agents of one's own, and models for one purpose: the real daemon, and a scripted model server.
+//! The user's own agents, and models for one purpose: the real daemon, and a scripted model server.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -76,7 +76,7 @@ impl Place {
         )
     }
 
-    /// Replaces the settings, and waits until the daemon has taken them.
+    /// Replaces the settings, and waits until the daemon uses them.
     fn set(&self, settings: &str) {
         let mut client = self.client();
         client.call("_vault/subscribe", json!({}));
@@ -130,7 +130,7 @@ fn an_agent_has_its_own_words_tools_model_and_mode() {
     assert!(told.contains("the agent `reader` does not have the tool `write_file`"), "{told}");
     assert!(!place.vault.join("New.md").exists());
 
-    // It stays with the conversation, and other conversations have the steward.
+    // It stays with the conversation; other conversations have the steward.
     place.chat(&["--conversation", "1", "and now?"]).expect(0);
     assert!(place.asked()[2].system().ends_with("Quote what you rely on."));
     let mut client = place.client();
@@ -214,7 +214,8 @@ fn an_agent_with_a_model_asks_no_other() {
     let run = place.chat(&["--agent", "reader", "hello"]).expect(1);
     assert!(run.stdout.is_empty(), "{run:?}");
     assert!(place.models().iter().all(|model| model == "quick"), "{:?}", place.models());
-    // A model that a person chose for the conversation counts, with the others of the chain behind it.
+    // The model that a person chose for the conversation is used, followed by the rest of the
+    // chain.
     let mut client = place.client();
     let option = json!({"sessionId": "1", "configId": "model", "value": "work/other"});
     assert!(client.call("session/set_config_option", option)["result"].is_object());

@@ -10,7 +10,7 @@ use rustix::pty::OpenptFlags;
 
 use crate::support::Home;
 
-/// The program on a terminal of its own.
+/// The program on its own terminal.
 struct Terminal {
     child: Child,
     master: File,
@@ -33,12 +33,12 @@ impl Terminal {
         Self { child, master: master.into(), seen: String::new() }
     }
 
-    /// Reads until `text` is there, or the program has ended; whether it is.
+    /// Reads until `text` appears or the program has ended; returns whether it appeared.
     fn shows(&mut self, text: &str) -> bool {
         let mut bytes = [0; 4096];
         while !self.seen.contains(text) {
             match self.master.read(&mut bytes) {
-                // A terminal that nobody has open any more.
+                // A terminal that no process has open any more.
                 Ok(0) | Err(_) => break,
                 Ok(read) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..read])),
             }
@@ -114,7 +114,7 @@ fn a_person_is_asked_on_the_terminal_and_nothing_is_done_without_a_yes() {
         home.run_in(&vault, &undo).expect(0);
         drop(daemon);
     }
-    // Where there is no terminal nobody is asked.
+    // Without a terminal nobody is asked.
     let run = home.run_in(&vault, &[&edit[..], &["--json"]].concat()).expect(1);
     assert_eq!(run.json()["code"], "approval_needed");
 }
@@ -136,7 +136,7 @@ fn a_yes_approves_exactly_the_changes_shown() {
     write("Second.md");
     terminal.seen.clear();
     terminal.types("y\n");
-    assert!(terminal.shows(QUESTION), "it is asked anew: {}", terminal.seen);
+    assert!(terminal.shows(QUESTION), "it is asked again: {}", terminal.seen);
     assert!(terminal.seen.contains("Second.md"), "{}", terminal.seen);
     assert!(terminal.seen.contains("has changed meanwhile"), "{}", terminal.seen);
     assert!(vault.join("First.md").exists() && vault.join("Second.md").exists());

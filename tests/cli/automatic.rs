@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Home, Run};
 
-/// Waits for something that another process does.
+/// Waits for an effect of another process.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !holds() {
@@ -31,7 +31,7 @@ fn write(vault: &Path, name: &str, text: &str) {
     std::fs::write(vault.join(name), text).unwrap();
 }
 
-/// A vault whose rules file done notes of `Inbox` and of `Other`.
+/// A vault whose rules file the done notes of `Inbox` and of `Other`.
 fn vault(home: &Home, settings: &str) -> PathBuf {
     home.write_config(&format!("[organize]\nquiet_seconds = 1\n{settings}"));
     let vault = home.vault("Notes");
@@ -100,7 +100,7 @@ fn an_enabled_rule_files_a_new_note_once_and_why_says_so_after_a_restart() {
     ] {
         assert!(why.contains(part), "{part}: {why}");
     }
-    // Taken back by a person, it is left alone until somebody writes it.
+    // After a person undid the move, the note is left alone until someone edits it.
     let job = all[1]["job"].to_string();
     organize(&home, &vault, &["undo", &job, "--yes"]).expect(0);
     assert!(vault.join("Inbox/new.md").exists());
@@ -113,7 +113,7 @@ fn an_enabled_rule_files_a_new_note_once_and_why_says_so_after_a_restart() {
     other_is_filed(&vault, "d");
     assert!(vault.join("Inbox/new.md").exists());
     write(&vault, "Inbox/new.md", "---\nstatus: done\n---\nmore\n");
-    until("the note is filed anew", || vault.join("Archive/new.md").exists());
+    until("the note is filed again", || vault.join("Archive/new.md").exists());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_rule_whose_file_changed_does_nothing_until_it_is_enabled_again() {
     let _daemon = home.serve(&vault);
     enable(&home, &vault, &["Done things"]);
     enable(&home, &vault, &["Others.yaml"]);
-    // Only how it is written.
+    // Only its formatting.
     let same = format!("# Mine.\n{}", rule("Done things", "Inbox", "Archive"));
     write(&vault, "Rules.yaml", &same);
     write(&vault, "Inbox/a.md", "---\nstatus: done\n---\n");
@@ -164,7 +164,7 @@ fn what_came_while_no_daemon_ran_is_filed_at_the_next_start() {
     assert_eq!(jobs(&home, &vault).len(), 1);
 }
 
-/// A move leaves the time of a file's last change as it was.
+/// A move keeps a file's modification time.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_moved_in_without_a_daemon_are_filed_at_the_next_start() {
@@ -243,7 +243,7 @@ fn a_rule_that_something_works_against_stops_itself() {
     write(&vault, "Inbox/a.md", "---\nstatus: done\n---\n");
     for _ in 0..2 {
         until("the note is filed", || vault.join("Archive/a.md").exists());
-        // As a sync program that has another opinion.
+        // As a sync program with another version would.
         until("the job has ended", || {
             jobs(&home, &vault).iter().all(|job| job["state"] == "completed")
         });

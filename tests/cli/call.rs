@@ -43,7 +43,7 @@ fn through_a_daemon_and_directly_it_is_the_same() {
     assert_eq!(directly[5].1["code"], "invalid_input");
 }
 
-/// Names that models and people bring from elsewhere are taken by every door alike.
+/// Tool names of other programs are understood by every transport alike.
 #[test]
 fn other_names_of_arguments_are_taken_at_every_door() {
     let home = Home::new();
@@ -138,7 +138,7 @@ fn a_program_that_took_over_the_port_gets_nothing() {
     let record = home.state().join("daemon.json");
     let mut text: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
     daemon.kill();
-    // A listener that speaks no WebSocket, under the number of a process that lives.
+    // A listener that does not speak WebSocket, recorded with the id of a running process.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     text["port"] = listener.local_addr().unwrap().port().into();
     text["pid"] = std::process::id().into();
@@ -174,7 +174,7 @@ fn what_passes_everything_on_to_the_daemon_learns_nothing_of_use() {
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
     let there = daemon.port();
-    // A program on another port that has the daemon answer for it, under its true name.
+    // A program on another port that forwards the challenge to the daemon, with its true name.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap().port();
     let record = home.state().join("daemon.json");
@@ -214,7 +214,7 @@ fn what_passes_everything_on_to_the_daemon_learns_nothing_of_use() {
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
     assert!(!heard.contains(token.trim_end()), "{heard}");
     assert!(!heard.contains("vault.ticket") && !heard.contains("My Note"), "{heard}");
-    // The daemon itself still serves.
+    // The daemon itself is still running.
     text["port"] = there.into();
     std::fs::write(&record, text.to_string()).unwrap();
     home.run_in(&vault, &["call", "read_file", "--path", "Projects/My Note"]).expect(0);

@@ -10,7 +10,7 @@ use crate::models::{Answer, Server, Step};
 use crate::script::{Piece, answer, body, calls, says};
 use crate::support::{Daemon, Home, Run, finish, finish_with};
 
-/// The language that the model's server speaks here.
+/// The API format of the model server here.
 pub const WIRE: Wire = Wire::Chat;
 
 /// A home with a vault, a model behind it and a daemon.
@@ -26,7 +26,7 @@ impl Place {
         Self::with(answers, "")
     }
 
-    /// With more in the settings.
+    /// With further settings.
     pub fn with(answers: Vec<Answer>, settings: &str) -> Self {
         let home = Home::new();
         let vault = home.vault("Notes");
@@ -55,7 +55,7 @@ impl Place {
         finish(self.command(arguments))
     }
 
-    /// Another client of the daemon, which has introduced itself.
+    /// Another client of the daemon, after its handshake.
     pub fn client(&self, approvals: bool) -> Client {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
         let port = self.daemon.port();
@@ -134,7 +134,7 @@ fn a_long_text_that_is_piped_goes_with_the_message_as_data() {
     let asked = place.asked();
     assert!(asked.contains("(with a text of 320000 characters)"), "{}", &asked[..2_000]);
     assert_eq!(asked.matches("+ a line").count(), 10_000, "all of it");
-    // The instructions name the mark, and the vault's outline ends with it.
+    // The instructions name the marker, and the vault's outline ends with it.
     assert_eq!(asked.matches("</tool_data>").count(), 3, "the text cannot end it");
     let shown = place.home.run_in(&place.vault, &["conversations", "show"]).expect(0).stdout;
     assert!(shown.contains("explain this") && !shown.contains("a line"), "{shown}");
@@ -232,7 +232,7 @@ fn what_a_model_says_never_steers_a_terminal() {
     let said = "a\u{1b}[2J\u{1b}]0;title\u{7}b\rc\u{202e}d";
     let place = Place::new(vec![says(WIRE, said), says(WIRE, said)]);
     assert_eq!(place.chat(&["hello"]).expect(0).stdout, "abcd\n");
-    // With looks there are our own sequences, and no others.
+    // With styles there are our own escape sequences, and no others.
     let styled = place.chat(&["--color", "always", "hello"]).expect(0).stdout;
     assert_eq!(styled, "abcd\n");
 }
@@ -285,7 +285,7 @@ fn a_model_whose_provider_is_spelt_wrongly_is_passed_over() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("[\"work/m\"]", "[\"wrok/m\", \"work/m\"]")).unwrap();
     let run = |arguments: &[&str]| place.home.run_in(&place.vault, arguments);
-    // Asked, the daemon looks at the file.
+    // When asked, the daemon checks the file.
     let held = run(&["config", "get", "models.chain"]).expect(0).stdout;
     assert_eq!(held, "[\"wrok/m\",\"work/m\"]\n");
     assert_eq!(place.chat(&["who are you?"]).expect(0).stdout, "I am m.\n");

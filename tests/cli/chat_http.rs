@@ -1,4 +1,5 @@
-//! HTTP for scripts, against the real daemon and a model's server: as `curl` would ask.
+//! HTTP for scripts, against the real daemon and a model server: the requests that `curl` would
+//! send.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::chat::{Place, WIRE, salt};
 use crate::script::says;
 
-/// A request as a person's own program; the status and the JSON.
+/// A request of a person's own program; returns the status and the JSON.
 fn ask(place: &Place, token: &str, line: &str, body: Option<Value>) -> (u16, Value) {
     let port = place.daemon.ready["port"].as_u64().unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).unwrap();
@@ -44,7 +45,7 @@ fn a_script_talks_reads_and_deletes() {
     assert_eq!(answer["sessionId"], id);
     assert_eq!(answer["stopReason"], "end_turn");
     assert!(place.note("Recipes/Bread.md").contains("Salt 11 g"));
-    // Sent again after a lost answer it is not heard again.
+    // Sent again after a lost answer, it is not processed again.
     let (_, again) = ask(&place, token, &messages, Some(said));
     assert_eq!(again["text"], "It is saltier.");
     assert_eq!(place.server.requests().len(), 2);

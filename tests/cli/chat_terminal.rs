@@ -1,4 +1,4 @@
-//! `steward chat` on a terminal, as a person sits at it.
+//! `steward chat` on a terminal, as a person uses it.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -229,7 +229,7 @@ fn the_first_message_after_new_goes_to_the_new_conversation() {
     terminal.expect("> ");
     terminal.press("/new\r");
     terminal.expect("> ");
-    // Another client speaks in the first one, which is the current one from then on.
+    // Another client writes in the first one, which is the current one from then on.
     let mut other = place.client(false);
     let listed = other.call("session/list", json!({}));
     let sessions = listed["result"]["sessions"].as_array().unwrap();
@@ -270,7 +270,7 @@ fn a_connection_that_broke_is_made_again() {
 }
 
 #[test]
-fn a_connection_that_broke_in_the_middle_of_an_answer_says_nothing_twice() {
+fn a_connection_that_broke_in_the_middle_of_an_answer_repeats_nothing() {
     let first = body(WIRE, &[Piece::Text("Once upon a time ")]);
     let first = first.split("data: {\"choices\":[{\"delta\":{},").next().unwrap().to_owned();
     let hang = Answer::steps(vec![Step::Bytes(first.into_bytes()), Step::Hang]);

@@ -1,4 +1,4 @@
-//! A client of a daemon, by WebSocket.
+//! A WebSocket client of a daemon.
 
 use std::path::Path;
 

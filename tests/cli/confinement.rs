@@ -1,4 +1,4 @@
-//! The daemon that confines itself: actions that it can no longer do, and those that it must still do.
+//! The daemon that confines itself: what it can no longer do, and what it must still be able to do.
 
 use std::net::TcpListener;
 
@@ -10,7 +10,7 @@ use crate::client::client;
 use crate::door::Client;
 use crate::support::{Daemon, Home};
 
-/// Whether this kernel has Landlock. An older one holds back less, and says so.
+/// Whether this kernel has Landlock. An older one restricts less, and the daemon says so.
 fn possible(test: &str) -> bool {
     let possible = confine::possible().state != ConfinementState::NotPossible;
     if !possible {
@@ -52,7 +52,7 @@ fn it_writes_nowhere_else_and_every_thread_is_held() {
         let held: Vec<bool> = held.collect();
         assert!(held.len() > 3 && held.iter().all(|held| *held == confined), "{held:?}");
 
-        // A link made after the start: the daemon's target is now elsewhere.
+        // A link created after the start: its target is now outside.
         let outside = home.path("elsewhere/config.toml");
         std::fs::write(&outside, config).unwrap();
         std::fs::remove_file(home.config_file()).unwrap();
@@ -82,7 +82,7 @@ fn is_settable(client: &mut Client, key: &str) -> bool {
     settings.iter().find(|setting| setting["key"] == key).unwrap()["settable"] == true
 }
 
-/// It may write to the folder that existed at the start, not to its path.
+/// It may write to the folder that existed at the start, not to whatever is at its path later.
 #[test]
 fn a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start() {
     let test = "a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start";
@@ -141,7 +141,7 @@ fn what_it_is_for_still_works() {
     }
 }
 
-/// The same rules on one thread of this process, and all that they are to hold back.
+/// The same rules on one thread of this process, and everything they must prevent.
 #[test]
 fn every_bound_holds() {
     use std::io::ErrorKind;
@@ -194,7 +194,7 @@ fn every_bound_holds() {
     TcpStream::connect(address).unwrap();
 }
 
-/// A folder in which others keep theirs, a home folder even, is not the daemon's to write in.
+/// A folder that contains other people's files, even a home folder, is not writable for the daemon.
 #[test]
 fn a_settings_file_among_other_files_opens_none_of_them() {
     let test = "a_settings_file_among_other_files_opens_none_of_them";
@@ -234,7 +234,7 @@ fn a_settings_file_among_other_files_opens_none_of_them() {
         let ran = home.state().join("hooks/ran");
         crate::hooks::until("the hook has run", || ran.exists());
         assert!(!beside.exists(), "what the daemon starts writes nowhere else either");
-        // A terminal's own program is not held in, and the daemon follows the file.
+        // The user's own program on a terminal is not confined, and the daemon follows the file.
         let place = ["--config", file.to_str().unwrap()];
         let run = [&["config", "set", "server.max_in_flight", "9"][..], &place].concat();
         home.run_in(&vault, &run).expect(0);
@@ -242,7 +242,8 @@ fn a_settings_file_among_other_files_opens_none_of_them() {
     }
 }
 
-/// A program of others', started through ours: all that it is to be kept from, and all that it needs.
+/// A third-party program started through ours: everything it must not reach, and everything it
+/// needs.
 #[test]
 fn a_confined_command_sees_and_writes_what_it_was_given() {
     let test = "a_confined_command_sees_and_writes_what_it_was_given";
@@ -255,7 +256,7 @@ fn a_confined_command_sees_and_writes_what_it_was_given() {
     std::fs::create_dir(&own).unwrap();
     std::fs::write(&beside, "beside\n").unwrap();
     std::fs::write(home.path("vaults/key"), "secret\n").unwrap();
-    // A link beside the hidden folder leads into it, and opens nothing.
+    // A link next to the hidden folder leads into it, and opens nothing.
     std::os::unix::fs::symlink(&vault, home.path("elsewhere/way")).unwrap();
     let hidden = home.path("vaults");
     let run = |options: &[&str], script: &str| {

@@ -16,7 +16,7 @@ use crate::client::client;
 use crate::door::Client;
 use crate::support::Home;
 
-/// Two conversations as turns would have stored them: one that ended and one that is open.
+/// Two conversations as turns would have stored them: one ended, one open.
 fn talk(state: &Path) {
     let clock = Arc::new(SystemClock::default());
     let open = Conversations::new(Store::at(state), Default::default(), clock);
@@ -179,7 +179,7 @@ fn conversations_are_shown_and_deleted_with_a_daemon_and_without() {
 }
 
 #[test]
-fn a_conversation_is_renamed_and_goes_on_from_an_earlier_message() {
+fn a_conversation_is_renamed_and_continues_from_an_earlier_message() {
     for served in [false, true] {
         let home = Home::new();
         let vault = home.vault("Notes");
@@ -234,7 +234,7 @@ fn deletions_by_a_smaller_limit_are_announced_a_day_before() {
         "`[conversation] kept` is 2, smaller than it was: of the conversations 1 go after"
     ));
     assert_eq!(listed(), 3);
-    // While it runs: more at once, less with a word first.
+    // While it runs: raising a limit takes effect at once, lowering it is announced first.
     set(0);
     assert!(!says("go after"));
     set(1);
@@ -282,7 +282,7 @@ fn a_loaded_conversation_is_replayed() {
     talk(&home.state());
     let daemon = home.serve(&vault);
     let mut client = client(&home, &vault, &daemon);
-    // No model is configured: one sentence is the whole turn.
+    // No model is configured: the whole turn is one sentence.
     let prompt = json!({"sessionId": "2", "prompt": [{"type": "text", "text": "and the others?"}]});
     let said = client.call("session/prompt", prompt);
     let answer = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! The daemon's life: one a vault, found, stopped, and nothing left behind.
+//! The daemon's lifecycle: one per vault, found, stopped, with nothing left behind.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -123,7 +123,7 @@ fn both_signals_stop_it_in_time_and_it_tidies_up() {
 }
 
 #[test]
-fn what_a_killed_one_left_behind_counts_for_nothing() {
+fn what_a_killed_one_left_behind_does_not_count() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let mut daemon = home.serve(&vault);
@@ -172,7 +172,7 @@ fn a_rotated_token_counts_at_once() {
 fn the_process_that_holds_the_vault_is_named_before_it_serves() {
     let home = Home::new();
     let vault = home.vault("Notes");
-    // The token command makes the state folder; then this test acts as a daemon that starts.
+    // The token command creates the state folder; then this test acts as a starting daemon.
     home.run_in(&vault, &["token"]).expect(0);
     let folder = std::fs::File::open(&vault).unwrap();
     folder.lock().unwrap();
@@ -268,7 +268,7 @@ fn an_empty_mount_point_is_not_taken_for_the_vault() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.serve(&vault);
-    // The disk goes, and its mount point remains.
+    // The disk is unmounted, and its mount point remains.
     std::fs::rename(&vault, home.path("disk")).unwrap();
     std::fs::create_dir(&vault).unwrap();
     let named = vault.to_str().unwrap();
@@ -284,7 +284,7 @@ fn an_empty_mount_point_is_not_taken_for_the_vault() {
     let run = home.run(&["doctor", "--vault", named]).expect(1);
     assert!(run.stdout.contains("mount the disk"), "{run:?}");
     assert_eq!(std::fs::read_dir(&vault).unwrap().count(), 0, "nothing was put there");
-    // It comes back, or was emptied on purpose.
+    // It is mounted again, or was emptied on purpose.
     std::fs::remove_dir(&vault).unwrap();
     std::fs::rename(home.path("disk"), &vault).unwrap();
     home.serve(&vault);
@@ -341,7 +341,7 @@ fn the_text_index_is_saved_and_no_end_makes_it_wrong() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let vault = home.vault("Notes");
-    // Long before: what changed within the last moments is not known by its time.
+    // Long ago: a change within the last moments cannot be recognised by its time.
     for (name, text) in [("needle.md", "the needle lies here\n"), ("hay.md", "nothing but hay\n")] {
         std::fs::write(vault.join(name), text).unwrap();
         let file = std::fs::File::options().append(true).open(vault.join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Which vault is taken.
+//! How the vault is chosen.
 
 use crate::support::{Home, Run, finish};
 
@@ -79,7 +79,7 @@ fn the_root_and_the_home_folder_are_not_taken_by_chance() {
     home.run_in(&house.join("Documents"), &["status"]).expect(4);
     home.write_obsidian_list(&[(&house, true)]);
     home.run(&["status"]).expect(4);
-    // Named, the home folder is what the user wants; but our state would lie inside it.
+    // If it is named explicitly, the user wants the home folder; but our state would be inside it.
     let named = ["vaults", "--json", "--vault", house.to_str().unwrap()];
     assert_eq!(chosen(home.run(&named)), "home flag");
 
@@ -151,19 +151,19 @@ fn a_vault_is_named_by_its_name() {
     assert_eq!(chosen(&["work log"]), None, "nobody knows it yet");
     drop(home.serve(&other));
     assert_eq!(chosen(&["work log"]), Some(other.clone()), "it was served");
-    // What a name may mean is listed, by the command and where a name is wrong.
+    // The possible names are listed, by the command and when a name is wrong.
     let listed = home.run(&["vaults"]).expect(0).stdout;
     assert!(listed.contains("Garden") && listed.contains("Work log"), "{listed}");
     let gone = home.run(&["status", "--vault", "gardn"]).expect(4);
     assert!(gone.stderr.contains("`gardn`") && gone.stderr.contains("Garden"), "{gone:?}");
     assert!(gone.stderr.contains("Work log"), "{gone:?}");
-    // Two vaults of one name are distinguished only by their paths.
+    // Two vaults with one name are distinguished only by their paths.
     let second = home.path("elsewhere/deeper/Garden");
     std::fs::create_dir_all(second.join(".obsidian")).unwrap();
     home.write_obsidian_list(&[(&garden, false), (&second, true)]);
     let both = home.run(&["status", "--vault", "garden"]).expect(4);
     assert!(both.stderr.starts_with("error: 2 vaults are called `garden`"), "{both:?}");
-    // A folder that is there is what a path means.
+    // A path means an existing folder.
     let here = home.path("elsewhere/garden");
     std::fs::create_dir_all(&here).unwrap();
     if !cfg!(any(windows, target_os = "macos")) {
@@ -179,7 +179,7 @@ fn more_than_a_vault_is_not_served_unasked() {
         assert!(run.stderr.starts_with("error: `/etc` is not a vault"), "{run:?}");
         assert!(run.stderr.contains("--yes"), "{run:?}");
     }
-    // Any other folder is: a service has nobody to ask.
+    // Any other folder is served: a service cannot ask anyone.
     let plain = home.path("vaults/plain");
     std::fs::create_dir_all(&plain).unwrap();
     drop(home.serve(&plain));

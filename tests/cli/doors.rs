@@ -1,6 +1,6 @@
-//! Every tool through every door that there is, in every mode, with the real daemon and the real
-//! program. What is decided in each case is the table of `tests/calls/table.rs`; here it is that no
-//! door leads around it.
+//! Every tool through every transport, in every mode, with the real daemon and the real program.
+//! The decision in each case is in the table of `tests/calls/table.rs`; here the point is that no
+//! transport bypasses it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn prepare_history(home: &Home, vault: &Path) {
     run(&["call", "write_file", "--path", "changed.md", "--content", "after"]);
 }
 
-/// All that is in the vault, the trash too.
+/// The whole content of the vault, including the trash.
 fn snapshot(vault: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![vault.to_owned()];
@@ -73,7 +73,7 @@ fn wanted(tool: &Definition, mode: &str, person: bool) -> &'static str {
         (Tier::Safe, ..) | (_, "auto", _) => "through",
         (_, "read-only", _) => "paths",
         (_, _, true) => "asked",
-        // Nobody is there whom the daemon could ask.
+        // No client is connected that the daemon could ask.
         (_, _, false) => "approval",
     }
 }
@@ -98,7 +98,7 @@ fn no_door_leads_around_a_mode() {
     let token = home.run_in(vault, &["token", "--scope", "mcp"]).expect(0).stdout;
     let (port, token) = (ground.daemon.ready["port"].as_u64().unwrap(), token.trim_end());
     let port = u16::try_from(port).unwrap();
-    // A mode that changes something comes last, and is used with one transport after the other.
+    // A mode that changes something comes last, and is used with one transport after another.
     for mode in ["read-only", "ask"] {
         home.run_in(vault, &["mode", mode]).expect(0);
         let before = snapshot(vault);
@@ -118,7 +118,7 @@ fn no_door_leads_around_a_mode() {
         }
         assert_eq!(snapshot(vault), before, "{mode}");
     }
-    // In read-only not even a person's agreement helps.
+    // In read-only mode even a person's approval does not help.
     home.run_in(vault, &["mode", "read-only"]).expect(0);
     let before = snapshot(vault);
     for tool in Registry::built_in().iter().filter(|tool| tool.tier != Tier::Safe) {
@@ -155,7 +155,7 @@ fn without_a_daemon_the_command_line_is_held_just_the_same() {
         assert_eq!(snapshot(&vault), before, "{mode}");
     }
     home.run_in(&vault, &["mode", "settings"]).expect(0);
-    // A layer that is switched off is off here, too; and only that one.
+    // A layer that is disabled in the settings is disabled here too, and no other layer is.
     home.write_config("[policy]\nmode = \"read-only\"\noff = [\"approval\"]\n");
     let tool = Registry::built_in().get("create_folder").unwrap();
     assert_eq!(came(&on_the_command_line(&home, &vault, tool, &[])), "paths");

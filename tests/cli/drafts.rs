@@ -1,4 +1,4 @@
-//! `steward organize draft`, with the real daemon and a model's server.
+//! `steward organize draft`, with the real daemon and a model server.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn a_sentence_becomes_rules_that_are_shown_and_change_nothing() {
     assert!(place.vault.join("Recipes/Old.md").exists());
     assert!(place.note("Tidy.yaml").starts_with("rules:"), "{}", place.note("Tidy.yaml"));
 
-    // The model got the errors of its first try, and had no tools.
+    // The model got the errors of its first attempt, and had no tools.
     let asked = place.server.requests();
     assert_eq!(asked.len(), 2);
     let second = String::from_utf8_lossy(&asked[1].body);

@@ -1,5 +1,5 @@
-//! The daemon where the machine gives it less than it wants: few watches, few handles, no time, an
-//! end in the middle (cases 91, 95, 96, 103).
+//! The daemon on a machine that gives it less than it wants: few watches, few handles, suspended
+//! time, a kill at any moment (cases 91, 95, 96, 103).
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn connect(home: &Home, vault: &Path, daemon: &Daemon) -> Result<Client, u16> {
     Client::connect(port, token.trim_end())
 }
 
-/// A tool's answer, a person having agreed; `None` if it was refused.
+/// A tool's answer with a person's approval; `None` if it was refused.
 fn tool(client: &mut Client, name: &str, arguments: Value) -> Option<Value> {
     let meta = json!({"vault": {"confirmed": true}});
     let params = json!({"name": name, "arguments": arguments, "_meta": meta});
@@ -31,7 +31,7 @@ fn tool(client: &mut Client, name: &str, arguments: Value) -> Option<Value> {
     (answer["result"]["isError"] == false).then(|| answer["result"]["structuredContent"].take())
 }
 
-/// Asks again until `there` says so, at most for half a minute.
+/// Repeats a request until `there` accepts the answer, for half a minute at most.
 fn until(mut there: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + Duration::from_secs(30);
     while Instant::now() < end {
@@ -105,7 +105,7 @@ fn with_few_handles_it_refuses_and_continues() {
         let note = json!({"path": "after.md", "content": "x\n"});
         tool(&mut witness, "write_file", note).is_some()
     }));
-    // New clients come in again.
+    // New clients can connect again.
     assert!(until(|| connect(&home, &vault, &daemon).is_ok()));
 }
 
@@ -140,7 +140,8 @@ fn after_a_sleep_it_processes_changes_once() {
         assert!(tool(&mut client, "read_file", json!({"path": path})).is_some(), "{path}");
     }
     assert!(tool(&mut client, "read_file", json!({"path": "Projects/My Note.md"})).is_none());
-    // A timer that caught up on missed ticks would be seen: five scans at once, and more after a night.
+    // A timer that caught up on missed ticks would be noticed: five scans at once, and more after a
+    // night.
     std::thread::sleep(Duration::from_secs(1));
     let ticks = processor() - before;
     assert!(ticks < 100, "{ticks} hundredths of a second of work after a sleep");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::machine;
 use crate::support::{Daemon, Home, Run};
 
-/// Leaves no byte.
+/// Leaves no byte free.
 fn fill(place: &Path) {
     let filler = place.join("filler");
     let mut file = std::fs::File::options().append(true).create(true).open(filler).unwrap();
@@ -31,7 +31,7 @@ fn edit(home: &Home, vault: &Path, old: &str, new: &str) -> Run {
     home.run_in(vault, &[&edit[..], &["--new-text", new]].concat())
 }
 
-/// It serves, it reads, it changes nothing, and it says why.
+/// It serves and reads, changes nothing, and says why.
 fn reads_alone(home: &Home, vault: &Path, daemon: &Daemon, text: &str) {
     let status = home.run_in(vault, &["status", "--json"]).expect(0).json();
     assert_eq!(status["running"], true, "{status}");
@@ -63,12 +63,12 @@ fn a_full_disk_of_its_own_keeps_the_daemon_from_no_start_and_no_reading() {
     edit(&home, &vault, "budget 12", "budget 13").expect(0);
     fill(&place);
     reads_alone(&home, &vault, &daemon, "budget 13");
-    // Killed, with all that it had open on the disk.
+    // Killed, with everything it had open on the disk.
     daemon.kill();
     fill(&place);
     let mut daemon = home.serve(&vault);
     reads_alone(&home, &vault, &daemon, "budget 13");
-    // Ended in order: what it had for itself is anybody's.
+    // Stopped properly: the space it had reserved is free for anyone.
     daemon.signal(Signal::TERM);
     assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
     fill(&place);

@@ -1,4 +1,5 @@
-//! Guests: the real daemon with a guest by script (`guest.py`), a process of its own that speaks ACP and MCP.
+//! Guests: the real daemon with a scripted guest (`guest.py`), a separate process that speaks ACP
+//! and MCP.
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -18,7 +19,7 @@ struct Place {
     daemon: Daemon,
 }
 
-/// The guest by script; `None` without Python.
+/// The scripted guest; `None` without Python.
 fn script(test: &str) -> Option<(String, &'static str)> {
     if !crate::machine::has_program("python3", test) {
         return None;
@@ -32,7 +33,7 @@ fn script(test: &str) -> Option<(String, &'static str)> {
 }
 
 impl Place {
-    /// `None` without Python. A person has agreed to the guest before, if `is_allowed`.
+    /// `None` without Python. With `is_allowed` a person has allowed the guest before.
     fn new(test: &str, settings: &str, is_allowed: bool) -> Option<Self> {
         let (python, script) = script(test)?;
         Some(Self::with(&python, script, settings, is_allowed))
@@ -74,7 +75,7 @@ impl Place {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// A message to the guest in a new conversation.
+    /// Sends a message to the guest in a new conversation.
     fn say(&self, message: &str) -> Run {
         self.chat(&["--agent", "helper", message])
     }
@@ -111,7 +112,7 @@ impl Place {
         self.home.state().join("guests/helper")
     }
 
-    /// Ends the daemon, and starts another one.
+    /// Stops the daemon, and starts another one.
     fn restart(&mut self) {
         self.daemon.signal(rustix::process::Signal::TERM);
         assert_eq!(self.daemon.wait(Duration::from_secs(10)), Some(0));
@@ -119,7 +120,7 @@ impl Place {
         self.daemon = self.home.serve(&self.vault);
     }
 
-    /// The number of sessions that the script has begun.
+    /// The number of sessions that the script has started.
     fn sessions(&self) -> usize {
         let begun = std::fs::read_to_string(self.guests().join("own/sessions"));
         begun.unwrap_or_default().lines().count()
@@ -146,7 +147,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Answers the next question that the client is asked; returns it.
+/// Answers the next approval request of the client; returns it.
 fn answer(client: &mut Client, option: &str) -> Value {
     loop {
         let message = client.read();
@@ -178,13 +179,13 @@ fn a_person_agrees_before_a_guest_first_answers() {
     let reasons = question["_meta"]["vault"]["reasons"].to_string();
     assert!(reasons.contains("goes to its vendor") && reasons.contains("guest.py"), "{reasons}");
 
-    // The no holds for the next conversation, too.
+    // The refusal also holds for the next conversation.
     place.say("hello").expect(1);
     let child = place.begin(&["--agent", "helper", "hello"]);
     answer(&mut client, "allow_once");
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "Hello from the guest.\n", "{output:?}");
-    // The yes is stored.
+    // The approval is stored.
     let run = place.chat(&["--agent", "helper", "hello"]).expect(0);
     assert_eq!(run.stdout, "Hello from the guest.\n");
     let audit = place.home.run_in(&place.vault, &["audit", "--json"]).expect(0).stdout;
@@ -250,7 +251,7 @@ fn it_is_offered_with_the_agents_and_narrowed_like_them() {
     assert_eq!(models["agents"][0]["name"], "helper", "{models}");
     let said = place.say("names").expect(0).stdout;
     let said: Value = serde_json::from_str(&said).unwrap();
-    // Gemini CLI takes no tools from a server that refuses what it declares.
+    // Gemini CLI uses no tools of a server that rejects its declared capabilities.
     let serves = json!({"tools": {}});
     let known = json!({"tools": ["read_file"], "cwd": [], "arguments": [], "serves": serves});
     assert_eq!(said, known);
@@ -305,9 +306,9 @@ fn a_branch_that_was_left_is_forgotten() {
     fork(&place, "the old way");
     let heard = say(&place, "history");
     assert!(heard.contains("User: hello\n") && !heard.contains("the old way"), "{heard}");
-    assert_eq!(place.sessions(), 2, "begun anew");
+    assert_eq!(place.sessions(), 2, "started again");
     assert!(!say(&place, "history").contains("User: hello"), "the new one goes on");
-    // One that could be loaded is not, either.
+    // Not even a session that could be loaded.
     say(&place, "hello, a third path");
     fork(&place, "a third path");
     place.restart();
@@ -344,14 +345,14 @@ fn it_is_cancelled_and_no_call_comes_after() {
 }
 
 #[test]
-fn its_session_goes_on_from_message_to_message() {
-    let test = "its_session_goes_on_from_message_to_message";
+fn its_session_continues_from_message_to_message() {
+    let test = "its_session_continues_from_message_to_message";
     let Some(place) = Place::new(test, "", true) else { return };
     place.say("hello").expect(0);
     let mut client = place.client(false);
     let prompt = |text: &str| json!({"sessionId": "1", "prompt": [{"type": "text", "text": text}]});
     for _ in 0..30 {
-        // At once after the end of the one before.
+        // At once after the end of the previous one.
         let done = client.call("session/prompt", prompt("hello"))["result"].clone();
         assert_eq!(done["stopReason"], "end_turn", "{done}");
     }
@@ -361,8 +362,8 @@ fn its_session_goes_on_from_message_to_message() {
 }
 
 #[test]
-fn a_yes_can_be_taken_back() {
-    let test = "a_yes_can_be_taken_back";
+fn a_yes_can_be_revoked() {
+    let test = "a_yes_can_be_revoked";
     let Some(place) = Place::new(test, "", true) else { return };
     place.say("hello").expect(0);
     let steward = |arguments: &[&str]| place.home.run_in(&place.vault, arguments);
@@ -390,8 +391,8 @@ fn it_hears_the_history_after_a_restart() {
 }
 
 #[test]
-fn a_session_that_its_guest_can_load_goes_on_after_a_restart() {
-    let test = "a_session_that_its_guest_can_load_goes_on_after_a_restart";
+fn a_session_that_its_guest_can_load_continues_after_a_restart() {
+    let test = "a_session_that_its_guest_can_load_continues_after_a_restart";
     let Some(mut place) = Place::new(test, "", true) else { return };
     let own = place.guests().join("own");
     std::fs::create_dir_all(&own).unwrap();
@@ -401,7 +402,7 @@ fn a_session_that_its_guest_can_load_goes_on_after_a_restart() {
     let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
     assert!(!heard.contains("hello") && !heard.contains("Replayed"), "{heard}");
     assert_eq!(std::fs::read_to_string(own.join("sessions")).unwrap(), "begun\nloaded\n");
-    // One that the guest has forgotten is begun anew.
+    // A session that the guest has forgotten is started again.
     std::fs::write(own.join("forgets"), "").unwrap();
     place.restart();
     let heard = place.chat(&["--conversation", "1", "history"]).expect(0).stdout;
@@ -518,7 +519,7 @@ fn its_first_words_come_at_once() {
         child.wait_with_output().unwrap();
     }
     taken.sort_by(f64::total_cmp);
-    // The median, since other tests run beside this one.
+    // The median, since other tests run at the same time.
     assert!(taken[5] < 250.0, "{taken:?}");
     eprintln!("from the guest to a client: {:.1} ms, at most {:.1} ms", taken[5], taken[9]);
 }

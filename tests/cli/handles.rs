@@ -1,5 +1,5 @@
-//! The daemon itself, after all its tools, changes from outside and clients that came and went,
-//! holds what it held before.
+//! The daemon, after using all its tools, changes from outside and clients that came and went, has
+//! as many open handles and threads as before.
 
 use std::path::Path;
 use std::time::Duration;
@@ -94,13 +94,13 @@ fn round(client: &mut Client, vault: &Path, round: usize) {
 fn the_daemon_leaks_nothing() {
     let home = Home::new();
     let vault = home.vault("Notes");
-    // No file may go to the desktop's trash of the user who runs this.
+    // No file may go to the trash of the user who runs this.
     std::fs::write(vault.join(".obsidian/app.json"), r#"{"trashOption": "local"}"#).unwrap();
     let daemon = home.serve(&vault);
     let client = || client(&home, &vault, &daemon);
     let mut witness = client();
     let handles = count(daemon.pid(), "fd");
-    // Threads that stay for later work, such as those that search, exist after one round.
+    // Threads that stay for later work, such as those for searching, exist after one round.
     round(&mut witness, &vault, 0);
     let threads = count(daemon.pid(), "task");
     for number in 1..=10 {
@@ -115,8 +115,8 @@ fn the_daemon_leaks_nothing() {
         drop(client());
         assert_eq!(Client::connect(daemon.port(), "wrong").err(), Some(401));
     }
-    // A replaced version stays open a few seconds, and an idle thread ends after ten. Nothing is
-    // asked meanwhile, since asking would keep threads from being idle.
+    // A replaced version stays open for a few seconds, and an idle thread ends after ten. No
+    // requests in the meantime, since they would keep threads from being idle.
     let mut now = (0, 0);
     let settled = (0..400).any(|_| {
         std::thread::sleep(Duration::from_millis(100));

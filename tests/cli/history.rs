@@ -14,7 +14,7 @@ fn prepare(home: &Home, name: &str) -> std::path::PathBuf {
     vault
 }
 
-/// A user's evening: an edit, a deletion, a look, a change of mind.
+/// A typical session: an edit, a deletion, a look at the log, an undo.
 fn evening(home: &Home, vault: &Path) -> Vec<String> {
     let note = vault.join("Projects/My Note.md");
     let text = || std::fs::read_to_string(&note).unwrap();
@@ -34,7 +34,7 @@ fn evening(home: &Home, vault: &Path) -> Vec<String> {
     assert_eq!(log["change_sets"][0]["caller"], "steward");
     said.push(log["change_sets"][1]["title"].to_string());
 
-    // As it was, by the number of the change and by a time; the note itself is gone.
+    // The earlier text, by the number of the change and by a time; the note itself is gone.
     run(&["show", "projects/my note"]).expect(1);
     let set = log["change_sets"][1]["id"].to_string();
     let then = run(&["show", "projects/my note", "--at", &set]).expect(0);
@@ -79,7 +79,7 @@ fn changes_are_shown_and_undone_with_a_daemon_and_without() {
     assert_eq!(evening(&home, &second), directly);
 }
 
-/// Somebody writes on in a note, renames it, deletes it: what `steward undo` says and does then.
+/// Someone edits a note again, renames it, deletes it: what `steward undo` then prints and does.
 fn written_since(home: &Home, vault: &Path) -> Vec<String> {
     let place = |name: &str| vault.join(name);
     let run = |arguments: &[&str]| home.run_in(vault, arguments);
@@ -136,7 +136,7 @@ fn emptying_the_trash_needs_consent_and_names_or_age() {
     }
     let old = run(&["trash", "empty", "--yes"]).expect(0);
     assert!(old.stdout.contains("nothing"), "{old:?}");
-    // Nobody sits at this terminal.
+    // No person is at this terminal.
     let asked = run(&["trash", "empty", ".trash/a.md"]).expect(2);
     assert!(asked.stderr.contains("--yes"), "{asked:?}");
     run(&["trash", "empty", ".trash/c.md", "--yes"]).expect(1);
@@ -151,7 +151,8 @@ fn emptying_the_trash_needs_consent_and_names_or_age() {
     run(&["restore", "a"]).expect(1);
     let undo = run(&["undo", "1"]).expect(1);
     assert!(undo.stderr.contains("permanently removed"), "{undo:?}");
-    // Where another change has the text too, the answer says so; its number names it as well.
+    // If another change also has the text, the answer says so; it can also be restored by its
+    // number.
     let write = ["call", "write_file", "--path", "Secret.md", "--content", "my secret"];
     run(&write).expect(0);
     run(&["call", "delete", "--path", "Secret"]).expect(0);
@@ -159,7 +160,7 @@ fn emptying_the_trash_needs_consent_and_names_or_age() {
     assert!(done.contains("removed 1 thing") && done.contains("change `3.1` has too"), "{done}");
     assert!(!vault.join(".trash/Secret.md").exists());
     run(&["restore", "Secret"]).expect(1);
-    // And what lies in no trash any more, but in the journal.
+    // Also what is no longer in any trash, but in the journal.
     std::fs::remove_dir_all(vault.join(".trash")).unwrap();
     run(&["trash", "empty", "2.1", "--yes"]).expect(0);
     let listed = run(&["trash", "list"]).expect(0).stdout;
@@ -214,10 +215,10 @@ fn clients_receive_every_change_set_with_its_author() {
     assert_eq!(told[0]["changes"][0]["path"], "Projects/My Note.md");
     assert_eq!(told[1]["undoes"], told[0]["id"].to_string());
     assert_eq!(told[1]["changes"][0]["action"], "restored");
-    // The whole listing agrees with the events.
+    // The complete listing agrees with the events.
     let listed = client.call("tools/call", json!({ "name": "list_changes", "arguments": {} }));
     assert_eq!(listed["result"]["structuredContent"]["change_sets"][1]["id"], told[0]["id"]);
-    // Permanent removal is a protocol method, and no tool.
+    // Permanent deletion is a protocol method, not a tool.
     let empty = client.call("_vault/trash/empty", json!({ "items": ["17.1"] }));
     assert_eq!(empty["error"]["data"]["kind"], "failed", "{empty}");
 }
@@ -260,9 +261,9 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
     assert_eq!(ids.len(), 10, "the ids go on: {ids:?}");
     let whole = first.call("_vault/diff", json!({ "changeSet": sets[0] }));
     assert_eq!(whole["result"]["total"], 10, "{whole}");
-    // One by one is no way around what one turn may delete.
+    // Deleting one by one does not bypass the limit of a turn.
     assert_eq!(delete(&mut first, 10)["code"], "approval_needed");
-    // Another client's first turn is another turn.
+    // Another client's first turn counts as another turn.
     let other = delete(&mut client(), 11)["change_set"].take();
     assert!(other.is_u64() && other != sets[0], "{other}");
     let log = home.run_in(&vault, &["log"]).expect(0).stdout;
@@ -272,7 +273,7 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
 }
 
 #[test]
-fn a_long_history_is_gone_through_in_the_commands_own_words() {
+fn a_long_history_is_listed_in_the_commands_own_words() {
     let home = Home::new();
     let vault = prepare(&home, "Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments);
@@ -297,7 +298,7 @@ fn a_long_history_is_gone_through_in_the_commands_own_words() {
     assert_eq!(shown(&rest), 31, "{rest}");
     assert!(!rest.contains("    1.101 ") && rest.contains("    1.102 "), "{rest}");
 
-    // An undo tells as much, not only the beginning.
+    // An undo reports the number too, not only at the beginning.
     let undone = run(&["undo", "1", "--yes"]).expect(0).stdout;
     let rest =
         "    and 31 changes more; `steward log --change-set 3 --first-change 101` shows them\n";

@@ -92,7 +92,7 @@ fn the_archive_example_protects_its_folder_under_any_path() {
     let audit = steward(&["audit", "--decision", "refused"]).expect(0).stdout;
     assert!(audit.contains("[hooks: the hook `archive` refuses"), "{audit}");
 
-    // One that is not there any more refuses too, and that is seen.
+    // A hook whose program is gone also refuses, and that is reported.
     std::fs::remove_file(ground.home.path("home/.config/vault-steward/hooks/archive.py")).unwrap();
     let result = call(&mut agent, "write_file", json!({"path": "n.md", "content": "x"}));
     assert!(refused_by_hook(&result), "{result}");
@@ -120,11 +120,11 @@ fn the_commit_of_the_manual_is_made_and_the_repository_runs_nothing() {
     let trap: std::cell::RefCell<PathBuf> = PathBuf::new().into();
     let ground = Ground::with(|home, vault| {
         set_up(home, "A commit after each turn", "commit.py", &python);
-        // After a turn it is run in the tests of the agent; here after each change.
+        // The event after a turn is tested with the agent; here the hook runs after each change.
         let settings = std::fs::read_to_string(home.config_file()).unwrap();
         home.write_config(&settings.replace("\"turn_ended\"", "\"change_applied\""));
         git(vault, &["init", "--quiet", "--initial-branch", "main"]);
-        // Every program that a repository can carry and a commit could run.
+        // Every program that a repository can contain and a commit could run.
         *trap.borrow_mut() = vault.join(".git/trap");
         let evil = vault.join(".git/evil.sh");
         let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", trap.borrow().display());
@@ -162,7 +162,7 @@ fn the_commit_of_the_manual_is_made_and_the_repository_runs_nothing() {
     assert_eq!(ran, "", "programs of the repository ran");
     let status = ground.home.run_in(&ground.vault, &["status"]).expect(0).stdout;
     assert!(!status.contains("failed"), "{status}");
-    // The trap is one: git itself falls into it.
+    // The trap works: git itself falls into it.
     let plain = Command::new("git").arg("-C").arg(&ground.vault).arg("status").output();
     plain.unwrap();
     assert!(trap.exists(), "the repository would run programs");
@@ -186,7 +186,7 @@ fn the_notification_of_the_manual_is_posted() {
     let path = format!("{}:/usr/bin:/bin", home.path("elsewhere").display());
     let run = command.arg(&vault).env("PATH", path).output().unwrap();
     assert!(run.status.success(), "{run:?}");
-    // Without a daemon it is over when the call is.
+    // Without a daemon it has ended when the call ends.
     let posted = std::fs::read_to_string(home.state().join("hooks/posted")).unwrap();
     let expected = "--app-name=Vault Steward|--|Vault Steward|create the folder `New` (steward)|";
     assert_eq!(posted, expected);
@@ -212,7 +212,7 @@ fn hooks_change_live_and_by_a_person_alone() {
     while agent.read()["method"] != "_vault/config_reloaded" {}
     assert!(refused_by_hook(&call(&mut agent, "write_file", write())));
     assert_eq!(call(&mut agent, "create_folder", json!({"path": "Folder"}))["isError"], false);
-    // Its error is reported with its place, and the previous hooks stay.
+    // Its error is reported with its position, and the previous hooks stay in effect.
     let wrong =
         script(&ground.home, "closed", "on = [\"before_change\"]\ntools = [\"writ_file\"]", no);
     ground.home.write_config(&wrong);
@@ -236,7 +236,7 @@ fn a_hooks_own_calls_cause_no_events() {
             vault.display()
         );
         let on = "on = [\"change_applied\", \"after_tool_call\"]\nseconds = 30";
-        // Held in, it could reach the daemon on a port that was known at the start.
+        // Confined, it could reach the daemon on a port that was known at the start.
         let security = "[security]\nlandlock = false\n";
         home.write_config(&format!("{security}{}", script(home, "diary", on, &text)));
     });
@@ -252,7 +252,7 @@ fn a_hooks_own_calls_cause_no_events() {
     let calls = said();
     let last = calls["calls"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["outcome"], &last["scope"]), (&json!("ok"), &json!("person")), "{calls}");
-    // Nobody else is spared for calling itself so.
+    // No other program is exempt by using that name.
     let heard = || std::fs::read_to_string(ground.home.state().join("hooks/heard")).unwrap();
     assert_eq!(heard().lines().count(), 2, "{}", heard());
     let token = ground.home.run_in(&ground.vault, &["token", "--scope", "client"]).expect(0).stdout;

@@ -1,4 +1,4 @@
-//! How the program was installed, is updated and is taken away again.
+//! How the program was installed, and how it is updated and removed.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Home, Run, finish};
 
-/// The program as a package manager put it at `path` in this home's place.
+/// The program as a package manager installed it at `path` in this test's home.
 fn program_at(home: &Home, path: &str) -> PathBuf {
     let program = home.path(path).with_extension(std::env::consts::EXE_EXTENSION);
     std::fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -63,7 +63,7 @@ fn doctor_names_the_way_of_installation_and_its_command() {
     assert!(own.contains("cargo build") && own.contains("steward service restart"), "{own}");
 }
 
-/// Answers each request with the same body; returns its port and what counts the requests.
+/// Answers each request with the same body; returns its port and the request counter.
 fn answering(body: &'static str) -> (u16, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -108,7 +108,8 @@ fn a_newer_version_is_asked_for_only_by_update_check() {
     let json = home.run(&["update", "--check", "--json"]).expect(0).json();
     assert_eq!((&json["newest"], &json["isCurrent"]), (&"99.1.0".into(), &false.into()));
 
-    // As a host of sources describes a release; an older one than this; and what is no version.
+    // A release as a source hosting service describes it; one older than this; and one that is not
+    // a version.
     let (port, _) = answering(r#"{"tag_name": "v0.0.1"}"#);
     home.write_config(&format!("[update]\nurl = \"http://127.0.0.1:{port}\"\n"));
     assert!(home.run(&["update", "--check"]).expect(0).stdout.contains("is the newest"));
@@ -188,7 +189,7 @@ fn uninstalling_says_what_stays_and_never_takes_a_vault() {
     assert!(!completions.exists() && theirs.exists() && plugin.exists() && state.exists());
     home.run_in(&vault, &["undo"]).expect(0);
 
-    // A daemon would write again what was deleted.
+    // A daemon would create the deleted files again.
     let daemon = home.serve(&vault);
     let running = home.run(&["uninstall", "--purge", "--yes"]).expect(1);
     assert!(running.stderr.contains("a daemon still serves"), "{running:?}");
@@ -208,7 +209,7 @@ fn a_vault_in_a_folder_of_the_steward_is_not_deleted_with_it() {
     let vault = home.vault("Notes");
     home.run_in(&vault, &["new", "a", "b"]).expect(0);
     let state = home.state();
-    // Somebody keeps a vault where histories are.
+    // A vault in the folder where histories are.
     let inside = state.parent().unwrap().join("Notes");
     std::fs::create_dir_all(inside.join(".obsidian")).unwrap();
     home.run_in(&inside, &["new", "a", "b"]).expect(0);

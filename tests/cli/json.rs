@@ -25,8 +25,9 @@ const DATA: [&str; 10] = [
     "plan",
 ];
 
-/// Commands whose output is no JSON, is an entry for another program's settings, never ends, equals that of another
-/// command in these lists, or needs an installed service.
+/// Commands without JSON output, that print an entry for another program's settings, that never
+/// end, whose output equals that of another command in these lists, or that need an installed
+/// service.
 const OTHERS: [&[&str]; 30] = [
     &["serve"],
     &["completions"],
@@ -179,7 +180,7 @@ const SERVICE: [&[&str]; 0] = [];
 /// The model's answer to a question.
 const WORDS: &str = "Nine grams. More?";
 
-/// There is nothing for them to do: what they print is an error.
+/// They have nothing to do: they print an error.
 const FAILED: [&str; 10] = [
     "organize resume 1",
     "journal adopt",
@@ -193,7 +194,7 @@ const FAILED: [&str; 10] = [
     "key set work",
 ];
 
-/// The names of an answer that are not data.
+/// The names in an answer that are not data.
 fn names(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -209,7 +210,7 @@ fn names(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Every command of the program, by its man pages; a tool's is that of `call`.
+/// Every command of the program, by its man pages; the page of a tool is that of `call`.
 fn commands(place: &Place) -> BTreeSet<String> {
     let folder = place.home.path("elsewhere/man");
     std::fs::create_dir(&folder).unwrap();

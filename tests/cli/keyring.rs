@@ -12,7 +12,8 @@ use crate::support::{Daemon, Home, finish, finish_with, write_program};
 
 const KEY: &str = "sk-canary-ring";
 
-/// The keyring: keeps keys in a folder, one a provider, and does as the file `mood` there says.
+/// The keyring: stores keys in a folder, one per provider, and behaves as the file `mood` there
+/// says.
 const KEYRING: &str = r#"#!/bin/sh
 cd "$(dirname "$0")/ring" || exit 3
 case "$(cat mood)" in
@@ -126,7 +127,7 @@ fn a_daemon_takes_the_key_from_the_keyring_when_it_answers() {
     ring.mood("hangs");
     std::fs::write(ring.folder().join("ring/work"), KEY).unwrap();
     let daemon = Daemon::start(ring.steward(&["serve", "--json", "--port", "0", "--vault", vault]));
-    // It has started, and a message is not held up: it fails for want of a key.
+    // It has started, and a message is not delayed: it fails because there is no key.
     let failed = finish(ring.steward(&["chat", "--vault", vault, "Hi"]));
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(failed.stderr.contains("steward key set work"), "{failed:?}");

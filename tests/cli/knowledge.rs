@@ -1,4 +1,4 @@
-//! What notes mean, over the life of a daemon.
+//! Search by meaning over the life of a daemon.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn find(home: &Home, vault: &Path) -> Value {
     home.run_in(vault, &["find", "broken vehicle", "--json"]).expect(0).json()
 }
 
-/// What `steward doctor` says of the model of meaning.
+/// The line of `steward doctor` about the model of meaning.
 fn checked(home: &Home, vault: &Path) -> String {
     let doctor = home.run_in(vault, &["doctor"]).stdout;
     let line = doctor.lines().find(|line| line.contains("  meaning "));
@@ -32,7 +32,7 @@ fn checked(home: &Home, vault: &Path) -> String {
     )
 }
 
-/// Asks until meaning counts in the answer.
+/// Repeats the search until meaning counts in the answer.
 fn meant(home: &Home, vault: &Path) -> Value {
     for _ in 0..200 {
         let found = find(home, vault);
@@ -59,7 +59,7 @@ fn meaning_is_saved_and_can_be_switched_off_while_a_daemon_runs() {
     assert_eq!(daemon.wait(Duration::from_secs(60)), Some(0));
     let saved = home.state().join("meaning/table");
     let whole = std::fs::read(&saved).unwrap();
-    // Without a daemon it is used; a damaged file is as none.
+    // Without a daemon it is used too; a damaged file counts as none.
     let found = find(&home, &vault);
     assert_eq!(
         (&found["meaning"], &found["notes"][0]["path"]),
@@ -103,7 +103,7 @@ fn a_model_is_installed_only_if_it_is_the_right_one() {
     std::fs::write(&archive, "no archive").unwrap();
     let wrong = add(&archive, &["--yes"]).expect(1).stderr;
     assert!(wrong.contains("the archive is damaged"), "{wrong}");
-    // A model that is not there, or damaged, changes no answer, and is named.
+    // A model that is missing or damaged changes no answer, and is reported.
     home.run_in(&vault, &["config", "set", "knowledge.meaning", "minilm"]).expect(0);
     let daemon = home.serve(&vault);
     meant(&home, &vault);
@@ -175,7 +175,7 @@ fn an_installed_model_reads_the_notes_and_outlives_restarts_and_damage() {
     daemon.signal(Signal::TERM);
     assert_eq!(daemon.wait(Duration::from_secs(60)), Some(0));
     let whole = std::fs::read(&saved).unwrap();
-    // Without a daemon it is used, too.
+    // It is used without a daemon too.
     assert_eq!(find(&home, &vault)["notes"][0]["path"], "Garage.md");
     for at in [0, 20, whole.len() / 2, whole.len() - 1] {
         let mut damaged = whole.clone();

@@ -21,7 +21,7 @@ fn listener(home: &Home, vault: &Path, daemon: &Daemon) -> (Client, Value) {
     (client, told["agentCapabilities"]["_meta"]["vault"]["limits"].take())
 }
 
-/// The params of the next notification called `method`; others about settings are a fault.
+/// The params of the next notification `method`; another notification about settings is a failure.
 fn told(client: &mut Client, method: &str) -> Value {
     loop {
         let mut message = client.read();
@@ -48,7 +48,7 @@ fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
     assert_eq!(news["changed"], json!(["server.max_in_flight", "vault.max_file_bytes"]));
     assert_eq!(news["needsRestart"], json!(["log.format"]));
     assert!(news["_meta"]["vault"]["seq"].is_u64(), "{news}");
-    // From the next call on, and the limits from the next connection on.
+    // The value holds from the next call on, the limits from the next connection on.
     let read = json!({"name": "read_file", "arguments": {"path": "Projects/My Note.md"}});
     let answer = old.call("tools/call", read.clone());
     assert_eq!(answer["result"]["structuredContent"]["code"], "too_large", "{answer}");
@@ -74,10 +74,10 @@ fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
     let run = home.run(&[&["doctor"][..], &place].concat()).expect(0);
     assert!(run.stdout.contains("the daemon goes on as before"), "{run:?}");
 
-    // As an editor does that puts a new file in place of the old one.
-    let beside = home.config_file().with_extension("new");
-    std::fs::write(&beside, "[server]\nmax_in_flight = 3\n").unwrap();
-    std::fs::rename(&beside, home.config_file()).unwrap();
+    // Like an editor that puts a new file in place of the old one.
+    let new_file = home.config_file().with_extension("new");
+    std::fs::write(&new_file, "[server]\nmax_in_flight = 3\n").unwrap();
+    std::fs::rename(&new_file, home.config_file()).unwrap();
     let news = told(&mut old, "_vault/config_reloaded");
     assert_eq!(news["changed"], json!(["vault.max_file_bytes"]));
     assert_eq!(news["needsRestart"], json!([]));
@@ -134,7 +134,7 @@ fn a_client_changes_what_it_may_and_the_file_keeps_its_comments() {
 
     let answer = set("log.format", json!("json"));
     assert_eq!(answer["result"]["needsRestart"], json!(["log.format"]), "{answer}");
-    // The tests' daemons are started with a flag for the port, which is stronger.
+    // The tests start daemons with a flag for the port, which takes precedence.
     let answer = set("server.port", json!(1));
     assert_eq!(answer["result"]["overriddenBy"], "--port", "{answer}");
     set("server.port", Value::Null);

@@ -18,14 +18,14 @@ fn home(url: &str) -> Home {
     home
 }
 
-/// Runs with Ollama looked for at `ollama` alone, and never at this machine's own.
+/// Runs with Ollama searched for only at `ollama`, never on this machine.
 fn run(home: &Home, arguments: &[&str], ollama: &str) -> Run {
     let mut command = home.steward(arguments);
     command.env("OLLAMA_HOST", ollama);
     finish(command)
 }
 
-/// An address where nobody listens.
+/// An address without a listener.
 fn nobody() -> String {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap().to_string()
@@ -55,7 +55,7 @@ fn ollama_on_this_machine_is_found_and_offered() {
     assert!(said.contains("offers llama3, qwen3:8b"), "{said}");
     assert!(said.contains("steward config set models.chain ollama/llama3"), "{said}");
     assert_eq!(server.requests()[0].line, "GET /v1/models HTTP/1.1");
-    // Another machine's is not asked unless the settings say so.
+    // Another machine is not asked unless the settings say so.
     let said = run(&Home::new(), &["models"], "http://192.0.2.1:11434").expect(0).stdout;
     assert!(!said.contains("192.0.2.1"), "{said}");
 }
@@ -131,7 +131,7 @@ fn a_key_that_is_refused_is_not_stored() {
     assert!(run.stderr.contains("the key was refused (401): bad key …"), "{run:?}");
     assert!(run.stderr.contains("nothing was stored"), "{run:?}");
     assert!(!home.config_file().with_file_name("keys").exists());
-    // Unchecked it is stored without a word to anyone.
+    // Without the check it is stored without contacting anyone.
     let set = home.steward(&["key", "set", "work", "--no-check"]);
     finish_with(set, KEY.as_bytes()).expect(0);
     assert_eq!(server.requests().len(), 1);

@@ -1,5 +1,5 @@
-//! Signing in at a server as a user does: the real program and its daemon, with a server and an authorisation server that the
-//! test plays, and a browser that is a request.
+//! Signing in at a server as a user does: the real program and its daemon, with a server and an
+//! authorisation server played by the test, and a browser that is a simple request.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,21 +12,21 @@ use serde_json::{Value, json};
 
 use crate::support::{Daemon, Home, Run};
 
-/// What no output may hold.
+/// What no output may contain.
 const SECRETS: [&str; 4] = ["access-canary", "refresh-canary", "code-canary", "secret-canary"];
 
 #[derive(Default)]
 struct State {
-    /// The number of the token that is good.
+    /// The number of the valid token.
     token: u64,
-    /// Seconds that a token is good for.
+    /// Seconds for which a token is valid.
     seconds: u64,
     renewals: u64,
-    /// Where requests with a token went.
+    /// The paths of requests with a token.
     bearers: Vec<String>,
 }
 
-/// An MCP server that wants a sign-in, and its authorisation server.
+/// An MCP server that requires a sign-in, and its authorisation server.
 struct Site {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -144,7 +144,7 @@ fn serve(stream: TcpStream, port: u16, state: &Mutex<State>) {
     }
 }
 
-/// Follows an address as a browser does; returns the last address and the page there.
+/// Follows redirects as a browser does; returns the last address and its page.
 fn browse(address: &str) -> (String, String) {
     let mut address = address.to_owned();
     loop {
@@ -281,7 +281,7 @@ fn a_user_signs_in_in_the_browser_and_out_again() {
 fn a_browser_elsewhere_is_answered_by_pasting_and_nobody_is_waited_for_in_vain() {
     let ground = Ground::new();
     let mut login = Login::begin(&ground.home, &ground.vault, &[]);
-    // The answer of another sign-in does not end this one, wherever it comes from.
+    // The callback of another sign-in does not end this one, wherever it comes from.
     let port: u16 = {
         let query = login.address.split("redirect_uri=http%3A%2F%2F127.0.0.1%3A").nth(1).unwrap();
         query.split('%').next().unwrap().parse().unwrap()
@@ -316,7 +316,7 @@ fn a_daemon_renews_tokens_and_tells_nobody() {
     ground.site.state().seconds = 3_600;
     ground.steward(&["servers", "allow", "wiki", "--yes"]).expect(0);
     assert_eq!(ground.site.state().renewals, 1);
-    // One that is used up and ends only in the daemon.
+    // A token that was used up and expired only in the daemon.
     ground.site.state().seconds = 1;
     ground.site.state().token += 1;
     let mut command = ground.home.steward(&["serve", "--json", "--port", "0", "--vault"]);

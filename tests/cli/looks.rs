@@ -13,7 +13,7 @@ fn on_terminal(home: &Home, vault: &Path, arguments: &[&str], more: &[(&str, &st
     Terminal::start(&command, 100)
 }
 
-/// All that is shown until the program ends.
+/// Everything that is shown until the program ends.
 fn shown(mut terminal: Terminal, last: &str) -> String {
     terminal.expect(last);
     let all = terminal.all();
@@ -58,7 +58,7 @@ fn long_output_goes_through_the_pager() {
     let short = ["read", "projects/my note"];
     let short = shown(on_terminal(&home, &vault, &short, &pager), "budget 12");
     assert!(!short.contains("paged:"), "{short}");
-    // One that is not there, and none at all.
+    // A pager that does not exist, and none at all.
     for pager in ["no-such-pager", ""] {
         let long = on_terminal(&home, &vault, &["read", "long"], &[("PAGER", pager)]);
         assert!(shown(long, "the end").contains("a line"), "{pager:?}");
@@ -68,7 +68,7 @@ fn long_output_goes_through_the_pager() {
 }
 
 #[test]
-fn a_folder_that_is_no_vault_is_asked_about() {
+fn a_folder_that_is_not_a_vault_is_asked_about() {
     let home = Home::new();
     let plain = home.path("vaults/plain");
     std::fs::create_dir_all(&plain).unwrap();
@@ -105,7 +105,7 @@ fn a_job_in_one_piece_shows_how_far_it_is() {
         let plan = home.run_in(&vault, &plan).expect(0).json()["plan"].to_string();
         let apply = on_terminal(&home, &vault, &["organize", "apply", &plan, "--yes"], &[]);
         let all = shown(apply, "is done: ");
-        // The second time the journal has the texts already. Of fast steps not all are drawn.
+        // The second time the journal already has the texts. Not every fast step is drawn.
         let phases = ["storing texts: ", "writing files: ", "putting files in place: "];
         assert!(phases.iter().any(|phase| all.contains(phase)), "{all}");
         let job = if daemon.is_some() { "1" } else { "2" };
@@ -119,7 +119,7 @@ fn opening_the_chat_offers_to_start_a_daemon() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.write_config("[server]\nport = 0\n");
-    // No browser is found, so none opens.
+    // No browser is found, so none is opened.
     let nowhere = home.path("elsewhere");
     let open = || on_terminal(&home, &vault, &["open"], &[("PATH", nowhere.to_str().unwrap())]);
     let mut refused = open();

@@ -31,7 +31,7 @@ fn peak(daemon: &Daemon) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
 
-/// The same with less address space than the files have bytes.
+/// The same with an address space smaller than the files.
 fn confined(command: &Command) -> Run {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -v 262144 && exec \"$0\" \"$@\""]).arg(command.get_program());
@@ -86,13 +86,13 @@ fn huge_files_are_worked_with_and_never_held() {
         let arguments = [&["call", "--json", "--vault", name], call].concat();
         check(call, code, home.run(&arguments));
     }
-    // Even written over, moved and deleted.
+    // Even when overwritten, moved and deleted.
     let change = |arguments: &[&str]| {
         let arguments = [&["call", "--vault", name], arguments].concat();
         home.run(&arguments).expect(0);
     };
     change(&["move", "--source", "lines.md", "--destination", "Big/lines.md"]);
-    // It is too large for anybody to have read it.
+    // It is too large to have been read by anyone.
     let write =
         ["call", "--vault", name, "write_file", "--path", "big/lines", "--content", "small"];
     assert!(home.run(&write).expect(1).stderr.contains("too large to be read"));
@@ -121,7 +121,7 @@ fn hostile_frames_do_not_grow_the_daemon() {
         let _ = (0..times / 1_000).try_for_each(|_| stream.write_all(&block));
         client.close_code()
     };
-    // Empty frames, pings, and the head of a frame that announces 100 MB.
+    // Empty frames, pings, and a frame header that announces 100 MB.
     let empty = [0x00, 0x80, 0, 0, 0, 0];
     assert_eq!(flood(&[0x01, 0x80, 0, 0, 0, 0], &empty, 1_000_000), 1009);
     let full = [&[0x89, 0xfd, 0, 0, 0, 0][..], &[b'x'; 125]].concat();

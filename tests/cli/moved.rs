@@ -1,4 +1,4 @@
-//! A vault that is not where it was, and a memory that is of another.
+//! A vault at another path, and state that belongs to another vault.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn stop(mut daemon: Daemon) {
     assert_eq!(daemon.wait(Duration::from_secs(10)), Some(0));
 }
 
-/// As a backup does it: other folders with the same in them.
+/// As a backup does: other folders with the same content.
 fn copy(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").args([from, to]).status();
     assert!(copied.unwrap().success());
@@ -55,12 +55,12 @@ fn a_vault_that_was_moved_or_restored_keeps_its_history_and_mode() {
     assert_eq!(home.run_in(&moved, &["token"]).expect(0).stdout, token, "who is paired stays so");
     stop(daemon);
 
-    // From a backup, over the same place.
+    // Restored from a backup to the same path.
     let backup = home.path("elsewhere/backup");
     copy(&moved, &backup);
     std::fs::remove_dir_all(&moved).unwrap();
     copy(&backup, &moved);
-    // Moved again, and nothing but a look at it before the daemon.
+    // Moved again, and only a read before the daemon starts.
     let vault = home.path("vaults/Third");
     log(&home, &moved);
     let daemon = home.serve(&moved);
@@ -75,7 +75,7 @@ fn a_vault_that_was_moved_or_restored_keeps_its_history_and_mode() {
         "out of the keeping"
     );
     home.run_in(&vault, &["undo", "1"]).expect(0);
-    // A copy beside is another vault.
+    // A copy next to it is another vault.
     copy(&vault, &home.path("vaults/Copy"));
     assert!(!log(&home, &home.path("vaults/Copy")).contains("budget"));
     assert!(log(&home, &vault).contains("budget"));
@@ -116,7 +116,7 @@ fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_on
     let _daemon = home.serve(&other);
     // The recorded changes; the texts are in the other state folder.
     assert!(log(&home, &other).contains("modified `Projects/My Note.md`"));
-    // The one whose vault is there stays its own.
+    // The state of the vault that still exists stays its own.
     assert!(log(&home, &vault).contains("+budget 13"));
     let run = home.run_in(&vault, &["journal", "adopt", "--from", other.to_str().unwrap()]);
     assert!(run.expect(2).stderr.contains("and is gone"));

@@ -8,7 +8,7 @@ use crate::chat::{Place, WIRE};
 use crate::script::says;
 use crate::support::Home;
 
-/// A vault in which each sort of name is wrong once.
+/// A vault with one example of each kind of bad name.
 fn wrong(home: &Home) -> PathBuf {
     let vault = home.vault("Names");
     let write = |name: &str, text: &str| {
@@ -74,7 +74,7 @@ fn each_kind_of_wrong_name_is_reported_once() {
     assert!(said.ends_with("11 files: 1 convention, 1 date\n"), "{said}");
 }
 
-/// Names that only some file systems hold.
+/// Names that only some file systems support.
 #[cfg(target_os = "linux")]
 #[test]
 fn duplicate_and_partial_names_are_reported() {
@@ -128,7 +128,7 @@ fn conventions_are_shown_and_names_suggested_and_planned() {
     assert!(vault.join("Journal/20261120 late.md").exists());
 }
 
-/// What the model's server was sent with a request.
+/// The request that the model server received.
 fn sent(place: &Place, request: usize) -> String {
     String::from_utf8_lossy(&place.server.requests()[request].body).into_owned()
 }
@@ -185,7 +185,7 @@ fn a_model_names_what_it_is_asked_about_and_its_words_are_checked() {
         (first["name"].clone(), first["reason"].clone(), first["taken_by"].clone())
     };
     let words = json!("words of m");
-    // In the folder's case; the second to get a name is told that it is taken.
+    // In the folder's case; the second file that gets a name is reported as a collision.
     assert_eq!(
         of("Garden/Untitled 1.md"),
         (json!("Late Frost and Seeds.md"), words.clone(), Value::Null)

@@ -31,7 +31,7 @@ fn organize(home: &Home, vault: &Path, arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn rules_are_planned_looked_at_applied_and_taken_back() {
+fn rules_are_planned_looked_at_applied_and_undone() {
     let home = Home::new();
     let rules = home.path("elsewhere/rules.yaml");
     std::fs::write(&rules, RULES).unwrap();
@@ -116,7 +116,7 @@ fn no_clients_turn_joins_a_job_or_a_conversation() {
 /// Killed between two pieces: completed pieces stay and are recorded, the rest is resumed, and all of it can be undone
 /// at once.
 #[test]
-fn a_job_that_is_killed_is_interrupted_resumed_and_taken_back_whole() {
+fn a_job_that_is_killed_is_interrupted_resumed_and_undone_whole() {
     const NOTES: usize = 400;
     let home = Home::new();
     home.write_config("[organize]\natomic_items = 10\n");
@@ -157,7 +157,7 @@ fn a_job_that_is_killed_is_interrupted_resumed_and_taken_back_whole() {
     assert!(done > 0 && done < NOTES as u64, "{job}");
     let moved = std::fs::read_dir(vault.join("Out/Deep")).unwrap().count();
     assert_eq!(moved as u64, done);
-    // A second start of the same plan touches nothing of the first.
+    // Applying the same plan a second time changes nothing of the first job.
     let again = organize(&home, &vault, &["apply", "1", "--yes", "--json"]).expect(1).json();
     assert_eq!(
         (&again["code"], &again["data"]["state"]),
@@ -201,7 +201,7 @@ fn rules_are_checked_without_running() {
     let found = organize(&home, &vault, &["rules", "check", &wrong, "--json"]).expect(1).json();
     let fault = &found["files"][0]["found"][0];
     assert_eq!((&fault["kind"], &fault["line"]), (&json!("outside_vault"), &json!(6)));
-    // A note of the vault has rules in blocks.
+    // A note of the vault with rules in blocks.
     let note = format!("Mine\n\n```rules\n{RULES}```\n");
     std::fs::write(vault.join("My rules.md"), note.replace("status ==", "staus ==")).unwrap();
     let found = organize(&home, &vault, &["rules", "check", "My rules"]).expect(1).stdout;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::door::Client;
 use crate::support::{Daemon, Home};
 
-/// A PDF with a page for each of these programs.
+/// A PDF with a page for each of these content streams.
 fn document(programs: &[&[u8]]) -> Document {
     let mut document = Document::with_version("1.5");
     let parent = document.new_object_id();
@@ -66,7 +66,7 @@ fn encrypted() -> Vec<u8> {
     written(document)
 }
 
-/// A daemon and a client of it.
+/// A daemon and its client.
 fn served(home: &Home, vault: &Path) -> (Daemon, Client) {
     let daemon = home.serve(vault);
     let token = home.run_in(vault, &["token"]).expect(0).stdout;
@@ -140,7 +140,7 @@ fn the_text_of_pdfs_outlives_restarts_and_damage_and_no_file_ends_the_daemon() {
         assert_eq!(found(&mut client, "gannet"), ["Flood.pdf"], "{at:?}");
         ended(&mut daemon);
     }
-    // What changes while no daemon runs is read again.
+    // A file that changes while no daemon runs is read again.
     put("Birds.pdf", &written(document(&[&page("On wrens")])));
     put("Locked.pdf", &written(document(&[&page("A secret about herons")])));
     let (_daemon, mut client) = served(&home, &vault);

@@ -1,4 +1,4 @@
-//! `plugin`, `pair` and `open`: Obsidian's plugin and the chat's page, brought to a person.
+//! `plugin`, `pair` and `open`: getting Obsidian's plugin and the chat page to a person.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn the_plugin_is_installed_updated_and_removed_when_asked() {
     assert_eq!(status()["isCurrent"], true);
     assert_eq!(status()["switchedOn"], false);
 
-    // Again changes nothing; another version is replaced by `update` alone.
+    // A second run changes nothing; only `update` replaces another version.
     assert_eq!(plugin(&["install", "--json"]).expect(0).json()["changed"], false);
     std::fs::write(folder.join("data.json"), "{}").unwrap();
     std::fs::write(folder.join("main.js"), "older").unwrap();
@@ -82,7 +82,7 @@ fn a_newer_plugin_is_never_replaced() {
     }
     let status = plugin(&["status", "--json"]).expect(0).json();
     assert_eq!((&status["installed"], &status["changed"]), (&"99.0.0".into(), &false.into()));
-    // An older one is.
+    // An older one is replaced.
     std::fs::write(&manifest, written.replace(own, "\"version\": \"0.0.9\"")).unwrap();
     let doctor = home.run_in(&vault, &["doctor"]).expect(0).stdout;
     let line = doctor.lines().find(|line| line.contains("  plugin  ")).unwrap();

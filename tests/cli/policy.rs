@@ -1,4 +1,4 @@
-//! Policy: questions and answers over real sockets and on the command line.
+//! Permissions: approval requests and answers over real sockets and on the command line.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ impl Ground {
         Self::with(|_, _| ())
     }
 
-    /// The same, after `prepare` has seen to the home and the vault.
+    /// The same, after `prepare` has prepared the home and the vault.
     pub fn with(prepare: impl FnOnce(&Home, &std::path::Path)) -> Self {
         let home = Home::new();
         let vault = home.vault("Notes");
@@ -31,7 +31,8 @@ impl Ground {
         Self { home, vault, daemon }
     }
 
-    /// A client with the token for this kind of caller, which can ask a person or cannot.
+    /// A client with the token for this kind of caller; `approvals`: whether it can show approval
+    /// requests.
     pub fn client(&self, scope: &str, approvals: bool) -> Client {
         let run = self.home.run_in(&self.vault, &["token", "--scope", scope]);
         let token = run.expect(0).stdout;
@@ -84,16 +85,16 @@ fn the_first_answer_of_a_person_counts_and_nobody_elses() {
     assert_eq!(vault_meta["caller"], "a client");
     assert_eq!(vault_meta["changes"][0]["path"], "Old");
 
-    // An answer of a client that may not answer has no effect; nor has one that was not offered.
+    // An answer of a client that may not answer has no effect, nor does one that was not offered.
     agent.send(&choose(&question["id"], "allow_once"));
     silent.send(&choose(&question["id"], "allow_once"));
     second.send(&choose(&question["id"], "allow_everything"));
-    // Waiting holds no turn: another change is made meanwhile.
+    // Waiting blocks no queue: another change is made in the meantime.
     let write = json!({"name": "write_file", "arguments": {"path": "New.md", "content": "x"}});
     let written = silent.call("tools/call", write);
     assert_eq!(written["result"]["isError"], false, "{written}");
     assert!(ground.vault.join("Old/a.md").exists());
-    // A client that connects later gets the question too.
+    // A client that connects later also gets the request.
     let mut late = ground.client("person", true);
     assert_eq!(late.read()["id"], question["id"]);
 
@@ -115,7 +116,7 @@ fn the_first_answer_of_a_person_counts_and_nobody_elses() {
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     assert!(!ground.vault.join("Old").exists());
 
-    // A call that its caller withdraws asks nobody any longer.
+    // A call that its caller cancels no longer asks anyone.
     std::fs::create_dir(ground.vault.join("Again")).unwrap();
     let asked = agent.ask("tools/call", delete("Again"));
     let ids: Vec<Value> = std::iter::repeat_with(|| first.read())
@@ -222,7 +223,7 @@ fn on_the_command_line_a_person_agrees_looks_and_changes_the_mode() {
     assert!(calls.iter().any(|call| call["layer"] == "paths" && call["decision"] == "refused"));
     assert!(steward(&["audit", "--decision", "dry_run"]).expect(0).stdout.contains("delete"));
 
-    // Agreed to for good, listed, taken back.
+    // A permanent approval: given, listed, revoked.
     steward(&["mode", "ask"]).expect(0);
     let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
     let write = json!({"name": "write_file", "arguments": {"path": "Inbox/n.md", "content": "x"}});
@@ -325,7 +326,7 @@ fn a_late_yes_admits_the_identical_call_once() {
     assert!(steward(&["approvals", "allow", &number]).expect(1).stderr.contains("no question"));
     assert!(ground.vault.join("Old/a.md").exists(), "nothing is done by the yes itself");
 
-    // Neither another asker nor another input has any of it.
+    // It covers neither another caller nor another input.
     let mut other = ground.client("mcp", false);
     let others = other.ask("tools/call", delete("Old"));
     assert_eq!(person.read()["params"]["_meta"]["vault"]["scope"], "mcp");
@@ -337,7 +338,7 @@ fn a_late_yes_admits_the_identical_call_once() {
     let done = agent.call("tools/call", delete("Old"));
     assert_eq!(done["result"]["isError"], false, "{done}");
     assert!(!ground.vault.join("Old").exists());
-    // Once is once, even for an identical call.
+    // It is valid once, even for an identical call.
     for path in ["Old/a.md", "Old/b.md"] {
         std::fs::create_dir_all(ground.vault.join("Old")).unwrap();
         std::fs::write(ground.vault.join(path), "text\n").unwrap();
@@ -346,7 +347,7 @@ fn a_late_yes_admits_the_identical_call_once() {
     let question = person.read();
     assert_eq!(question["params"]["toolCall"]["title"], "delete `Old`", "{question}");
 
-    // A refusal takes its words to the caller: from a program, and from the command line.
+    // The caller gets the comment of a refusal: from a program, and from the command line.
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "reject_once"},
         "_meta": {"vault": {"words": "no, only the old ones"}}});
     person.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}).to_string());
@@ -388,7 +389,7 @@ fn while_a_person_is_shown_it_a_question_waits_though_its_call_does_not() {
     let waits = agent.call("tools/call", delete("Old"));
     assert_eq!(told(&waits)["code"], "approval_pending", "{waits}");
     assert!(text(told(&waits), "message").contains("has not answered yet"), "{waits}");
-    // Longer than it would wait for somebody to come.
+    // Longer than the wait for a client to connect.
     let question = person.read();
     let again = agent.ask("tools/call", delete("Old"));
     assert_eq!(
@@ -416,7 +417,7 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{audit}");
     };
     assert!(audit.contains("[approval: nobody answered]"), "{audit}");
-    // Another time holds from the next question on, without a restart.
+    // Another timeout holds from the next request on, without a restart.
     let mut watcher = ground.client("person", false);
     watcher.call("_vault/subscribe", json!({}));
     ground.home.write_config("");
@@ -425,7 +426,7 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
     let next = agent.call("tools/call", delete("Inbox"));
     assert!(text(told(&next), "message").contains("waits 10 minutes for one"), "{next}");
 
-    // A client that connects now gets the open questions; a late answer has no effect.
+    // A client that connects now gets the open requests; a late answer has no effect.
     let mut person = ground.client("person", true);
     assert_eq!(person.read()["params"]["toolCall"]["title"], "delete `Inbox`");
     let number = told(&waits)["data"]["question"].as_i64().unwrap();
@@ -493,7 +494,8 @@ fn a_limited_caller_receives_only_visible_changes() {
     call("move", json!({"source": "Old/Hidden too.md", "destination": "Inbox/back.md"}));
     call("delete", json!({"path": "Old/Hidden.md"}));
     call("write_file", json!({"path": "Inbox/last.md", "content": "seen"}));
-    // A name that is nowhere makes it look at the disk; what it may not see is no news to it.
+    // A name that does not exist makes it check the disk; files it may not see cause no events for
+    // it.
     limited.ask("tools/call", json!({"name": "read_file", "arguments": {"path": "nowhere"}}));
     let heard = |client: &mut Client| {
         let mut kinds = Vec::new();
@@ -534,7 +536,7 @@ fn a_limited_caller_receives_only_visible_changes() {
 }
 
 #[test]
-fn a_rotated_token_ends_what_it_let_in() {
+fn a_rotated_token_ends_what_it_admitted() {
     let ground = Ground::new();
     let mut clients = ["person", "client"].map(|scope| ground.client(scope, false));
     ground.home.run_in(&ground.vault, &["token", "--rotate"]).expect(0);
@@ -552,7 +554,7 @@ fn a_journal_that_took_the_place_of_another_allows_nothing_until_a_person_says_s
         let vault = home.vault("Notes");
         let steward = |arguments: &[&str]| home.run_in(&vault, arguments);
         steward(&["call", "create_folder", "--path", "One"]).expect(0);
-        // A start makes the daily copy; later settings are not in it.
+        // Starting makes the daily copy; later settings are not in it.
         drop(home.serve(&vault));
         if !copied {
             std::fs::remove_dir_all(home.state().join("backups")).unwrap();
@@ -577,7 +579,7 @@ fn a_journal_that_took_the_place_of_another_allows_nothing_until_a_person_says_s
 #[cfg(unix)]
 fn settings_that_lie_in_the_vault_are_no_tools_business() {
     let ground = Ground::with(|home, vault| {
-        // The usual place of the settings is a link into the vault, as with a folder of dotfiles.
+        // The settings file is a link into the vault, as with a folder of dotfiles.
         std::fs::create_dir_all(vault.join("Dots/keys")).unwrap();
         std::fs::write(vault.join("Dots/steward.toml"), "[log]\nlevel = \"info\"\n").unwrap();
         let usual = home.config_file();
@@ -618,7 +620,7 @@ fn settings_that_lie_in_the_vault_are_no_tools_business() {
     assert!(status.contains("the steward's own settings"), "{status}");
 }
 
-/// Whatever its programs call themselves, and one note at a time.
+/// Whatever its programs call themselves, and even one note at a time.
 #[test]
 fn one_token_deletes_only_so_many_notes_in_an_hour() {
     let notes = ["1.md", "2.md", "3.md", "4.md", "5.md", "6.md", "7.md"];

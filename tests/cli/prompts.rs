@@ -39,7 +39,7 @@ fn examples_are_shown_before_they_are_added_and_an_undo_takes_them_away() {
     let added = prompts(&vault);
     assert_eq!(added.keys().collect::<Vec<_>>(), ["Translate.md"]);
     assert_eq!(added["Translate.md"].trim_end(), text.trim_end());
-    // What a person made of it stays.
+    // A person's edit of it stays.
     std::fs::write(vault.join("Prompts/Translate.md"), "Mine.\n").unwrap();
     run(&["prompts", "add", "--yes"]).expect(0);
     let added = prompts(&vault);

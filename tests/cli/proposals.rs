@@ -1,4 +1,4 @@
-//! The mode `plan`: what the agent proposes, and that a person applies it together or not at all.
+//! The mode `plan`: what the agent proposes, which a person applies together or not at all.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::models::Answer;
 use crate::script::{Piece, answer, says};
 use crate::support::finish;
 
-/// An answer that edits both recipes; the second twice, in places of their own.
+/// An answer that edits both recipes, the second one at two places.
 fn edits() -> Answer {
     let edit =
         |path: &str, old: &str, new: &str| json!({"path": path, "old_text": old, "new_text": new});
@@ -26,7 +26,7 @@ fn read(id: &'static str, path: &str) -> Answer {
     crate::script::calls(WIRE, id, "read_file", json!({"path": path}))
 }
 
-/// The vault after the agent has proposed, and a client of a person's.
+/// The vault after the agent has proposed changes, and a person's client.
 fn proposed(more: Vec<Answer>) -> (Place, Client) {
     let mut answers = vec![
         read("r1", "Recipes/Bread.md"),
@@ -89,13 +89,13 @@ fn a_proposal_that_no_longer_fits_is_applied_in_no_part() {
     assert_eq!(none["error"]["data"]["kind"], "not_found", "{none}");
 }
 
-/// A person's decision on parts of what was proposed.
+/// A person's decision on parts of a proposal.
 fn decide(client: &mut Client, method: &str, only: Value) -> Value {
     let params = json!({"sessionId": "1", "only": only});
     client.call(&format!("_vault/proposals/{method}"), params)
 }
 
-/// What waits, as the numbers of each proposal's hunks.
+/// What waits: the numbers of each proposal's hunks.
 fn waiting(client: &mut Client) -> Value {
     let listed = client.call("_vault/proposals/list", json!({}));
     let waiting = listed["result"]["waiting"].as_array().unwrap().iter();
@@ -150,7 +150,7 @@ fn parts_of_what_is_proposed_are_applied_and_rejected_one_by_one() {
     assert_eq!(done["result"]["rejected"], 2, "{done}");
     decide(&mut client, "apply", json!([{"proposal": 2}]));
     assert_eq!(place.note("Recipes/Soup.md"), "# Soup\n\nSalt 6 g\n");
-    // The rest is for a note that is another since: its own lines are as they were.
+    // The rest is for a note that has changed since: its own lines are unchanged.
     let done = apply(&mut client);
     assert_eq!(
         (&done["result"]["applied"], &done["result"]["total"]),

@@ -148,7 +148,7 @@ fn why_a_note_is_a_row_is_explained() {
     assert!(emma.contains("not asked  year < 1900"), "{emma}");
 }
 
-/// The words of a shell's line with single quotes.
+/// The words of a shell command with single quotes.
 #[cfg(unix)]
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);

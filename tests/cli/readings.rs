@@ -1,11 +1,11 @@
-//! How often a call reads a file, as the system sees it.
+//! How often a call reads a file, by its system calls.
 
 use std::process::{Command, Stdio};
 
 use crate::machine;
 use crate::support::Home;
 
-/// An edit reads the old file once, and the displaced file once more, and nothing else.
+/// An edit reads the old file once and the displaced file once more, and nothing else.
 #[test]
 fn an_edit_reads_its_file_twice() {
     if !machine::has_program("strace", "an_edit_reads_its_file_twice") {
@@ -29,8 +29,8 @@ fn an_edit_reads_its_file_twice() {
     let edited = std::fs::read_to_string(vault.join("long.md")).unwrap();
     assert_eq!(edited, text.replacen("line 7\n", "another\n", 1));
 
-    // `123 read(9</…/vault/long.md>, ""..., 65536) = 65536`. What was displaced is read once more
-    // when nobody can write to it any more, long after the answer where a daemon gave it.
+    // `123 read(9</…/vault/long.md>, ""..., 65536) = 65536`. The displaced file is read once more
+    // when nobody can write to it any more, which is long after the answer if a daemon gave it.
     let inside = format!("<{}/", vault.display());
     let record = std::fs::read_to_string(record).unwrap();
     let of_notes = record.lines().filter(|call| call.contains(&inside));

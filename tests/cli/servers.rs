@@ -14,7 +14,8 @@ use crate::manual::python;
 use crate::script::{calls, says};
 use crate::support::{Daemon, Home, Run};
 
-/// A server with one tool whose description is in a file beside it; what the tool does is its argument.
+/// A server with one tool whose description is in a file next to it; the tool's argument says what
+/// it does.
 const SERVER: &str = r#"
 import json, os, pathlib, resource, signal, socket, sys, time
 
@@ -152,7 +153,7 @@ impl Ground {
         self.steward(&["servers", "allow", "mine", "--yes"]).expect(0);
     }
 
-    /// Calls the tool in the name of a person who has agreed.
+    /// Calls the tool as a person who has approved it.
     fn call(&self, client: &mut Client, what: &str, place: &str) -> Value {
         let meta = json!({ "vault": { "confirmed": true } });
         let arguments = json!({ "what": what, "where": place });
@@ -191,7 +192,7 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
     assert!(shown.contains("arguments: what, where") && !shown.contains('\u{200b}'), "{shown}");
 
     steward(&["servers", "allow", "mine", "--yes"]).expect(0);
-    // The daemon follows its settings, and finds what was allowed at the next call.
+    // The daemon follows its settings, and the tool is allowed from the next call on.
     until("the tool is offered", || {
         !steward(&["call", "mine__do", r#"{"what": "greet"}"#]).stderr.contains("no tool")
     });
@@ -208,7 +209,7 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
     let note = steward(&["call", "read_file", "Projects/My Note.md"]).expect(0).stdout;
     assert!(note.contains("budget"), "{note}");
 
-    // In other words it is another tool, for the daemon once it starts the server anew.
+    // With another description it is another tool, for the daemon from the server's next start on.
     describe(&home, &[tool("do", "Does something, and sends the diary")]);
     let shown = steward(&["servers", "show", "mine"]).expect(0).stdout;
     assert!(shown.contains("CHANGED: withheld") && shown.contains("gone: read_file"), "{shown}");
@@ -236,7 +237,7 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
     drop(daemon);
 }
 
-/// What ends a server that uses more memory than it may.
+/// The limit that ends a server that uses too much memory.
 const EATEN: &str = "more than 128 MB of memory";
 
 #[test]
@@ -245,7 +246,7 @@ fn a_server_asks_the_user_and_gets_what_they_typed() {
     let Some(ground) = Ground::new(test, "") else { return };
     ground.allow();
     let call = ["call", "mine__do", r#"{"what": "ask"}"#, "--yes"];
-    // Nobody is there to answer: the server and the caller learn so, and the question waits.
+    // Nobody is there to answer: the server and the caller are told so, and the question waits.
     let first = ground.steward(&call).expect(0).stdout;
     assert!(first.contains(r#"{"action": "cancel"}"#), "{first}");
     assert!(first.contains("no program in which a person could answer is open"), "{first}");
@@ -266,7 +267,7 @@ fn a_server_asks_the_user_and_gets_what_they_typed() {
     );
     let audit = ground.steward(&["--json", "audit"]).expect(0).stdout;
     assert!(audit.contains("server_question"), "{audit}");
-    // A yes in advance does not make up a name.
+    // An answer given in advance does not make up a value.
     let direct = ground.steward(&[&call[..], &["--direct"]].concat()).expect(0).stdout;
     assert!(direct.contains("nobody is at the terminal"), "{direct}");
 }
@@ -290,7 +291,7 @@ fn a_hostile_server_is_contained_and_named_and_nobody_else_notices() {
         ("hang", "did not answer within 2 s"),
     ] {
         let begun = Instant::now();
-        // A server that failed rests for a while.
+        // A server that failed is not restarted for a while.
         let result = loop {
             let result = ground.call(&mut person, what, "");
             if !text(&result).contains("will be restarted in") {
@@ -323,7 +324,7 @@ fn what_a_server_starts_ends_with_it() {
         entries.filter(|path| path.to_string_lossy().contains("beat-")).collect()
     };
     until("all children run", || beats().len() == 5);
-    // Its end ends what left its process group and ignores signals, too.
+    // Ending it also ends processes that left its process group and ignore signals.
     let ended = ground.call(&mut person, "exit", "");
     assert!(text(&ended).contains("it exited"), "{ended}");
     let texts =
@@ -362,8 +363,8 @@ fn a_confined_server_reaches_neither_the_vault_nor_the_network() {
 }
 
 #[test]
-fn a_long_answer_is_read_on_and_what_is_no_text_is_named() {
-    let test = "a_long_answer_is_read_on_and_what_is_no_text_is_named";
+fn a_long_answer_is_read_on_and_what_is_not_text_is_named() {
+    let test = "a_long_answer_is_read_on_and_what_is_not_text_is_named";
     let Some(ground) = Ground::new(test, "allow = [\"do\"]") else { return };
     ground.allow();
     let steward = |arguments: &[&str]| ground.steward(arguments).expect(0).stdout;
@@ -401,7 +402,7 @@ fn who_may_call_a_foreign_tool_is_judged_like_for_any_other() {
     let asked = ground.steward(&greet).expect(1);
     assert!(asked.stderr.contains("the mode is `ask`"), "{asked:?}");
     ground.steward(&["mode", "auto"]).expect(0);
-    // An MCP client has servers of its own: it gets the vault's tools alone.
+    // An MCP client has its own servers: it gets only the vault's tools.
     let token = ground.steward(&["token", "--scope", "mcp"]).expect(0).stdout;
     let listed = ground.steward(&["--json", "tools"]).expect(0).stdout;
     assert!(!listed.contains("mine__do"), "{listed}");
@@ -412,7 +413,7 @@ fn who_may_call_a_foreign_tool_is_judged_like_for_any_other() {
     assert_eq!(foreign["annotations"]["readOnlyHint"], false, "{foreign}");
     let answer = posted(ground.daemon.port(), token.trim_end(), "tools/list");
     assert!(answer.contains("read_file") && !answer.contains("mine__do"), "{answer}");
-    // A person's programs read the settings without the values of the environment.
+    // The person's programs read the settings without the values of the environment.
     let env = "env = { SECRET = \"canary\" }\nallow = [\"do\"]";
     let script = ground.home.path("elsewhere/server/server.py");
     ground.home.write_config(&section(&ground.python, &script, env));
@@ -453,7 +454,7 @@ fn an_always_holds_until_the_tool_changes_and_not_with_network() {
     }
     let list = ground.steward(&["approvals", "list"]).expect(0).stdout;
     assert!(list.contains("mine__do, by"), "{list}");
-    // Allowed in other words it is another tool.
+    // With another description than the allowed one it is another tool.
     describe(&ground.home, &[tool("do", "Does something else")]);
     ground.steward(&["servers", "allow", "mine", "--yes"]).expect(0);
     let list = ground.steward(&["approvals", "list"]).expect(0).stdout;
@@ -663,7 +664,7 @@ fn a_server_over_http_is_added_allowed_and_used_like_a_program() {
     assert!(shown.contains(&url), "{shown}");
     steward(&["servers", "allow", "words", "--yes"]).expect(0);
 
-    // The daemon is confined, and may connect to the ports of the settings that it starts with.
+    // The daemon is confined, and may connect to the ports in the settings it started with.
     let daemon = home.serve(&vault);
     let asked = steward(&["call", "words__count_words", r#"{"text": "one two"}"#]).expect(1);
     assert!(asked.stderr.contains("approval") || asked.stderr.contains("--yes"), "{asked:?}");

@@ -1,4 +1,4 @@
-//! `steward service`: what would be given to the system. Nothing here reaches the real one.
+//! `steward service`: what would be installed. Nothing here reaches the real service manager.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Home, Run, finish, write_program};
@@ -58,7 +58,7 @@ fn it_is_installed_looked_at_and_removed() {
     let unit = std::fs::read_dir(unit).unwrap().next().unwrap().unwrap();
     let name = unit.file_name().into_string().unwrap();
     assert_eq!(said(&home), format!("--user daemon-reload\n--user enable --now {name}\n"));
-    // All that the service may write is there before it starts.
+    // Every path that the service may write exists before it starts.
     let text = std::fs::read_to_string(unit.path()).unwrap();
     for place in text.lines().filter_map(|line| line.strip_prefix("ReadWritePaths=\"-")) {
         let place = place.trim_end_matches('"').replace("%%", "%");
@@ -73,7 +73,7 @@ fn it_is_installed_looked_at_and_removed() {
 }
 
 #[test]
-fn it_is_started_anew_where_it_is_installed() {
+fn it_is_restarted_where_it_is_installed() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = |arguments: &[&str]| service(&home, vault.to_str().unwrap(), arguments);
@@ -90,7 +90,7 @@ fn it_is_started_anew_where_it_is_installed() {
     let (reload, restart) = told.trim_end().split_once('\n').unwrap();
     assert_eq!(reload, "--user daemon-reload");
     assert!(restart.starts_with("--user restart vault-steward-notes-"), "{told}");
-    // A daemon that was started by hand is ended by hand.
+    // A daemon that was started by hand is not stopped by the service.
     run(&["uninstall"]).expect(0);
     let daemon = home.serve(&vault);
     let by_hand = run(&["restart"]).expect(1);
@@ -126,13 +126,13 @@ fn a_second_vault_has_a_port_of_its_own() {
     let status = run(&["status", "--json"]).expect(0).json();
     assert_eq!((&status["installed"], &status["current"]), (&true.into(), &true.into()));
     run(&["install", "--port", "0"]).expect(2);
-    // Another vault's service has a port although no daemon runs.
+    // Another vault's service has the port although its daemon is not running.
     let other = home.vault("Garden");
     let other = |arguments: &[&str]| service(&home, other.to_str().unwrap(), arguments).expect(0);
     let warned = other(&["install", "--port", "27181", "--dry-run"]);
     assert!(warned.stderr.contains("has port 27181 already"), "{warned:?}");
     assert_eq!(other(&["install", "--dry-run"]).stderr, "");
-    // Without one it goes by the settings again.
+    // Without one the settings decide again.
     run(&["install"]).expect(0);
     assert!(!run(&["install", "--dry-run"]).expect(0).stdout.contains("--port"));
     assert_eq!(run(&["status", "--json"]).expect(0).json()["current"], true);
@@ -181,7 +181,7 @@ fn a_unit_lets_the_programs_of_others_make_code_and_doctor_names_one_that_does_n
     };
     let said = node("v16.20.0");
     assert!(said.contains("its unit ends programs that make code"), "{said}");
-    assert!(said.contains("`steward service install` writes the unit anew"), "{said}");
+    assert!(said.contains("`steward service install` writes the unit again"), "{said}");
     assert!(said.contains("the agent `guest`: there is no program `no-such-agent`"), "{said}");
     assert!(
         said.contains("the hook `tidy` needs Node, and") && said.contains("v16.20.0"),

@@ -26,7 +26,7 @@ fn faults_name_file_line_column_and_the_right_key() {
         assert_eq!(failed["data"]["column"], column, "{text:?} {failed}");
         assert!(failed["message"].as_str().unwrap().contains(message), "{failed}");
         assert!(failed["hint"].as_str().unwrap_or_default().contains(hint), "{failed}");
-        // Every command that needs settings refuses wrong ones.
+        // Every command that needs settings refuses invalid ones.
         let run = home.run(&["vaults"]).expect(2);
         assert!(run.stderr.contains(&format!("config.toml:{line}:{column}: ")), "{run:?}");
         assert!(run.stderr.lines().count() <= 2, "{run:?}");
@@ -79,13 +79,13 @@ fn a_named_file_must_be_there() {
 }
 
 #[test]
-fn a_broken_file_keeps_nobody_from_the_daemon_that_runs() {
+fn a_broken_file_does_not_block_the_daemon_that_runs() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let named = format!("# One's own.\n[vault]\npath = {:?}\n", vault.to_str().unwrap());
     for good in ["# One's own.\n[policy]\nmode = \"auto\"\n", &named] {
         home.write_config(good);
-        // Where the file names the vault nothing else does.
+        // If the file names the vault, nothing else does.
         let is_named = good == named;
         let run = |arguments: &[&str]| {
             let mut command = home.steward(arguments);
@@ -114,7 +114,8 @@ fn a_broken_file_keeps_nobody_from_the_daemon_that_runs() {
             let doctor = run(&["doctor"]).expect(1).stdout;
             assert!(doctor.contains("fail  settings"), "{doctor}");
             assert!(doctor.contains("ok    vault"), "{doctor}");
-            // By the defaults nothing is done: they may allow what the file forbids.
+            // With invalid settings nothing is done, not even by the defaults: they may allow what
+            // the file forbids.
             let read = ["call", "read_file", "--path", "projects/my note"];
             run(&[&read[..], &["--direct"]].concat()).expect(2);
             drop(daemon);

@@ -167,7 +167,7 @@ fn mistakes_are_one_line_with_a_hint() {
     assert!(run.stderr.contains("Usage: steward"), "{run:?}");
 }
 
-/// Completions of the last of `words` by bash's script.
+/// The completions of the last of `words` by bash's script.
 fn offered(home: &Home, vault: &std::path::Path, words: &[&str]) -> Vec<String> {
     let line: Vec<_> = ["--", "steward"].iter().chain(words).collect();
     let mut command = home.steward(&line);
@@ -269,7 +269,7 @@ fn without_a_home_there_is_a_clear_error() {
     for name in ["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"] {
         command.env_remove(name);
     }
-    // Where the system's user list still knows a home there is nothing to complain of.
+    // If the system's user list has a home folder there is nothing to report.
     let run = finish(command);
     assert!(run.code == 0 || run.stderr.contains("no home folder is known"), "{run:?}");
 }

@@ -1,4 +1,4 @@
-//! A user's home, made for one test, and the program run in it.
+//! A home folder for one test, and the program run in it.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The port for discarding: nothing listens on it.
+/// The discard port: nothing listens on it.
 const NOBODY: u16 = 9;
 
-/// A home folder with nothing in it, and a folder for vaults beside it.
+/// An empty home folder, and a folder for vaults next to it.
 pub struct Home {
     place: TempDir,
     /// The port on which the program looks for SmartHole; only a test's stand-in listens there.
@@ -49,7 +49,7 @@ impl Home {
         Self::within(tempfile::tempdir().expect("a temporary folder can be made"))
     }
 
-    /// The same in a folder of one's own.
+    /// The same in a given folder.
     pub fn within(place: TempDir) -> Self {
         let home = Self { place, smarthole: AtomicU16::new(NOBODY), variables: Vec::new() };
         for folder in ["home", "vaults", "elsewhere"] {
@@ -58,9 +58,9 @@ impl Home {
         home
     }
 
-    /// A path in this test's place, which is canonical.
+    /// A canonical path in this test's folder.
     pub fn path(&self, below: &str) -> PathBuf {
-        // Not as Windows has it, by `\\?\`: nobody writes a path so.
+        // Without Windows' prefix `\\?\`, which nobody types.
         dunce::canonicalize(self.place.path()).unwrap().join(below)
     }
 
@@ -90,7 +90,7 @@ impl Home {
         std::fs::write(file, text).unwrap();
     }
 
-    /// Where Obsidian keeps its list, and its list.
+    /// The path of Obsidian's list of vaults, and its content.
     pub fn write_obsidian_list(&self, vaults: &[(&Path, bool)]) {
         let folder = if cfg!(target_os = "macos") {
             self.path("home/Library/Application Support/obsidian")
@@ -117,7 +117,7 @@ impl Home {
         std::fs::write(folder.join("obsidian.json"), text).unwrap();
     }
 
-    /// The program, with nothing of the machine's own settings about it.
+    /// The program, isolated from the machine's own settings.
     pub fn steward(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_steward"));
         command.args(arguments).current_dir(self.path("elsewhere")).env_clear();
@@ -125,7 +125,7 @@ impl Home {
         command.env("APPDATA", self.path("home").join("AppData").join("Roaming"));
         command.env("LOCALAPPDATA", self.path("home").join("AppData").join("Local"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A SmartHole or an Ollama of the user who runs the tests must not be used.
+        // The SmartHole or Ollama of the user who runs the tests must not be used.
         let smarthole = self.smarthole.load(Ordering::Relaxed);
         command.env("STEWARD_SMARTHOLE_PORT", smarthole.to_string());
         command.env("OLLAMA_HOST", format!("127.0.0.1:{NOBODY}"));
@@ -155,8 +155,8 @@ impl Home {
         Daemon::start(self.steward(&["serve", "--json", "--port", "0", "--vault", vault]))
     }
 
-    /// The same, begun by this piece of a shell's script, which the program and its arguments
-    /// follow.
+    /// The same, started by this piece of shell script, which is followed by the program and its
+    /// arguments.
     #[cfg(unix)]
     pub fn serve_by(&self, shell: &str, vault: &Path) -> Daemon {
         let plain = self.steward(&["serve", "--json", "--port", "0", "--vault"]);
@@ -170,7 +170,7 @@ impl Home {
         Daemon::start(command)
     }
 
-    /// The state folder of the one vault that was served.
+    /// The state folder of the only vault that was served.
     pub fn state(&self) -> PathBuf {
         let all = if cfg!(target_os = "macos") {
             self.path("home/Library/Application Support/vault-steward")
@@ -193,8 +193,8 @@ pub fn finish(mut command: Command) -> Run {
     }
 }
 
-/// Writes a shell script that can be run. A shell writes it: a file that this process had open for writing could not be
-/// run while the child of another test has inherited the handle.
+/// Writes an executable shell script. A shell writes it: a file that this process had open for
+/// writing could not be executed while another test's child has inherited the handle.
 #[cfg(unix)]
 pub fn write_program(path: &Path, text: &str) {
     let write = r#"printf %s "$1" >"$2" && chmod 755 "$2""#;
@@ -250,7 +250,7 @@ impl Daemon {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for it to end, at most `patience`; its exit code.
+    /// Waits for it to end, for `patience` at most; returns its exit code.
     #[cfg(unix)]
     pub fn wait(&mut self, patience: Duration) -> Option<i32> {
         let until = Instant::now() + patience;
@@ -263,7 +263,7 @@ impl Daemon {
         None
     }
 
-    /// Its output on stderr, once it has ended.
+    /// Its output on stderr, after it has ended.
     pub fn stderr(&mut self) -> String {
         let mut text = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -276,7 +276,7 @@ impl Daemon {
         drop(self.child.stderr.take());
     }
 
-    /// Ends it without a chance to tidy up.
+    /// Kills it without a chance to clean up.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -15,7 +15,8 @@ fn garden(home: &Home) -> PathBuf {
     write(".obsidian/app.json", r#"{"trashOption": "local"}"#);
     write("Tomato.md", "# Tomato\n\nNever before the last frost. (why?)\n#vegetable\n");
     write("Home.md", "[[Tomato]] and [[Projects/My Note]] #index\n");
-    // Lists begin with the newest, and files written at once have equal times. Windows opens no folder.
+    // Lists begin with the newest, and files written at once have equal times. On Windows a folder
+    // cannot be opened as a file.
     for (seconds, name) in [(1, "Projects"), (2, "Tomato.md"), (3, "Home.md")] {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds);
         if let Ok(file) = std::fs::File::open(vault.join(name)) {
@@ -29,7 +30,7 @@ fn read(vault: &Path, name: &str) -> String {
     std::fs::read_to_string(vault.join(name)).unwrap()
 }
 
-/// A morning's work by the everyday commands; what each said.
+/// A morning's work with the everyday commands; returns what each printed.
 fn morning(home: &Home, vault: &Path) -> Vec<String> {
     let run = |arguments: &[&str]| home.run_in(vault, arguments);
     let mut said = Vec::new();
@@ -70,7 +71,7 @@ fn morning(home: &Home, vault: &Path) -> Vec<String> {
     said.iter().map(|said| without_revisions(said)).collect()
 }
 
-/// A file's revision has its times in it.
+/// A file's revision contains its times.
 fn without_revisions(said: &str) -> String {
     said.split(' ').filter(|word| word.trim_end().len() < 32).collect::<Vec<_>>().join(" ")
 }
@@ -91,7 +92,8 @@ fn a_new_note_never_takes_the_place_of_another() {
     let run = home.run_in(&vault, &["new", "Home", "mine"]).expect(1);
     assert!(run.stderr.contains("steward edit 'Home'"), "{run:?}");
     assert!(read(&vault, "Home.md").starts_with("[[Tomato]]"));
-    // A note of that name elsewhere is reported, and another is made only on request.
+    // A note of that name in another folder is reported, and another one is created only on
+    // request.
     let twin = home.run_in(&vault, &["new", "my note"]).expect(1);
     assert!(twin.stderr.contains("`steward edit 'Projects/My Note.md'`"), "{twin:?}");
     let call = ["call", "write_file", "my note", "--content", "x"];
@@ -119,7 +121,7 @@ fn a_note_is_read_whole_however_long_it_and_its_lines_are() {
     }
 }
 
-/// `steward edit` with an editor that is a piece of a shell's script; `$1` is the copy.
+/// `steward edit` with a piece of shell script as the editor; `$1` is the copy.
 #[cfg(unix)]
 fn edit(home: &Home, vault: &Path, name: &str, script: &str) -> crate::support::Run {
     let mut command = home.steward(&["edit", name]);
@@ -141,12 +143,13 @@ fn an_edit_is_saved_through_the_journal_and_keeps_the_endings_of_lines() {
     assert_eq!(read(&vault, "Dos.md"), "one\r\ntwo\r\nthree");
     let said = edit(&home, &vault, "Dos.md", "true").expect(0).stdout;
     assert_eq!(said, "`Dos.md` is as it was\n");
-    // Lines longer than an answer shows of them lose nothing.
+    // Lines too long to be shown whole lose nothing.
     let long = "x".repeat(5_000);
     std::fs::write(vault.join("Wide.md"), format!("a\n{long}\n")).unwrap();
     edit(&home, &vault, "Wide.md", "sed -i s/^a/b/ \"$1\"").expect(0);
     assert_eq!(read(&vault, "Wide.md"), format!("b\n{long}\n"));
-    // Only what changed is counted, although all from the first such line to the last is replaced.
+    // Only changed lines are counted, although everything from the first to the last changed line
+    // is replaced.
     std::fs::write(vault.join("Three.md"), "old\nsame\nold\n").unwrap();
     let said = edit(&home, &vault, "Three.md", "sed -i s/old/new/ \"$1\"").expect(0).stdout;
     assert!(said.contains("2 lines added, 2 lines removed"), "{said}");
@@ -168,7 +171,8 @@ fn a_note_changed_meanwhile_stays_and_the_edited_text_is_saved() {
     assert!(run.stderr.contains("steward edit 'Home.md'"), "{run:?}");
     let draft = run.stderr.split('`').find(|part| part.contains("drafts")).unwrap().to_owned();
     assert_eq!(std::fs::read_to_string(&draft).unwrap(), "mine\n");
-    // An editor that fails after it wrote loses nothing either, and takes another copy's name from none.
+    // An editor that fails after it wrote loses nothing either, and its copy gets a name of its
+    // own.
     let run = edit(&home, &vault, "Home.md", "echo more > \"$1\"; false").expect(1);
     assert!(run.stderr.contains("2 Home.md") && run.stderr.contains("ended with"), "{run:?}");
     assert_eq!(std::fs::read_to_string(&draft).unwrap(), "mine\n");
@@ -194,7 +198,7 @@ fn today_lists_open_tasks_that_are_due() {
         {"path": "Tasks.md", "line": 1, "due": today.to_string(), "text": format!("water 📅 {today}")},
     ]);
     assert_eq!((&found["tasks"], &found["whole"]), (&wanted, &json!(true)));
-    // More of them in one note, far apart, than a search shows.
+    // More matches in one note, far apart, than a search shows.
     for _ in 0..20 {
         text.push_str(&format!("\n\n\n- [ ] again 📅 {today}\n"));
     }

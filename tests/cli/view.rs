@@ -57,7 +57,8 @@ fn kind(client: &mut Client, method: &str, params: Value) -> String {
 fn a_conversation_is_paged_named_and_written_into_the_vault() {
     let place = Place::new(r#"{"trashOption": "local"}"#);
     let mut client = place.client();
-    // Without a model the answer explains how to configure one: a conversation nevertheless.
+    // Without a model the answer explains how to configure one; the conversation is created
+    // nevertheless.
     for number in 1..=6 {
         let text = format!("question {number}");
         done(
@@ -74,7 +75,8 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
     assert!(all.len() >= 12, "{all:?}");
     assert_eq!((&whole["earlier"], &whole["more"]), (&json!(false), &json!(false)));
 
-    // Backwards from its end, page by page, it is the same, each item told as it was live.
+    // Read backwards from its end, page by page, it is the same, with each item as it was sent
+    // live.
     let (mut paged, mut before) = (Vec::new(), Value::Null);
     loop {
         let mut params = json!({"sessionId": id, "last": 5, "updates": true});
@@ -100,7 +102,7 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
     paged.reverse();
     assert_eq!(paged, all);
 
-    // A person's title outlives the conversation's end, and is announced.
+    // A person's title stays when the conversation ends, and is announced.
     done(&mut client, "_vault/subscribe", json!({}));
     let params = json!({"sessionId": id, "title": " What  we\nplanned "});
     let named = done(&mut client, "_vault/rename_conversation", params);
@@ -116,7 +118,7 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
     let found = done(&mut client, "_vault/search_conversations", json!({"text": "planned"}));
     assert_eq!(found["found"][0]["conversation"]["sessionId"], json!(id));
 
-    // As a note it is a change like any other.
+    // Exporting as a note is a change like any other.
     let params = json!({"sessionId": id});
     let first = done(&mut client, "_vault/export_conversation", params.clone());
     let path = first["path"].as_str().unwrap().to_owned();
@@ -203,7 +205,7 @@ fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     let moves = |client: &mut Client, from: &str, to: &str| {
         call(client, "move", json!({"source": from, "destination": to}));
     };
-    // A note is moved twice, once with its folder; another leaves the folder before that.
+    // A note is moved twice, once with its folder; another one leaves the folder before that.
     moves(&mut client, "Old/Left.md", "Garden/Leaf.md");
     moves(&mut client, "Old/Plan.md", "Old/Goal.md");
     moves(&mut client, "Old", "Kept");
@@ -218,11 +220,11 @@ fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     assert_eq!(found(&mut client, "Old/Gone.md").0.as_deref(), Some("Kept/Gone.md"));
     assert_eq!(found(&mut client, "Old/C# tips.md").0.as_deref(), Some("Kept/C# tips.md"));
     assert_eq!(leads(&mut client, "Old")["path"], Value::Null, "a folder is no note");
-    // The file that is at the old path now wins.
+    // The file that is now at the old path wins.
     call(&mut client, "write_file", json!({"path": "Old/Plan.md", "content": "another\n"}));
     assert_eq!(found(&mut client, "Old/Plan.md").0.as_deref(), Some("Old/Plan.md"));
     assert_eq!(found(&mut client, "Old/Goal.md"), goal(None));
-    // A deleted one is said to be, until that is undone.
+    // A deleted file is reported as deleted until that is undone.
     let gone = call(&mut client, "delete", json!({"path": "Kept/Gone.md"}));
     for link in ["Old/Gone.md", "Gone", "Kept/Gone"] {
         let to = leads(&mut client, link);
@@ -232,7 +234,7 @@ fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
     }
     call(&mut client, "undo", json!({"change_set": gone["change_set"]}));
     assert_eq!(found(&mut client, "Old/Gone.md").0.as_deref(), Some("Kept/Gone.md"));
-    // With its folder; the one that had left is where it was.
+    // With its folder; the note that had left is still at its own path.
     call(&mut client, "delete", json!({"path": "Kept"}));
     assert_eq!(leads(&mut client, "Plan#Aim")["path"], "Old/Plan.md");
     assert_eq!(leads(&mut client, "Old/Goal")["deleted"]["path"], "Kept/Goal.md");
@@ -332,12 +334,12 @@ fn a_person_chooses_among_models_that_are_set_up() {
     );
     let file = std::fs::read_to_string(place.home.config_file()).unwrap();
     assert!(file.contains("ollama/two"), "{file}");
-    // By the way that is open to every client it cannot be changed.
+    // It cannot be changed by the method that is open to every client.
     let set = json!({"key": "models.chain", "value": ["ollama/three"]});
     assert_eq!(kind(&mut client, "_vault/settings/set", set), "not_permitted");
 }
 
-/// A client that has the vault open, introduced.
+/// A client that has the vault open, after its handshake.
 fn obsidian(place: &Place) -> Client {
     let mut host = place.connect();
     let operations = json!(["active_note", "open", "notice", "trash", "rename"]);
@@ -370,7 +372,7 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
     assert_eq!(nobody["structuredContent"]["code"], "host_unavailable");
 
     let mut host = obsidian(&place);
-    // It is one as soon as it has its answer, or an instant later.
+    // It counts as soon as it has its answer, or an instant later.
     while !offered(&mut client) {
         std::thread::yield_now();
     }
@@ -416,13 +418,13 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
     assert_eq!(status["host"]["client"], "obsidian");
     assert_eq!(status["host"]["activeNote"], "Garden/Compost.md");
     drop(host);
-    // A connection that is gone is noticed at its end.
+    // A lost connection is noticed when it ends.
     while offered(&mut client) {
         std::thread::yield_now();
     }
 }
 
-/// Asks Obsidian to do something, which does `deed` and answers `says_so`, or not at all.
+/// Sends Obsidian a request; Obsidian does `deed` and answers `says_so`, or does not answer.
 fn asked(place: &Place, params: Value, deed: impl FnOnce(&Path), says_so: Option<Value>) -> Value {
     let (mut host, mut client) = (obsidian(place), place.client());
     let id = client.ask("_vault/host/request", params);
@@ -447,10 +449,10 @@ fn of_a_change_by_obsidian_the_disk_decides() {
     // It reports success without the change: an error.
     let lie = asked(&place, rename.clone(), |_| (), Some(said));
     assert_eq!(lie["error"]["data"]["kind"], "failed", "{lie}");
-    // It goes away without doing it: nobody can say, and nothing is asked again.
+    // It disconnects without doing it: the outcome is unknown, and the request is not repeated.
     let lost = asked(&place, rename.clone(), |_| (), None);
     assert_eq!(lost["error"]["data"]["kind"], "timeout", "{lost}");
-    // It does it and goes away before it can say so: done.
+    // It does it and disconnects before it can report it: done.
     let lost = asked(&place, rename.clone(), done, None);
     assert_eq!(lost["result"]["done"], true, "{lost}");
 
@@ -460,7 +462,7 @@ fn of_a_change_by_obsidian_the_disk_decides() {
         (rename, "Garden/Compost.md"),
         (json!({"operation": "rename", "path": "Garden/Heap.md", "to": "../x.md"}), ".."),
         (json!({"operation": "trash", "path": ".obsidian"}), ".obsidian"),
-        // A program says paths; what a name means is for people and models.
+        // A program gives paths; resolving names is for people and models.
         (json!({"operation": "trash", "path": "heap"}), "`heap` does not exist"),
     ] {
         let refused = client.call("_vault/host/request", params);

@@ -49,7 +49,7 @@ steps:
     input: {path: Log.md}
 "#;
 
-/// The same steps in a file outside of the vault.
+/// The same steps in a file outside the vault.
 fn file(home: &Home, name: &str, text: &str) -> String {
     let path = home.path("elsewhere").join(name);
     std::fs::write(&path, text).unwrap();
@@ -157,7 +157,7 @@ fn a_dry_run_shows_what_applying_does() {
         );
         let listed = report(&home, &vault, &["list"], 0);
         assert_eq!(listed["runs"][0]["state"], "done");
-        // Each change is a set of its own, by the caller that started the workflow.
+        // Each change is its own change set, by the caller that started the workflow.
         assert_eq!(change_sets(&home, &vault), 3);
         for set in ["3", "2", "1"] {
             home.run_in(&vault, &["undo", set, "--yes"]).expect(0);
@@ -179,7 +179,7 @@ fn what_cannot_work_is_refused_before_the_first_step() {
         .replace("tool: delete", "tool: delte")
         .replace("depends_on: file", "depends_on: flie");
     let wrong = file(&home, "wrong.yaml", &wrong);
-    // No vault is needed to check one.
+    // Checking a workflow needs no vault.
     let checked = home.run(&["workflow", "check", &wrong]).expect(1);
     assert!(
         checked.stdout.contains("wrong.yaml:18:17: error: there is no step `flie`"),
@@ -285,7 +285,7 @@ fn a_question_waits_for_a_person_across_processes() {
             wrong.stderr.contains("answered with `yes` or `no`, not with `maybe`"),
             "{wrong:?}"
         );
-        // To delete needs agreement of its own, which is asked for too.
+        // A deletion needs its own approval, which is asked for too.
         let asked = report(&home, &vault, &["resume", "1", "--answer", "sure=yes"], 1);
         expect_states(&asked, &[("sure", "done"), ("delete", "waiting")]);
         assert_eq!(asked["steps"][1]["waits"]["approval"]["changes"][0]["path"], "Inbox/List.md");
@@ -310,7 +310,7 @@ fn a_question_waits_for_a_person_across_processes() {
 fn a_killed_run_is_resumed() {
     let home = Home::new();
     let vault = inbox(&home);
-    // The program is ended in the middle of its third change, before anything of it is done.
+    // The program is killed in the middle of its third change, before any of it is done.
     let killer = home.path("elsewhere").join("killer.sh");
     std::fs::write(&killer, "kill -9 $PPID\n").unwrap();
     home.write_config(&format!(
@@ -446,7 +446,7 @@ fn rules_make_a_plan_that_a_later_step_applies() {
         "{done:#}"
     );
     assert!(!vault.join("Inbox/Ada.md").exists() && vault.join("Inbox/List.md").exists());
-    // Whether a plan was applied is not told by the turn of its step: a person says.
+    // The turn of the step does not show whether a plan was applied: a person has to say.
     let database = rusqlite::Connection::open(home.state().join("state.db")).unwrap();
     let begun = "UPDATE workflow_step SET state = 'begun', outcome = NULL WHERE step = 'apply';
                  UPDATE workflow_run SET state = 'running', ended = NULL;";

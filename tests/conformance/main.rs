@@ -1,8 +1,10 @@
-//! The conformance suite of the Model Context Protocol, for both eras: of the server over both transports, and of the
-//! client of other people's servers over HTTP (`client.mjs`, which is the program as a person uses it). This folder has
-//! what it takes from npm, what it lacks (`bridge.mjs`), and what does not pass, with the reasons. The feature
-//! `conformance` and a variable give the program the tools, resources and prompts that the suite wants of a server.
-//! `scripts/test` installs the suite, says by `STEWARD_TEST_CONFORMANCE` where, and runs this.
+//! The conformance suite of the Model Context Protocol, for both eras: of the server over both
+//! transports, and of the client for third-party servers over HTTP (`client.mjs`, which runs the
+//! program as a person does). This folder contains the npm packages it needs, an adapter
+//! (`bridge.mjs`), and the list of expected failures with their reasons. The feature `conformance`
+//! and a variable give the program the tools, resources and prompts that the suite requires of a
+//! server. `scripts/test` installs the suite, sets `STEWARD_TEST_CONFORMANCE` to its folder, and
+//! runs this.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
@@ -48,7 +50,7 @@ impl Suite {
         Some(Self { node: node?, program })
     }
 
-    /// Runs both sets on a server that the bridge reaches so.
+    /// Runs both sets on the server that the bridge reaches with these arguments.
     fn passes(&self, ground: &Ground, transport: &str, reached: &[&str]) {
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
         let plain = ground.home.steward(&[] as &[&str]);
@@ -56,7 +58,7 @@ impl Suite {
         let mut bridge = Command::new(&self.node);
         bridge.env_clear().envs(surroundings()).env("TOKEN", &ground.token);
         bridge.arg(data.join("bridge.mjs")).arg(transport).args(reached);
-        // It ends with its input.
+        // It ends when its input ends.
         let bridge = bridge.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut bridge = Ending(bridge);
         let mut port = String::new();

@@ -44,7 +44,7 @@ fn a_wall_clock_that_jumps_parts_nothing() {
         let next = exchange(&open, &message("two"), "ok");
         assert_eq!(next.conversation, first.conversation, "after a jump of {jump}");
     }
-    // And what is idle is idle, though the wall clock was set back meanwhile.
+    // Idle time counts, although the wall clock was set back in the meantime.
     clock.pass(30 * MINUTE);
     clock.jump(-DAY);
     assert_ne!(exchange(&open, &message("three"), "ok").conversation, first.conversation);
@@ -56,12 +56,13 @@ fn a_restart_goes_by_the_wall_clock_and_never_below_nothing() {
     let first = exchange(&conversations(folder.path(), &clock), &message("one"), "ok");
     let again = Set::at(NOON + 29 * 60_000);
     let open = conversations(folder.path(), &again);
-    // After the start a jump counts for nothing.
+    // After the start a jump has no effect.
     again.jump(DAY);
     again.pass(Duration::from_secs(59));
     assert_eq!(exchange(&open, &message("two"), "ok").conversation, first.conversation);
     drop(open);
-    // The wall clock was set back while nothing ran: what was said then was said just now.
+    // The wall clock was set back while nothing ran: messages from the future count as sent just
+    // now.
     let back = Set::at(NOON - 5 * DAY);
     let open = conversations(folder.path(), &back);
     assert_eq!(exchange(&open, &message("three"), "ok").conversation, first.conversation);
@@ -163,18 +164,18 @@ fn after_the_end_of_the_current_one_the_next_message_falls_back_to_no_other() {
         assert_ne!(first, second);
         gone(&open, second);
         assert_eq!(open.current().unwrap(), None);
-        // Nor does a start.
+        // Nor does a restart.
         open = conversations(folder.path(), &clock);
         assert_eq!(open.current().unwrap(), None);
         let third = exchange(&open, &message("c"), "ok").conversation;
         assert!(third != first && third != second);
         assert!(open.get(first).unwrap().ended.is_none(), "it is open still");
         open.end(third, EndKind::Person, "").unwrap();
-        // A start changes nothing of it.
+        // A restart changes nothing.
         open = conversations(folder.path(), &clock);
         assert_eq!(open.current().unwrap(), None);
     }
-    // Named, it goes on, and is the current one.
+    // If a message names it, it continues and becomes the current one.
     exchange(&open, &to(first, "d"), "ok");
     assert_eq!(exchange(&open, &message("e"), "ok").conversation, first);
 }

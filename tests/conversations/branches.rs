@@ -1,4 +1,4 @@
-//! Editing an earlier message: what came from it is kept beside.
+//! Editing an earlier message: the previous continuation is kept as another branch.
 
 use vault_steward::agent::{ConversationError, Conversations};
 use vault_steward::conversation::{BranchId, ConversationId, EndKind, ItemNumber};
@@ -26,7 +26,7 @@ fn a_branch_continues_before_the_message_and_the_old_one_stays() {
     let edited = exchange(&open, &to(id, "B"), "4").item;
     assert_eq!(said(&open, id), ["a", "1", "B", "4"]);
     assert_eq!(said_in(&open, id, 1), ["a", "1", "b", "2", "c", "3"]);
-    // A branch of the branch, and one from a message of the first.
+    // A branch of the branch, and one from a message of the first branch.
     assert_eq!(open.fork(id, edited).unwrap(), BranchId(3));
     exchange(&open, &to(id, "BB"), "5");
     assert_eq!(said(&open, id), ["a", "1", "BB", "5"]);

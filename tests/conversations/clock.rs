@@ -1,4 +1,4 @@
-//! Two clocks that a test sets, and a handle that goes by them.
+//! Two clocks that a test sets, and the conversations that use them.
 
 use std::future::Future;
 use std::path::Path;
@@ -15,7 +15,7 @@ use vault_steward::conversation::{BranchId, ConversationId, Item, ItemKind, Turn
 use vault_steward::store::conversations::NewItem;
 use vault_steward::store::{Store, StoreError};
 
-/// The wall clock in milliseconds, and the one that never jumps.
+/// The wall clock in milliseconds, and the monotonic one.
 #[derive(Debug)]
 pub struct Set(Mutex<(i64, Duration)>);
 
@@ -24,14 +24,14 @@ impl Set {
         Arc::new(Self(Mutex::new((wall, Duration::from_secs(1000)))))
     }
 
-    /// Time goes by.
+    /// Advances both clocks.
     pub fn pass(&self, duration: Duration) {
         let mut now = self.0.lock().unwrap();
         now.0 += i64::try_from(duration.as_millis()).unwrap();
         now.1 += duration;
     }
 
-    /// Somebody sets the wall clock.
+    /// Sets the wall clock.
     pub fn jump(&self, milliseconds: i64) {
         self.0.lock().unwrap().0 += milliseconds;
     }
@@ -50,14 +50,14 @@ impl Clock for Set {
         self.0.lock().unwrap().1
     }
 
-    /// Waiting makes the time go by, and lets others work meanwhile.
+    /// Waiting advances the time, and lets other tasks run.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         self.pass(duration);
         Box::pin(tokio::task::yield_now())
     }
 }
 
-/// The 20th of November 2026, at noon.
+/// Noon on 20 November 2026.
 pub const NOON: i64 = 1_795_176_000_000;
 
 pub const MINUTE: Duration = Duration::from_secs(60);

@@ -22,7 +22,7 @@ fn after_1050_conversations_1000_remain_each_with_a_title() {
     let end = TurnEnd { question: Some("which?".into()), ..TurnEnd::plain(TurnState::Waiting, "") };
     open.finish_turn(waiting.conversation, waiting.turn, &end).unwrap();
     for n in 2..=1050 {
-        // Each opened by a client, and left.
+        // Each opened by a client, without a message.
         let id = open.open_new("chat").unwrap().id;
         exchange(&open, &message(&format!("question number {n} about things")), "answered");
         open.end(id, EndKind::Person, "").unwrap();
@@ -63,7 +63,7 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let start = |kept| with(folder.path(), &clock, keeps(kept));
     talk(&start(0), 12);
-    // As a start without the file: what it said is not known.
+    // As after a start without the settings file: its limit is unknown.
     let open = start(5);
     let told = "of the conversations 7 go after 2026-11-21 12:00, unless it keeps more by then";
     assert!(
@@ -75,7 +75,7 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     talk(&open, 1);
     assert_eq!((open.end_idle().unwrap(), count(&open)), (0, 13), "a clock that jumps is no day");
     clock.jump(-365 * 86_400_000);
-    // It is there again, and away again later: another day begins.
+    // The file is there again, and gone again later: another day begins.
     drop(open);
     assert_eq!(start(0).pending_deletions().unwrap(), None);
     clock.pass(30 * 60 * MINUTE);
@@ -83,7 +83,7 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     clock.pass(23 * 60 * MINUTE);
     let open = start(5);
     assert_eq!(count(&open), 13);
-    // A larger limit than before holds at once, and the one that is wanted goes on to be so.
+    // A larger limit than before holds at once, and the requested one stays requested.
     open.set_settings(keeps(20));
     open.set_settings(keeps(6));
     clock.pass(23 * 60 * MINUTE);
@@ -96,7 +96,7 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
         "nobody had to say a word"
     );
 
-    // Lowered while it runs: what held until now goes on to hold.
+    // Lowered while it runs: the previous limit still holds.
     open.set_settings(keeps(2));
     talk(&open, 1);
     assert_eq!(count(&open), 6, "the seventh goes at once");
@@ -133,7 +133,8 @@ fn all_that_was_said_is_there_after_a_crash() {
     };
     open.append(arrived.conversation, Some(arrived.turn), std::slice::from_ref(&call)).unwrap();
     let stored = history(&open, arrived.conversation, None).unwrap();
-    // No orderly end: the handle is leaked with its connection open, as a killed process leaves it.
+    // Not closed properly: the handle is leaked with its connection open, as a killed process
+    // leaves it.
     std::mem::forget(open);
     let store = Store::at(folder.path());
     let clock = Set::at(NOON + 5);
@@ -216,7 +217,7 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
     let id = exchange(&open, &message("the topic of it"), "an answer").conversation;
     open.append(id, None, &[item(ItemKind::Message, "hello")]).unwrap();
     drop(open);
-    // A bit that flipped on the disk.
+    // A bit flipped on the disk.
     let database = folder.path().join("state.db");
     let outside = rusqlite::Connection::open(&database).unwrap();
     outside.execute("UPDATE item SET text = 'an anSwer' WHERE text = 'an answer'", []).unwrap();

@@ -1,4 +1,4 @@
-//! Conversations as they are kept: a real database, a clock that is set.
+//! Stored conversations: a real database, and a simulated clock.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod boundary;

@@ -1,4 +1,4 @@
-//! Finding what was said.
+//! Searching conversations.
 
 use proptest::prelude::*;
 use vault_steward::conversation::{ConversationId, EndKind, ItemKind};
@@ -95,15 +95,15 @@ fn titles_and_summaries_are_found_too() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// No query is an error, and every text is found by itself.
+    /// No query is an error, and every text is found by searching for itself.
     #[test]
     fn every_text_finds_itself(text in "\\PC{1,40}", query in "[\"*^:()+\\-a-zA-Z%_'\\\\ ANDORT]{0,30}") {
         let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
         let open = conversations(folder.path(), &clock);
         exchange(&open, &message(&text), "x");
         open.search(&query, 9).unwrap();
-        // Quotes mark phrases in a query, so a word ends at one: what stands on its two sides is
-        // nowhere in the text as one word.
+        // A quote in a query marks a phrase, so only the words between quotes and white space are
+        // searched for.
         for word in text.split(|c: char| c == '"' || c.is_whitespace()) {
             if !word.is_empty() && word.chars().all(char::is_alphanumeric) {
                 prop_assert_eq!(open.search(word, 9).unwrap().len(), 1, "{}", word);

@@ -1,4 +1,4 @@
-//! Titles by a model that answers, fails, hangs and talks nonsense.
+//! Titles by a model that answers, fails, hangs and returns nonsense.
 
 use futures_util::future::BoxFuture;
 use std::collections::VecDeque;
@@ -22,14 +22,14 @@ use crate::clock::{
 enum Next {
     Says(&'static str),
     Fails,
-    /// It fails after so many tokens were read.
+    /// It fails after this many tokens were read.
     FailsAfter(u64),
     Hangs,
-    /// The stream ends without its end.
+    /// The stream ends without an end event.
     Breaks,
 }
 
-/// A model that does what it is told, and keeps what it was asked.
+/// A scripted model, which records its requests.
 #[derive(Clone, Default)]
 struct Scripted {
     next: Arc<Mutex<VecDeque<Next>>>,
@@ -279,7 +279,8 @@ impl Models for Picky {
 async fn many_that_wait_for_their_time_keep_no_newer_one_from_its_title() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
-    // More than one round attends to, each of which failed so often that its pause is long.
+    // More conversations than one round handles, each of which failed so often that its pause is
+    // long.
     let many: Vec<ConversationId> = (0..25).map(|_| ended(&open)).collect();
     let model = Picky::default();
     let mut summaries = Summaries::new(open.clone(), Arc::new(model.clone()));

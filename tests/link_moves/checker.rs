@@ -1,4 +1,4 @@
-//! Where a link leads, read directly from Obsidian's steps.
+//! The target of a link, by a direct implementation of Obsidian's steps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     pub path: String,
-    /// Whether it is a canvas's whole path.
+    /// Whether it is the whole path of a canvas node.
     pub whole: bool,
 }
 
-/// Lower case, in which all small sigmas are one.
+/// Lower case, with all small sigmas equal.
 fn lower(text: &str) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ").to_lowercase().replace('ς', "σ")
 }
@@ -37,7 +37,7 @@ impl Names {
         self.named.get(name).into_iter().flatten().collect()
     }
 
-    /// Where a link in `source` leads.
+    /// The target of a link in `source`.
     pub fn resolve(&self, source: &str, link: &Seen) -> Option<String> {
         if link.whole {
             return self.paths.get(&link.path).cloned();
@@ -95,7 +95,8 @@ impl Names {
     }
 }
 
-/// How far a Markdown link's bare destination goes: to the parenthesis that none inside opened.
+/// The length of a Markdown link's bare destination: up to the closing parenthesis that matches
+/// none inside.
 pub fn balanced(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -109,7 +110,7 @@ pub fn balanced(text: &str) -> Option<usize> {
     None
 }
 
-/// Undoes percent-encoding; a text that is none stays as it is.
+/// Decodes percent-encoding; an invalid text is returned unchanged.
 pub fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

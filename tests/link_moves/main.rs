@@ -1,8 +1,8 @@
 //! Random moves, checked by an independent checker: every link leads to the same file afterwards,
 //! and no byte outside links has changed.
 //!
-//! The checker shares nothing with the code it checks: it finds links by its own reading of the
-//! text, and resolves them by a direct reading of Obsidian's steps.
+//! The checker shares nothing with the code it checks: it finds links with its own parser, and
+//! resolves them by a direct implementation of Obsidian's steps.
 
 #[path = "../tools/vault.rs"]
 #[allow(dead_code, reason = "the harness of the tools' tests")]
@@ -13,8 +13,8 @@ mod random;
 mod real;
 mod undo;
 
-/// Whether a file can be given a name that differs from its old one in case alone; wine says that it did it, and does
-/// nothing.
+/// Whether a file can be given a name that differs from its old one only in case; wine reports
+/// success and does nothing.
 fn renames_case() -> bool {
     let folder = harness::temporary_folder();
     let (one, other) = (folder.path().join("one"), folder.path().join("ONE"));
@@ -24,7 +24,7 @@ fn renames_case() -> bool {
     entries.any(|entry| entry.file_name() == "ONE")
 }
 
-/// Numbers that only the seed decides.
+/// Numbers that depend only on the seed.
 struct Random(u64);
 
 impl Random {
@@ -44,8 +44,8 @@ impl Random {
     }
 }
 
-/// Runs `check` for each seed, several at once, since a move waits for the disk most of the time.
-/// Returns the sums of the counts.
+/// Runs `check` for each seed, several at once, since a move mostly waits for the disk. Returns the
+/// sums of the counts.
 fn spread<const N: usize>(seeds: u64, check: impl Fn(u64) -> [u64; N] + Sync) -> [u64; N] {
     let add = |sum: [u64; N], one: [u64; N]| std::array::from_fn(|at| sum[at] + one[at]);
     let part = |number| (1..=seeds).filter(|seed| seed % 4 == number).map(&check).fold([0; N], add);

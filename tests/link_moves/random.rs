@@ -1,5 +1,5 @@
-//! Random vaults: few names in few folders, so that they clash, and every way of writing a link.
-//! Links are found by plain search, since the texts here hold no code.
+//! Random vaults: few names in few folders, so that they collide, and every way of writing a link.
+//! Links are found by plain search, since the texts here contain no code.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{Random, renames_case, spread};
 const VAULTS: u64 = 50;
 const MOVES: usize = 50;
 
-/// Moves in each that are undone after somebody has written.
+/// Moves in each that are undone after someone has edited the notes.
 const UNDONE: usize = 15;
 
 pub(super) const FOLDERS: [&str; 6] = ["", "a/", "a/b/", "b/", "A c/", "b/a/"];
@@ -32,7 +32,7 @@ pub(super) const NAMES: [&str; 12] = [
     "ſᲀ ϴ.md",
 ];
 
-/// The links of a text, and the text with their paths and texts taken out.
+/// The links of a text, and the text without their paths and display texts.
 fn scan(name: &str, text: &str) -> (Vec<Seen>, String) {
     let (mut links, mut rest) = (Vec::new(), String::new());
     let mut at = 0;
@@ -144,7 +144,7 @@ pub(super) fn generate(random: &mut Random) -> Vec<(String, String)> {
     files
 }
 
-/// Moves in one vault: how many, the links rewritten for them, the links checked.
+/// Moves in one vault; returns their number, the links rewritten for them, and the links checked.
 fn check(seed: u64) -> [u64; 3] {
     let [mut moved, mut rewritten, mut checked] = [0; 3];
     let mut random = Random::new(seed);
@@ -216,9 +216,9 @@ fn check(seed: u64) -> [u64; 3] {
     [moved, rewritten, checked]
 }
 
-/// Writes a line into some notes, or some words into a line that is there, half of them with a link.
+/// Inserts a line into some notes, or some words into an existing line, half of them with a link.
 fn write(random: &mut Random, vault: &TestVault, files: &BTreeMap<String, String>, mark: &str) {
-    // A bare destination cannot hold a parenthesis that stays open.
+    // A bare destination cannot contain an unclosed parenthesis.
     let targets: Vec<String> = files.keys().filter(|path| !path.contains("(z")).cloned().collect();
     for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".md")) {
         if random.below(2) == 0 {
@@ -239,7 +239,7 @@ fn write(random: &mut Random, vault: &TestVault, files: &BTreeMap<String, String
             continue;
         }
         match lines.get_mut(at) {
-            // Behind the line's words.
+            // After the line's words.
             Some(line) if random.below(3) == 0 => {
                 let end = line.trim_end_matches(['\r', '\n']).len();
                 line.insert_str(end, &format!(" {own}"));
@@ -253,8 +253,8 @@ fn write(random: &mut Random, vault: &TestVault, files: &BTreeMap<String, String
     }
 }
 
-/// Moves in one vault that are undone once somebody has written in its notes: how many, the links
-/// checked, the texts that were written.
+/// Moves in one vault that are undone after its notes were edited; returns their number, the links
+/// checked, and the edited texts.
 fn undo(seed: u64) -> [u64; 3] {
     let [mut undone, mut checked, mut kept] = [0; 3];
     let mut random = Random::new(seed.wrapping_add(1_000));
@@ -313,7 +313,8 @@ fn undo(seed: u64) -> [u64; 3] {
             let ((links, rest), (links_now, rest_now)) = (scan(path, text), scan(path, now));
             assert_eq!(rest, rest_now, "{what}: only links change in `{path}`");
             assert_eq!(links.len(), links_now.len(), "{what}: `{path}`");
-            // A link that was broken before the move is broken again, even if its name is taken meanwhile.
+            // A link that was broken before the move is broken again, even if its name was taken in
+            // the meantime.
             let (first, _) = scan(&at(path), &before[&at(path)]);
             for (link, link_now) in links.iter().zip(&links_now) {
                 let target = old.resolve(path, link);
@@ -331,7 +332,8 @@ fn undo(seed: u64) -> [u64; 3] {
                 );
             }
         }
-        // Done again all is as it was written; then the next one starts from there, or from here.
+        // Redone, everything is as it was before; then the next move starts from there, or from
+        // here.
         let listed = vault.ok("list_changes", json!({"limit": 1}));
         vault.ok("undo", json!({"change_set": listed["change_sets"][0]["id"]}));
         assert_eq!(files(&vault), written, "{what}: done again");

@@ -1,8 +1,8 @@
 //! Random moves in the sample vault, whose notes are written as people write them.
 //!
-//! `STEWARD_TEST_LINK_VAULT` names another vault to copy and move about in, in the same way:
-//! `STEWARD_TEST_LINK_MOVES` says how many moves (150), `STEWARD_TEST_LINK_BATCH` after how many
-//! the whole vault is checked (1).
+//! `STEWARD_TEST_LINK_VAULT` names another vault to copy and use in the same way:
+//! `STEWARD_TEST_LINK_MOVES` is the number of moves (150), `STEWARD_TEST_LINK_BATCH` the number of
+//! moves after which the whole vault is checked (1).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ enum Sure {
     Link,
     /// It is in code: it must not change.
     Code,
-    /// In math, HTML, an indented line, a property: it is followed or left.
+    /// In math, HTML, an indented line, a property: it is followed or left alone.
     Perhaps,
 }
 
@@ -119,7 +119,7 @@ fn scan_line(line: &str, sure: Sure, marks: &mut Vec<Mark>, rest: &mut String) {
     }
 }
 
-/// Where backticks pair up in a line.
+/// The ranges between paired backticks in a line.
 fn code_spans(line: &str) -> Vec<std::ops::Range<usize>> {
     let run = |at: usize| line[at..].bytes().take_while(|byte| *byte == b'`').count();
     let (mut spans, mut at) = (Vec::new(), 0);
@@ -156,7 +156,7 @@ fn scan_canvas(text: &str) -> (Vec<Mark>, String) {
             rest.push_str(&left);
         }
     }
-    // All but the strings, byte for byte.
+    // Everything but the strings, byte for byte.
     let outside = text.replace("\\\"", "").split('"').step_by(2).collect::<String>();
     (marks, rest + &outside)
 }
@@ -188,7 +188,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The names that a link's text may be, for one that leads to this file.
+/// The linkpaths with which a link may lead to this file.
 fn names(path: &str) -> [&str; 4] {
     let name = path.rsplit('/').next().unwrap_or_default();
     let bare = |text| str::rsplit_once(text, '.').map_or(text, |(bare, _)| bare);
@@ -215,7 +215,7 @@ impl Ground {
         }
     }
 
-    /// Moves, links rewritten, links checked, links the checker is not sure of.
+    /// Moves, rewritten links, checked links, links the checker is not sure about.
     fn check(&self, seed: u64) -> [u64; 4] {
         let mut random = Random::new(seed);
         let format = FORMATS[seed as usize % 3];
@@ -284,7 +284,7 @@ fn draw(random: &mut Random, paths: &[String]) -> (String, String) {
     };
     let other_stem = name(&other).rsplit_once('.').map_or(name(&other), |(s, _)| s.to_owned());
     match random.below(8) {
-        // A whole folder, elsewhere or renamed.
+        // A whole folder, moved or renamed.
         0 if file.contains('/') => {
             (folder(&file), inside(folder(&folder(&other)), &name(&folder(&file))))
         }

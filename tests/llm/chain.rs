@@ -123,7 +123,7 @@ fn the_next_model_answers_where_one_cannot() {
         assert_eq!((agains(&events), first.requests().len()), (1, 1));
         assert!(clock.pauses().is_empty(), "the next one is asked at once");
     }
-    // All fail: the last error, and what came before it.
+    // All fail: the last error, and the attempts before it.
     let first = Server::start(vec![Answer::json(401, &json!({"error": "no"}))]);
     let second = Server::start(vec![Answer::json(402, &json!({"error": "pay"}))]);
     let (chain, _) = chain(&[&first, &second]);
@@ -140,7 +140,8 @@ fn two_halves_of_two_answers_are_never_put_together() {
     let (chain, clock) = chain(&[&first, &second]);
     let (events, result) = run(collect(&chain));
     assert_eq!(result.unwrap_err().kind, ErrorKind::Network);
-    // The same model alone is asked again, as often and after the same pauses as ever.
+    // Without a fallback the same model is asked again, with the usual number of attempts and
+    // pauses.
     assert_eq!((agains(&events), first.requests().len(), second.requests().len()), (2, 3, 0));
     assert_eq!(clock.pauses(), [500, 1_000].map(Duration::from_millis));
     // The partial answer is discarded, so any other model may be asked then.
@@ -148,7 +149,7 @@ fn two_halves_of_two_answers_are_never_put_together() {
     let (chain, _) = self::chain(&[&server, &second]);
     let (events, turn) = run(collect(&chain));
     assert_eq!((agains(&events), turn.unwrap().stop), (2, Stop::ToolUse));
-    // Thinking alone may be begun again.
+    // An answer with only thinking so far may be started again.
     let thought = b"data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\"}}]}\n\n".to_vec();
     let half = Answer::steps(vec![Step::Bytes(thought), Step::Cut]);
     let server = Server::start(vec![half, good()]);

@@ -85,7 +85,7 @@ fn an_answer_in_one_piece_is_read_where_servers_of_the_language_give_one() {
 }
 
 #[test]
-fn a_body_that_is_no_stream_is_an_error() {
+fn a_body_that_is_not_a_stream_is_an_error() {
     let page = |status| {
         let mut answer = Answer::stream(b"<!doctype html><p>Bad gateway".to_vec());
         answer.status = status;
@@ -127,7 +127,7 @@ fn a_broken_connection_is_an_error_after_the_received_events() {
         assert!(events.iter().any(|event| matches!(event, TurnEvent::Text { .. })));
         assert_eq!(failure(wire, Answer::stream(begun)).kind, ErrorKind::Truncated);
     }
-    // Nobody listens there.
+    // An address without a listener.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{gone}/v1");
     let error = run(collect(&endpoint(Wire::Chat, &url, limits()))).1.unwrap_err();
@@ -152,7 +152,7 @@ fn silence_ends_a_turn_and_slowness_does_not() {
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(error.message.contains("first byte"), "{error}");
 
-    // Longer than any limit in all, and each piece in time; a comment counts as a piece.
+    // In total longer than any limit, but each piece in time; a comment counts as a piece.
     let limit = Duration::from_millis(2_000);
     let slow = Limits { first_byte: limit, stall: limit, ..limits() };
     let mut steps = Vec::new();
@@ -176,9 +176,9 @@ fn dropping_a_turn_closes_its_connection_at_once() {
         while !matches!(stream.next().await, Some(Ok(Item::Event(TurnEvent::Text { .. })))) {}
         drop(stream);
         let dropped = Instant::now();
-        // The connection's own task closes it; it needs the runtime to go on.
+        // The connection's own task closes it; it needs the runtime to continue.
         let left = tokio::task::spawn_blocking(move || server.left()).await.unwrap();
-        // A few milliseconds where the machine has nothing else to do; no limit ends it sooner.
+        // A few milliseconds on an idle machine; no limit ends it sooner.
         let took = left.saturating_duration_since(dropped);
         assert!(took < Duration::from_secs(2), "{took:?}");
     });
@@ -224,7 +224,7 @@ fn a_connection_is_used_again_after_a_whole_answer() {
                 if requests.last().is_some_and(|last| last.connection + 1 < requests.len()) {
                     return true;
                 }
-                // The end of an answer is read by a task of its own, which needs its turn.
+                // The end of an answer is read by a separate task, which must get a chance to run.
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             false

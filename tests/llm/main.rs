@@ -1,4 +1,4 @@
-//! The model layer: recorded-style streams, and a scripted server in a vendor's place.
+//! The model layer: prepared streams, and a scripted server in place of a vendor.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../support/models.rs"]

@@ -37,7 +37,7 @@ fn history(maker: &Origin, name: &str) -> Vec<Message> {
         Message::ToolResults { results },
         Message::Notice { text: "It is noon.".to_owned() },
     ];
-    // As it comes back from where conversations are kept.
+    // As it is loaded from the stored conversation.
     serde_json::from_str(&serde_json::to_string(&history).unwrap()).unwrap()
 }
 
@@ -57,7 +57,7 @@ fn anthropic_gets_its_blocks_back_unchanged_and_in_order() {
     assert_eq!(answer[0]["signature"], "c2lnbmF0dXJl");
     assert!(text.contains(r#""input":{"path":"Gärten/ü.md","n":1.50}"#), "numbers as they were");
     assert_eq!(answer[4]["input"], json!({}));
-    // All results in one message, directly after; the news after them.
+    // All results in one message, directly after the calls; the news after them.
     let results = &body["messages"][2];
     assert_eq!(results["role"], "user");
     assert_eq!(results["content"].as_array().unwrap().len(), 2);
@@ -65,7 +65,7 @@ fn anthropic_gets_its_blocks_back_unchanged_and_in_order() {
     assert_eq!(body["messages"][3]["content"][0]["text"], "It is noon.");
     assert!(!body["tools"].as_array().unwrap().is_empty(), "a history with calls names a tool");
 
-    // Another Claude at the same address gets the same; thinking between calls stays between.
+    // Another Claude at the same address gets the same; thinking between calls stays between them.
     let opus = target(Wire::Anthropic, "claude-opus-5-5");
     let (body, _) = self::body(&opus, history(&sonnet.origin, "interleaved"));
     let answer = body["messages"][1]["content"].as_array().unwrap();
@@ -106,14 +106,14 @@ fn responses_gets_its_items_back_byte_for_byte() {
     assert_eq!(body["store"], false);
     assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
 
-    // A thought that nothing follows is refused by the vendor, so it stays away.
+    // The vendor rejects a thought that nothing follows, so it is omitted.
     let mut cut = history(&sol.origin, "ok");
     let Message::Assistant { content, .. } = &mut cut[1] else { unreachable!() };
     content.truncate(1);
     cut.remove(2);
     let (body, _) = self::body(&sol, cut);
     assert!(!body["input"].to_string().contains("reasoning"));
-    // Another model may not be given it.
+    // Another model must not get it.
     let luna = target(Wire::Responses, "gpt-6-luna");
     let (body, _) = self::body(&luna, history(&sol.origin, "ok"));
     assert!(!body["input"].to_string().contains("encrypted_content"));
@@ -126,7 +126,7 @@ fn gemini_gets_signatures_back_where_they_were() {
     let parts = &body["contents"][1]["parts"];
     assert_eq!(parts[0], json!({ "text": "Ich lese beide 🌱." }));
     assert_eq!(parts[1]["thoughtSignature"], "c2lnbmF0dXJl");
-    // A call that came without arguments goes back without, the second one unsigned.
+    // A call without arguments is sent back without, the second one unsigned.
     assert_eq!(parts[2], json!({ "functionCall": { "name": "list_tags" } }));
     let results = &body["contents"][2]["parts"];
     assert_eq!(results[0]["functionResponse"]["name"], "read_file");
@@ -232,7 +232,7 @@ fn each_model_is_asked_in_the_way_it_takes() {
     assert_eq!(body["cache_control"], json!({ "type": "ephemeral" }));
     assert_eq!(body["system"][0]["cache_control"], json!({ "type": "ephemeral" }));
     assert_eq!(body["tools"][0]["name"], "list_tags");
-    // Opus thinks always; what is shown is always said.
+    // Opus always thinks; visible thoughts are always sent back.
     let body = encoded(Wire::Anthropic, "claude-opus-5-5", &request);
     assert_eq!(body["thinking"], json!({ "type": "adaptive", "display": "summarized" }));
     assert_eq!(body["output_config"], json!({ "effort": "low" }));
@@ -311,7 +311,7 @@ fn images_go_where_each_vendor_wants_them() {
     assert_eq!(body["input"][1]["output"][1]["type"], "input_image");
     let body = encoded(Wire::Gemini, "gemini-4-argon", &request);
     assert_eq!(body["contents"][0]["parts"][1]["inlineData"]["data"], "QUJD");
-    // A model that cannot see is told so, and gets no bytes.
+    // A model without vision is told so, and gets no bytes.
     let text = encoded(Wire::Chat, "qwen3:8b", &request).to_string();
     assert!(text.contains("cannot see") && !text.contains("QUJD"), "{text}");
     let seeing = Facts { vision: Some(true), ..Facts::default() };

@@ -1,4 +1,4 @@
-//! Requests: their addresses and headers, and the cases without a request.
+//! Requests: their addresses and headers, and the cases in which none is sent.
 
 use serde_json::json;
 use vault_steward::llm::endpoint::{Address, Connections, Service};

@@ -1,4 +1,4 @@
-//! A key is shown to its vendor and to nobody else: a canary, looked for everywhere.
+//! A key is visible to its vendor and to nobody else: a canary that is searched for everywhere.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ fn no_error_log_or_debug_shows_the_key() {
         .finish();
     let _quiet = tracing::subscriber::set_default(subscriber);
     let mut shown = String::new();
-    // A vendor that repeats what it was sent, in every place there is.
+    // A vendor that repeats what it was sent, in every possible place.
     let echo = json!({"error": {"type": KEY, "code": KEY, "message": format!("bad key {KEY}!")}});
     for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
         let inside = format!("data: {echo}\n\n");

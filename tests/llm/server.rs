@@ -1,4 +1,4 @@
-//! Asking the scripted server.
+//! Requests to the scripted server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub use crate::models::{Answer, Server, Step};
 
 pub const KEY: &str = "sk-canary-1234567890";
 
-/// Patient enough for a busy machine; tests of limits set their own.
+/// Long enough for a busy machine; tests of limits set their own.
 pub fn limits() -> Limits {
     let long = Duration::from_secs(20);
     Limits { connect: long, first_byte: long, stall: long, answer: 1 << 20 }
@@ -39,7 +39,7 @@ pub fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// A whole turn: what happened, and how it ended. Nothing may come after the end.
+/// A whole turn: its events, and how it ended. Nothing may come after the end.
 pub async fn collect(provider: &dyn Provider) -> (Vec<TurnEvent>, Result<Turn, LlmError>) {
     let mut stream = provider.stream(request());
     let mut events = Vec::new();
@@ -57,7 +57,7 @@ pub async fn collect(provider: &dyn Provider) -> (Vec<TurnEvent>, Result<Turn, L
     }
 }
 
-/// Asks once.
+/// Sends one request.
 pub fn ask(wire: Wire, answer: Answer) -> (Vec<TurnEvent>, Result<Turn, LlmError>) {
     let server = Server::start(vec![answer]);
     run(collect(&endpoint(wire, &server.url, limits())))

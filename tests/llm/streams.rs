@@ -35,7 +35,7 @@ pub fn read(wire: Wire, bytes: &[u8], chunk: usize) -> (Vec<TurnEvent>, Result<T
     (events, turn)
 }
 
-/// Ids made here are told by their number alone.
+/// Ids created here are recognised by their number alone.
 fn plain(text: &str) -> String {
     let mut parts = text.split("local_");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -46,7 +46,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// A block as one line; `*` where the vendor's item is kept.
+/// A block as one line; `*` if the vendor's item is kept.
 fn line(block: &Block) -> String {
     let mark = if block.native.is_some() { "*" } else { "" };
     let said = match &block.kind {
@@ -89,7 +89,7 @@ fn told(result: &Result<Turn, LlmError>) -> Vec<String> {
 const BOTH: [&str; 2] =
     [r#"call call_a read_file {"n":1.5,"path":"Gärten/ü.md"}*"#, r#"call call_b list_tags {}*"#];
 
-/// Wire, stream, what it must give.
+/// API format, stream, expected result.
 fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
     use Wire::{Anthropic as A, Chat as C, Gemini as G, Responses as R};
     let no_end = "Truncated: the stream ended without the vendor's mark of its end";
@@ -118,7 +118,7 @@ fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
                 "ToolUse",
             ],
         ),
-        // A part whose growth was not understood must not be sent back; a complete one may.
+        // A part with deltas that were not understood must not be sent back; a complete one may.
         (A, "unknown", vec!["opaque*", "opaque", r#"text "still here""#, "EndTurn"]),
         (
             A,
@@ -284,7 +284,7 @@ fn every_stream_gives_what_it_must_wherever_it_is_cut() {
         let bytes = fixture(wire, name);
         let (whole, result) = read(wire, &bytes, bytes.len());
         let mut told = told(&result);
-        // The JSON reader's own message about broken JSON does not count.
+        // The JSON parser's own message about invalid JSON does not count.
         if expected.last() == Some(&"Protocol") {
             let last = told.last_mut().unwrap();
             assert!(last.starts_with("Protocol: an event is not what it should be"), "{last}");
@@ -301,7 +301,7 @@ fn every_stream_gives_what_it_must_wherever_it_is_cut() {
     }
 }
 
-/// The deltas add up to the blocks, and every block of a whole answer that began has ended once.
+/// The deltas add up to the blocks, and every block of a complete answer that began has ended once.
 fn check_events(events: &[TurnEvent], result: &Result<Turn, LlmError>, name: &str) {
     let content = match result {
         Ok(turn) => &turn.content,
@@ -374,7 +374,7 @@ fn tokens_are_counted_once() {
     let (_, turn) = read(Wire::Anthropic, &fixture(Wire::Anthropic, "ok"), 7);
     let usage = Usage { cache_write: 200, ..expected(Some(40)).unwrap() };
     assert_eq!(turn.unwrap().usage, Some(usage));
-    // The cost of an answer until its interruption is known, too.
+    // The cost of an answer until its interruption is known too.
     let (_, broken) = read(Wire::Anthropic, &fixture(Wire::Anthropic, "error_inside"), 7);
     assert_eq!(broken.unwrap_err().detail.usage.unwrap().input, 25);
 }

@@ -20,7 +20,7 @@ const WIRES: [Wire; 4] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Ge
 
 type Heard = (Vec<TurnEvent>, Result<Turn, LlmError>);
 
-/// Asks a server that answers so, and then the recording of that.
+/// Sends a request to a server that answers so, and then to the recording of that.
 fn both(wire: Wire, answers: Vec<Answer>, folder: &Path) -> (Heard, Heard) {
     let server = Server::start(answers);
     let tape = Tape::record(folder).unwrap();
@@ -60,7 +60,7 @@ fn every_stream_is_played_back_as_it_was_in_its_own_pieces() {
             let answer = Answer::steps(steps).with("request-id", "req_1");
             let (live, replayed) = both(wire, vec![answer], place.path());
             assert_eq!(told(&replayed), told(&live), "{wire:?} {name}");
-            // Every byte that was read is there.
+            // Every byte that was read is in it.
             let recorded: Value = serde_json::from_str(&file(place.path())).unwrap();
             let pieces = recorded["exchanges"][0]["pieces"].as_array().unwrap().clone();
             let texts = pieces.iter().map(|piece| match &piece["bytes"] {
@@ -121,7 +121,7 @@ fn no_recording_contains_the_key_from_any_source() {
             let server = Server::start(vec![answer]);
             let tape = Tape::record(place.path()).unwrap();
             let recorded = tape.around(Arc::new(endpoint(wire, &server.url, limits())));
-            // The person says it, too.
+            // The person says it too.
             let said = Message::user(format!("my key is {KEY}"));
             let stream = recorded.stream(Arc::new(TurnRequest::new(vec![said])));
             let live = run(stream.collect::<Vec<_>>());
@@ -196,7 +196,7 @@ fn a_recording_is_private_and_replays_in_any_order() {
         run(provider.stream(request(messages)).collect::<Vec<_>>())
     };
     let heard = [ask(&provider, 1), ask(&provider, 2)];
-    // Given up in the middle.
+    // Cancelled in the middle.
     let mut third = provider.stream(request(3));
     assert!(matches!(run(third.next()), Some(Ok(Item::Event(_)))));
     drop(third);

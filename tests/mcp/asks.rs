@@ -1,4 +1,4 @@
-//! Questions that a client puts to its user itself, where the settings let it.
+//! Questions that a client asks its own user, if the settings allow it.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn reply(state: &Value, action: &str, answer: &str) -> Value {
     json!({"requestState": state, "inputResponses": {"approval": response}})
 }
 
-/// The state of a result that asks.
+/// The state of a result that asks a question.
 fn asked(answer: &Value) -> Value {
     let result = &answer["result"];
     assert_eq!(result["resultType"], "input_required", "{answer}");
@@ -44,7 +44,8 @@ fn a_client_asks_its_user_whose_answer_counts_once() {
     assert!(message.contains("new.md") && message.contains("+n"), "{message}");
     assert_eq!(question["params"]["requestedSchema"]["required"], json!(["answer"]));
 
-    // An answer that says nothing is asked for again; a state counts for its own call alone, and once.
+    // An answer without content is asked for again; a state is valid only for its own call, and
+    // once.
     let other = json!({"path": "other", "content": "n\n"});
     let stolen = call(&ground, "write_file", &other, reply(&state, "accept", "allow"));
     assert_eq!(stolen["error"]["code"], -32602, "{stolen}");
@@ -87,7 +88,8 @@ fn questions_for_a_person_are_not_asked_by_a_client() {
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(text.starts_with("approval_pending: "), "{answer}");
     }
-    // A client that can show no form is not asked either, and none is where the settings do not say so.
+    // A client that cannot show forms is not asked, and no client is if the settings do not allow
+    // it.
     let write = json!({"name": "write_file", "arguments": {"path": "new", "content": "n\n"}});
     let (_, answer) = ground.ask_modern("tools/call", &write);
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");

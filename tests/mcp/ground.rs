@@ -42,12 +42,12 @@ impl Ground {
         posted::post(self.port, &self.token, &[], body)
     }
 
-    /// Asks in the legacy era.
+    /// Sends a request in the legacy era.
     pub fn ask(&self, method: &str, params: &Value) -> (u16, Value) {
         self.post(&request(method, params))
     }
 
-    /// Asks in the modern era, with the headers that go with it.
+    /// Sends a request in the modern era, with its headers.
     pub fn ask_modern(&self, method: &str, params: &Value) -> (u16, Value) {
         let mut params = params.clone();
         params["_meta"] = meta();
@@ -62,7 +62,7 @@ impl Ground {
         posted::post(self.port, &self.token, &headers, &request(method, &params))
     }
 
-    /// Calls a tool; whether it failed, and its text.
+    /// Calls a tool; returns whether it failed, and its text.
     pub fn call(&self, tool: &str, arguments: &Value) -> (bool, String) {
         let result = posted::call(self.port, &self.token, tool, arguments);
         assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
@@ -70,7 +70,7 @@ impl Ground {
         (result["isError"] == true, result["content"][0]["text"].as_str().unwrap().to_owned())
     }
 
-    /// Calls what is no tool; the number of the fault.
+    /// Calls something that is not a tool; returns the error code.
     pub fn call_unknown(&self, tool: &str, arguments: &Value) -> i64 {
         let params = json!({"name": tool, "arguments": arguments});
         let (_, answer) = self.ask("tools/call", &params);

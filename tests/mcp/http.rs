@@ -14,10 +14,10 @@ use crate::ground::{Ground, meta, request};
 use crate::home::Home;
 use crate::posted::post;
 
-/// Bytes that the list of tools may have: it is part of every conversation of a client's model.
+/// The largest list of tools, in bytes: it is part of every conversation of a client's model.
 const MOST: usize = 24_000;
 
-/// The same where all tools are asked for.
+/// The same if all tools are requested.
 const MOST_OF_ALL: usize = 46_000;
 
 #[test]
@@ -114,7 +114,7 @@ fn the_list_is_short_and_made_from_the_registry() {
     assert_eq!(write["inputSchema"]["properties"]["if_exists"]["default"], "fail");
 }
 
-/// The names of the tools that are listed, and the bytes of the list.
+/// The names of the listed tools, and the size of the list in bytes.
 fn listed(settings: &str) -> (Ground, Vec<String>, usize) {
     let ground = Ground::new(settings);
     let (_, answer) = ground.ask("tools/list", &json!({}));
@@ -204,7 +204,7 @@ fn errors_have_the_numbers_of_the_protocol() {
     ] {
         assert_eq!(code(&request(method, &params)), expected, "{method} {params}");
     }
-    // Whatever a tool has to say is for the model.
+    // Every message of a tool is for the model.
     let (failed, text) = ground.call("read_file", &json!({"path": "nowhere"}));
     assert!(failed && text.starts_with("not_found: ") && text.contains("hint: "), "{text}");
     let (failed, text) = ground.call("read_file", &json!({"path": 3}));
@@ -247,7 +247,7 @@ fn a_modern_request_says_what_it_speaks_and_its_headers_agree() {
     };
     let right = json!({"_meta": meta()});
     assert_eq!(send(&[method, version], right.clone()), (200, 0));
-    // Base64, which is for names that are no ASCII.
+    // Base64, which is for names that are not ASCII.
     assert_eq!(
         send(&["Mcp-Method: =?base64?dG9vbHMvbGlzdA==?=", version], right.clone()),
         (200, 0)
@@ -305,7 +305,7 @@ fn a_late_yes_is_valid_for_the_identical_call() {
     assert!(failed && text.starts_with("approval_pending: "), "another call: {text}");
 }
 
-/// Says this on a connection; the status and the body of the answer.
+/// Sends this on a connection; returns the status and the body of the answer.
 fn say(mut stream: &TcpStream, head: &str, body: &str) -> (String, String) {
     let length = body.len();
     let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{body}");
@@ -328,7 +328,7 @@ fn say(mut stream: &TcpStream, head: &str, body: &str) -> (String, String) {
     (status[9..12].to_owned(), String::from_utf8(body).unwrap())
 }
 
-/// Asks for a note, with such a header where there is one.
+/// Requests a note, with this header if given.
 fn read_on(ground: &Ground, stream: &TcpStream, header: &str) -> (String, String) {
     let body = request("tools/call", &json!({"name": "read_file", "arguments": {"path": "a"}}));
     let head = format!(
@@ -374,7 +374,8 @@ fn a_connection_carries_one_request_after_another_each_with_its_token() {
     }
 }
 
-/// A connection on which the daemon has proved itself, and the header that lets it in.
+/// A connection on which the daemon has proved itself, and the header that authenticates the
+/// client.
 fn challenged(ground: &Ground) -> (TcpStream, String) {
     let stream = connect(ground);
     let token = Token::parse(&ground.token).unwrap();
@@ -392,7 +393,7 @@ fn challenged(ground: &Ground) -> (TcpStream, String) {
 }
 
 #[test]
-fn a_ticket_lets_its_connection_in_until_the_token_is_rotated() {
+fn a_ticket_admits_its_connection_until_the_token_is_rotated() {
     let mut ground = Ground::new("");
     let (stream, ticket) = challenged(&ground);
     assert_eq!(read_on(&ground, &stream, &ticket).0, "200");
@@ -400,7 +401,7 @@ fn a_ticket_lets_its_connection_in_until_the_token_is_rotated() {
         let (status, body) = read_on(&ground, &stream, "");
         assert!(status == "200" && body.contains("one"), "{status} {body}");
     }
-    // Nobody else is let in by it, nor by a challenge alone.
+    // It authenticates nobody else, nor does a challenge alone.
     assert_eq!(read_on(&ground, &connect(&ground), &ticket).0, "401", "a second time");
     assert_eq!(read_on(&ground, &connect(&ground), "").0, "401");
     let (mut asked, _) = challenged(&ground);

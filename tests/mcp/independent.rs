@@ -1,5 +1,5 @@
-//! A client that this project did not write: `client.py`, with the package that `scripts/test` installs and
-//! whose Python `STEWARD_TEST_MCP_PYTHON` names.
+//! A third-party client: `client.py`, with the package that `scripts/test` installs and the Python
+//! that `STEWARD_TEST_MCP_PYTHON` names.
 #![cfg(unix)]
 
 use std::process::Command;

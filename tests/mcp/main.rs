@@ -1,4 +1,4 @@
-//! MCP clients, through the real daemon: what they ask, in both eras, and what they are told.
+//! MCP clients, through the real daemon: their requests, in both eras, and the answers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

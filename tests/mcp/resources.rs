@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::ground::Ground;
 
-/// Writes a note of which this is the last change, in seconds since the epoch.
+/// Writes a note with this modification time, in seconds since the epoch.
 fn put(ground: &Ground, path: &str, text: impl AsRef<[u8]>, at: u64) {
     let file = ground.vault.join(path);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -51,7 +51,7 @@ fn the_newest_notes_are_listed_in_pages_and_read_by_their_addresses() {
         }
     }
     assert_eq!((found.len(), pages), (200, 4));
-    // `a.md` was written just now, the others as they say.
+    // `a.md` was written just now, the others at the times given.
     let odd = found.iter().position(|one| one["name"] == "Ein Ordner/100% für #2?.md").unwrap();
     assert!(odd <= 1, "the newest come first");
     let odd = found[odd].clone();
@@ -260,7 +260,7 @@ fn the_policy_limits_lookups() {
     ] {
         assert_eq!(fault(ground.ask(method, &params)).1, -32003, "{method}");
     }
-    // No other door has them.
+    // No other transport has them.
     let ground = Ground::new("");
     let called = ground.call_unknown("resources/read", &json!({"path": "a.md"}));
     assert_eq!(called, -32602);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::home::Home;
 
-/// Where each client keeps its settings, below the home folder.
+/// The path of each client's settings, below the home folder.
 fn place(home: &Home, client: &str) -> PathBuf {
     let programs =
         if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
@@ -95,7 +95,7 @@ fn other_settings_stay_and_an_unreadable_file_is_unchanged() {
     let now = fs::read_to_string(&codex).unwrap();
     assert!(now.starts_with(text) && now.contains("[mcp_servers.vault]\r\n"), "{now}");
 
-    // A link stays one, and the file as closed as it was.
+    // A link stays a link, and the file keeps its mode.
     let real = home.path("dotfiles.json");
     fs::write(&real, "{\"mcpServers\": {}}").unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();

@@ -23,7 +23,7 @@ impl Relay {
         let home = Home::new();
         let vault = home.vault("Notes");
         std::fs::write(vault.join("a.md"), "one\n").unwrap();
-        // No test takes the port of a daemon that somebody uses.
+        // No test uses the port of a daemon that someone may be running.
         home.write_config("[server]\nport = 0\n");
         let vault = vault.to_str().unwrap().to_owned();
         let mut command = home.steward(&["mcp", "--vault", &vault]);
@@ -50,7 +50,7 @@ impl Relay {
         self.hear()
     }
 
-    /// Ends the daemon, where one runs.
+    /// Stops the daemon if one is running.
     fn end_daemon(&self) {
         let status = self.home.run(&["status", "--json", "--vault", &self.vault]).json();
         if let Some(pid) = status["daemon"]["pid"].as_i64() {
@@ -128,7 +128,7 @@ fn a_token_that_is_rotated_between_two_messages_is_not_noticed() {
     for _ in 0..3 {
         let answer = relay.ask("tools/call", &read);
         assert_eq!(answer["result"]["isError"], false, "{answer}");
-        // The connection is not idle for long enough to be given up.
+        // The connection is not idle long enough to be closed.
         relay.home.run(&["token", "--rotate", "--vault", &relay.vault]).expect(0);
     }
     let answer = relay.ask("tools/call", &read);
@@ -191,7 +191,7 @@ fn only_messages_are_written_for_any_input() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no message: {line}")))
         .collect();
-    // A line of bytes alone may be empty, and is then none.
+    // A line with only white space may be empty, and is then none.
     assert!(answers.len() > 9_000, "{}", answers.len());
     let (last, faults) = answers.split_last().unwrap();
     assert_eq!(last["result"], json!({}), "it still answers: {last}");
@@ -208,7 +208,7 @@ fn an_invalid_message_gets_an_error_with_its_id() {
     let mut relay = Relay::new();
     let listen = json!({"notifications": {}, "_meta": meta()});
     relay.ask("subscriptions/listen", &listen);
-    // Its id is in flight for as long as it lasts.
+    // Its id is in flight as long as it lasts.
     let twice = relay.ask("ping", &json!({}));
     assert_eq!((&twice["id"], &twice["error"]["code"]), (&Value::Null, &json!(-32600)), "{twice}");
     relay.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
@@ -246,7 +246,7 @@ fn what_happens_is_passed_on_until_the_client_gives_up_hearing_of_it() {
     assert_eq!(told["method"], "notifications/resources/updated", "{told}");
     relay.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     std::fs::write(format!("{}/a.md", relay.vault), "three\n").unwrap();
-    // Nothing else comes.
+    // Nothing else arrives.
     relay.say(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
     let answer = relay.hear();
     assert_eq!((&answer["id"], &answer["result"]), (&json!(2), &json!({})), "{answer}");
@@ -292,10 +292,10 @@ fn a_client_of_the_legacy_era_subscribes_and_unsubscribes() {
     write(&relay, "b", "new\n");
     assert_eq!(next(&mut relay), uri("b"));
 
-    // Another daemon knows nothing of it; the next request tells it.
+    // Another daemon does not know it; the next request tells it.
     relay.end_daemon();
     assert_eq!(relay.ask("ping", &json!({}))["result"], json!({}));
-    // Until it has heard, nothing is told.
+    // Until it is subscribed, nothing is sent.
     let mut told = None;
     for number in 0..200 {
         write(&relay, "b", &format!("{number}\n"));

@@ -1,4 +1,4 @@
-//! Messages during an open request: progress of a call, and changes of the vault.
+//! Messages during an open request: the progress of a call, and changes of the vault.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::door::Client;
 use crate::ground::{Ground, meta, request};
 
-/// An answer that comes piece by piece.
+/// An answer that arrives in pieces.
 struct Pieces(BufReader<TcpStream>);
 
 impl Pieces {
@@ -44,7 +44,7 @@ impl Pieces {
     }
 }
 
-/// A program of a person's own that shows questions.
+/// A person's own program that shows approval requests.
 fn person(ground: &Ground) -> Client {
     let mut person = Client::connect(ground.port, &ground.token("person")).unwrap();
     let can = json!({"_meta": {"vault": {"approvals": true}}});
@@ -113,7 +113,7 @@ fn a_client_receives_only_its_subscriptions() {
     assert_eq!(told["params"]["uri"], "vault:///a.md");
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
     fs::write(ground.vault.join("b.md"), "new\n").unwrap();
-    // Both writes may have been told apart, but nothing comes of another note's text.
+    // The two writes may be reported separately, but the other note causes no notification.
     let mut told = pieces.next();
     while told["method"] == "notifications/resources/updated" {
         assert_eq!(told["params"]["uri"], "vault:///a.md");
@@ -157,7 +157,7 @@ fn a_client_receives_changes_of_the_prompt_list() {
     let params = json!({"notifications": {"promptsListChanged": true}, "_meta": meta()});
     let mut pieces = Pieces::ask(&ground, "subscriptions/listen", &params);
     assert_eq!(pieces.next()["params"]["notifications"], json!({"promptsListChanged": true}));
-    // Another note is none, and what a template says is not in the list.
+    // Another note does not count, and the text of a template is not in the list.
     fs::write(ground.vault.join("b.md"), "new\n").unwrap();
     fs::write(ground.vault.join("Templates/Meeting.md"), "# {{title}}\n").unwrap();
     let told = pieces.next();

@@ -1,8 +1,8 @@
-//! The agent against a model's server that this project did not write: `@copilotkit/aimock` from npm,
-//! which speaks each vendor's language as its own authors read the vendor's documents.
+//! The agent against a third-party model server: `@copilotkit/aimock` from npm, which implements
+//! each vendor's API as its own authors read the vendor's documents.
 //!
-//! The script is one task of four rounds: a search, a read, an edit, a question that another client
-//! answers.
+//! The script is one task of four rounds: a search, a read, an edit, an approval that another
+//! client gives.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -39,12 +39,12 @@ impl Aimock {
                 break address.trim().parse().unwrap();
             }
         };
-        // Whoever stops reading would stop it.
+        // It would stop if its output were not read.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, port }
     }
 
-    /// How it answered each request so far.
+    /// Its answers to the requests so far.
     fn statuses(&self) -> Vec<u64> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let head = format!("Host: 127.0.0.1:{}\r\nConnection: close", self.port);
@@ -84,7 +84,7 @@ fn answers() -> Value {
     ]})
 }
 
-/// One request that needs search, reads, an edit and a question, in one language.
+/// One task that needs search, reads, an edit and an approval, in one API format.
 fn carried_through(wire: &str, version: &str) {
     let test = format!("aimock_{wire}");
     let Ok(modules) = std::env::var("STEWARD_TEST_NPM") else {
@@ -116,7 +116,7 @@ fn carried_through(wire: &str, version: &str) {
     }
     assert_eq!(std::fs::read_to_string(&bread).unwrap(), "# Bread\n\nFlour 500 g\nSalt 11 g\n");
 
-    // Another client gives the answer.
+    // Another client approves.
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
     let port = daemon.port();
     let mut other = Client::connect(port, token.trim_end()).unwrap();

@@ -1,8 +1,8 @@
-//! The steward beside programs from npm that this project did not write: a model's server, renderers of Markdown, an ACP
+//! The steward with third-party programs from npm: a model server, Markdown renderers, an ACP
 //! client.
 //!
-//! `scripts/test` installs them, with their versions pinned in `package-lock.json`, and names their folder in
-//! `STEWARD_TEST_NPM`.
+//! `scripts/test` installs them, with their versions pinned in `package-lock.json`, and sets
+//! `STEWARD_TEST_NPM` to their folder.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

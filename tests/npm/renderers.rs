@@ -1,7 +1,8 @@
-//! `policy::active` finds everything that a Markdown renderer would load or run: four independent renderers render
-//! known spellings and random texts, and the test compares a browser's treatment of their HTML.
+//! `policy::active` finds everything that a Markdown renderer would load or run: four independent
+//! renderers render known spellings and random texts, and the test compares a browser's treatment
+//! of their HTML.
 //!
-//! `STEWARD_TEST_SEED` and `STEWARD_TEST_TEXTS` take another seed and another number of texts.
+//! `STEWARD_TEST_SEED` and `STEWARD_TEST_TEXTS` set another seed and another number of texts.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -10,10 +11,10 @@ use vault_steward::policy::active::{Format, added};
 
 use crate::machine;
 
-/// Texts that are made and compared.
+/// Texts that are generated and compared.
 const TEXTS: usize = 4_000;
 
-/// Texts that each load or run something somewhere.
+/// The least number of texts that load or run something.
 const SPELLINGS: [&str; 30] = [
     "![x](https://e.example/?d=S)",
     "![a [b](c) d](https://e.example/?d=S)",
@@ -47,7 +48,7 @@ const SPELLINGS: [&str; 30] = [
     "**![*x*](https://e.example 'a \\' b')**",
 ];
 
-/// Pieces that random texts are made of.
+/// The pieces of random texts.
 const PIECES: [&str; 62] = [
     "![",
     "![",
@@ -113,7 +114,7 @@ const PIECES: [&str; 62] = [
     "ẞ",
 ];
 
-/// A generator of numbers: the same ones for the same seed (xorshift64*).
+/// A generator of numbers, repeatable by its seed (xorshift64*).
 struct Numbers(u64);
 
 impl Numbers {
@@ -130,7 +131,7 @@ impl Numbers {
     }
 }
 
-/// A text of random pieces, or a known spelling with pieces put in, taken out and put around it.
+/// A text of random pieces, or a known spelling with pieces inserted, removed and added around it.
 fn text(numbers: &mut Numbers) -> String {
     if numbers.below(3) == 0 {
         return (0..=numbers.below(24)).map(|_| numbers.piece()).collect();

@@ -1,4 +1,4 @@
-//! Plans of items that a person or a model gives.
+//! Plans of items given by a person or a model.
 
 use serde_json::json;
 use vault_steward::organize::applying;
@@ -19,7 +19,7 @@ fn check(vault: &TestVault, plan: &Plan) {
 }
 
 #[test]
-fn a_swap_a_chain_and_a_circle_end_as_they_are_shown() {
+fn a_swap_a_chain_and_a_cycle_end_as_they_are_shown() {
     let vault = vault(&[
         ("a.md", "a [[b]]"),
         ("b.md", "b [[a]]"),
@@ -102,7 +102,7 @@ fn names_that_are_taken_are_numbered() {
         json!({"path": "c/y.md", "to": "Work/New/../x.md"}),
     ];
     let plan = plan(&vault, &items[..2]);
-    // Folders are spelt as they are on the disk.
+    // Folders are spelt as on disk.
     assert_eq!(moves(&plan), [("a/x.md", "Work/x_2.md"), ("b/x.md", "Work/x_3.md")]);
     let why = |plan: &Plan, path: &str| {
         let item = plan.items.iter().find(|item| item.path == path).expect("an item");
@@ -139,7 +139,7 @@ fn what_happens_where_a_path_is_taken() {
     let wanted = || PlanRequest {
         items: vec![
             item(&json!({"path": "a/x.md", "to": "Work/x.md"})),
-            // Free only if the other leaves.
+            // Free only if the other file moves away.
             item(&json!({"path": "b/n.md", "to": "a/x.md"})),
         ],
         ..PlanRequest::default()
@@ -156,7 +156,7 @@ fn what_happens_where_a_path_is_taken() {
 }
 
 #[test]
-fn two_notes_never_get_one_path_whatever_its_case() {
+fn two_notes_never_get_one_path_in_any_case() {
     let vault = vault(&[("a.md", "1"), ("b.md", "2"), ("c/d.md", "3"), ("Straße.md", "4")]);
     let items = [
         json!({"path": "a.md", "to": "New/Café.md"}),
@@ -233,7 +233,7 @@ fn links_in_read_only_files_hold_back_what_they_lead_to() {
         &vault,
         &[
             json!({"path": "a.md", "to": "x.md"}),
-            // Its place is not free, since `a` stays.
+            // Its path is not free, since `a` stays.
             json!({"path": "b.md", "to": "a.md"}),
             json!({"path": "d.md", "to": "y.md"}),
         ],

@@ -1,4 +1,4 @@
-//! Plans over real folders: what a plan shows is what applying it does.
+//! Plans over real folders: applying a plan does what it shows.
 
 #[path = "../link_moves/checker.rs"]
 #[allow(dead_code, reason = "the checker of random moves")]
@@ -31,12 +31,12 @@ use vault_steward::organize::rule::Rule;
 use vault_steward::organize::settings::Settings;
 use vault_steward::organize::{applying, linked, rules_file};
 
-/// The moment at which plans are made here.
+/// The time at which plans are made here.
 fn now() -> DateTime<FixedOffset> {
     DateTime::parse_from_rfc3339("2026-11-21T10:30:00+01:00").expect("a time")
 }
 
-/// Does something with the vault as a plan sees it.
+/// Calls `f` with the vault as the planner sees it.
 fn over<T>(
     vault: &TestVault,
     settings: &Settings,
@@ -77,7 +77,7 @@ fn plan_with(
     over(vault, settings, &|_, _| false, |world| planner::plan(world, wanted))
 }
 
-/// A plan of items by hand.
+/// A plan of items given by hand.
 #[track_caller]
 fn plan(vault: &TestVault, items: &[Value]) -> Plan {
     let items = items.iter().map(item).collect();
@@ -107,7 +107,7 @@ fn item(value: &Value) -> Item {
     serde_json::from_value(whole).expect("an item")
 }
 
-/// Applies what can be applied of a plan.
+/// Applies the applicable part of a plan.
 #[track_caller]
 fn apply(vault: &TestVault, plan: &Plan) {
     let items: Vec<&Item> = plan.applicable().collect();

@@ -1,8 +1,8 @@
-//! Names that are taken in the same run, where programs that move many files lose some: collisions, chains, swaps and
-//! circles on plain folders, beside `organize` from PyPI.
+//! Names that are taken in the same run, where programs that move many files lose some: collisions,
+//! chains, swaps and cycles on plain folders, compared with `organize` from PyPI.
 //!
-//! `f2`, another such program, is in no registry that a Rust, Node or Python project installs from. What its users and
-//! those of similar programs reported is made again here instead.
+//! `f2`, another such program, is in no registry that a Rust, Node or Python project installs from.
+//! Failures reported by its users and those of similar programs are reproduced here instead.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use super::machine::missing;
 /// Moves of one run: from and to.
 type Moves<'a> = [(&'a str, &'a str)];
 
-/// A vault whose files hold their own names.
+/// A vault whose files contain their own names.
 fn named(paths: &[&str]) -> TestVault {
     let files: Vec<(&str, &str)> = paths.iter().map(|path| (*path, *path)).collect();
     vault(&files)
@@ -44,7 +44,7 @@ fn rules(moves: &Moves<'_>) -> String {
     json!({ "rules": moves.iter().enumerate().map(rule).collect::<Vec<_>>() }).to_string()
 }
 
-/// Applies rules and returns the files. Nothing was lost on the way, and the undo brings all back.
+/// Applies rules and returns the files. Nothing is lost, and the undo restores everything.
 #[track_caller]
 fn ruled(vault: &TestVault, rules: &str) -> BTreeMap<String, String> {
     let before = files(vault);
@@ -106,7 +106,7 @@ fn organized(
     found
 }
 
-/// Each text's file, without the number that a taken name got.
+/// The file of each text, without the number that a taken name got.
 fn unnumbered(files: &BTreeMap<String, String>) -> BTreeMap<&str, String> {
     let bare = |path: &str| {
         let stem = path.strip_suffix(".md").unwrap_or(path);
@@ -122,7 +122,7 @@ fn organize_ends_alike_or_loses_what_is_kept_here() {
         return missing(test, "the package `organize-tool` for Python");
     };
     let python = Path::new(&python);
-    // How many files its mode `overwrite` loses.
+    // The number of files that its mode `overwrite` loses.
     let cases: [(&[&str], &Moves<'_>, usize); 4] = [
         (
             &["x/n.md", "y/n.md", "z/n.md"],
@@ -151,7 +151,7 @@ fn organize_ends_alike_or_loses_what_is_kept_here() {
     }
 }
 
-/// f2 #45 (pictures that were taken in the same second) and vimv #38: pairs of files with one new name each.
+/// f2 #45 (pictures taken in the same second) and vimv #38: pairs of files with one new name each.
 #[test]
 fn two_files_with_one_new_name_are_both_kept() {
     let vault = vault(&[
@@ -175,7 +175,7 @@ fn two_files_with_one_new_name_are_both_kept() {
     );
 }
 
-/// The same by hand.
+/// The same with items given by hand.
 #[test]
 fn two_files_with_one_new_name_by_hand_are_both_kept() {
     let vault = named(&["o1_bar.md", "o2_baz.md", "o1_baz.md"]);
@@ -196,7 +196,7 @@ fn two_files_with_one_new_name_by_hand_are_both_kept() {
     assert_eq!(files(&vault), before);
 }
 
-/// clifm #288: brackets are taken out of names, and three of them are the same then.
+/// clifm #288: brackets are removed from names, which makes three of them equal.
 #[test]
 fn names_that_become_the_same_are_told_apart() {
     let paths = [
@@ -220,8 +220,8 @@ fn names_that_become_the_same_are_told_apart() {
     );
 }
 
-/// pipe-rename #75 (a name that is free once its file has left), vimv #39 (a row of numbers that moves up by one) and
-/// nnn #971 (two files change names).
+/// pipe-rename #75 (a name that becomes free when its file moves), vimv #39 (a numbered series that
+/// is shifted by one) and nnn #971 (two files exchange names).
 #[test]
 fn a_name_that_is_left_in_the_same_run_is_free() {
     let row: Vec<String> = (0..=10).map(|number| format!("file ({number}).md")).collect();

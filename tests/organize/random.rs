@@ -88,7 +88,7 @@ fn items(random: &mut Random, paths: &[&String]) -> Vec<Value> {
     let mut items = Vec::new();
     for path in chosen {
         let target = match random.below(5) {
-            // Another's place: chains, swaps and circles.
+            // The path of another file: chains, swaps and cycles.
             0 | 1 => paths[random.below(paths.len())].clone(),
             2 => path.to_uppercase().replace(".MD", ".md").replace(".PNG", ".png"),
             _ => format!("{}{}", random.of(&FOLDERS), random.of(&NAMES)),

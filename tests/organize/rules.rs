@@ -9,7 +9,7 @@ use vault_steward::organize::settings::Settings;
 use super::harness::{TestVault, vault};
 use super::{apply, files, foreseen, item, kinds, moves, over, plan_with, ruled, rules};
 
-/// Applies a plan, and makes it anew: the result equals the plan, and nothing is left to do.
+/// Applies a plan, and plans again: the result equals the plan, and nothing is left to do.
 #[track_caller]
 fn settled(vault: &TestVault, yaml: &str) -> Plan {
     let plan = ruled(vault, yaml);
@@ -246,7 +246,7 @@ fn once_is_once_for_each_note() {
     let yaml = "rules: [{name: Greet, once: true, do: [append: Hello]}]";
     let rules = rules(yaml);
     let plan = ruled(&vault, yaml);
-    // It would add its text again, but it takes each note once.
+    // It would add its text again, but it processes each note once.
     assert!(plan.items.iter().all(|item| item.problems.is_empty()), "{plan:#?}");
     apply(&vault, &plan);
     assert_eq!(
@@ -413,7 +413,7 @@ rules:
     do: [move: Drinks]
 "#,
     );
-    // The first rule's text counts for the second.
+    // The second rule reads the text of the first.
     let moved = [("Inbox/Garage.md", "Drinks/Garage.md"), ("Inbox/Tea.md", "Drinks/Tea.md")];
     assert_eq!(moves(&plan), moved);
 }

@@ -18,7 +18,7 @@ fn page() -> String {
     std::fs::read_to_string(path).unwrap().replace("\r\n", "\n")
 }
 
-/// The program, serving a copy of the sample vault, in a home of its own.
+/// The program with its own home folder, serving a copy of the sample vault.
 struct Daemon {
     child: Child,
     port: u16,
@@ -38,7 +38,7 @@ impl Daemon {
             {
                 command.env(variable, home.path());
             }
-            // Nothing listens on the port for discarding.
+            // Nothing listens on the discard port.
             command.env("STEWARD_SMARTHOLE_PORT", "9").env("OLLAMA_HOST", "127.0.0.1:9");
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
             command
@@ -107,8 +107,8 @@ fn sessions(page: &str) -> Vec<Session> {
     sessions
 }
 
-/// Whether `found` fits `expected`. `…` in a string matches any text, alone any value, as a key any
-/// further members, as an item any further items.
+/// Whether `found` matches `expected`. `…` in a string matches any text, alone any value, as a key
+/// any further members, as an item any further items.
 fn fits(expected: &Value, found: &Value) -> bool {
     match (expected, found) {
         (Value::String(pattern), _) if pattern == "…" => true,
@@ -151,13 +151,13 @@ fn glob(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// Replays one example. What is expected between two sendings may come in any order.
+/// Replays one example. Messages expected between two sent ones may arrive in any order.
 fn replay(daemon: &Daemon, session: &Session) {
     let mut client = Client::connect(daemon.port, &daemon.token).unwrap();
     let introduces = session.steps.iter().any(|(_, text)| text.contains("\"initialize\""));
     if !introduces && !session.bare {
         client.initialize();
-        // On a busy machine the connection of the session before may still count.
+        // On a busy machine the connection of the previous session may still count.
         while client.call("_vault/status", json!({}))["result"]["connections"] != 1 {}
     }
     let mut steps = session.steps.iter().peekable();

@@ -1,4 +1,5 @@
-//! The functions and fields of Bases in the manual: written from the table that the evaluator uses.
+//! The functions and fields of Bases in the manual: generated from the table that the evaluator
+//! uses.
 
 use std::fmt::Write as _;
 

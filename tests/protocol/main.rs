@@ -1,4 +1,4 @@
-//! The protocol as it is written down: the reference for people, and TypeScript for the plugin.
+//! The published protocol: the reference for people, and TypeScript for the plugin.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod docs;

@@ -1,4 +1,4 @@
-//! The plugin's `protocol.ts` is what the protocol says it is.
+//! The plugin's `protocol.ts` equals the generated one.
 
 use std::path::Path;
 

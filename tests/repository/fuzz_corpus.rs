@@ -1,5 +1,5 @@
-//! Replays the fuzz corpora through the functions that the fuzz targets run, and mutants of each
-//! input besides: a poor fuzzer's run, the same every time, on stable Rust.
+//! Replays the fuzz corpora, and mutants of each input, through the functions that the fuzz targets
+//! run: a simple fuzzer's run, the same every time, on stable Rust.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use vault_steward::note::frontmatter::edit::{self, PropertyChange};
 
 use crate::fuzzing;
 
-/// How many mutants of each input are tried.
+/// The number of mutants of each input.
 const MUTANTS: u64 = 200;
 
 type Target = fn(&[u8]);
@@ -50,7 +50,8 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// A change that only the input and the number decide: bytes replaced, put in, taken out, doubled.
+/// A mutation that depends only on the input and the number: bytes replaced, inserted, removed,
+/// duplicated.
 fn mutant(input: &[u8], number: u64) -> Vec<u8> {
     const BYTES: &[u8] = b"\x1e\n\r ab./\\*?{},@-+\"0919\0\xc3\xa9\xef\xbb\xbf";
     let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -102,7 +103,7 @@ fn every_target_is_listed() {
     assert_eq!(bins, TARGETS.len(), "fuzz/Cargo.toml and this file list the same targets");
 }
 
-/// Values that readers of YAML could take for others.
+/// Values that YAML parsers could take for others.
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         "[ -~äß\u{85}\u{a0}\u{2028}\u{feff}🌱\t\n\r]{0,12}".prop_map(Value::from),
@@ -156,7 +157,7 @@ fn value() -> impl Strategy<Value = Value> {
     prop_oneof![3 => scalar(), 1 => prop::collection::vec(scalar(), 0..4).prop_map(Value::from)]
 }
 
-/// Properties as in notes, one a name.
+/// Properties as in notes, each name once.
 fn block() -> impl Strategy<Value = String> {
     let values = [
         " plain",

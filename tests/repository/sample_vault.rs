@@ -1,4 +1,4 @@
-//! The sample vault checks out the same everywhere, and holds what its README promises.
+//! The sample vault checks out the same everywhere, and contains what its README promises.
 
 use std::collections::HashMap;
 use std::fs;

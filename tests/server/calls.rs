@@ -1,4 +1,4 @@
-//! Calls that take long, are given up, come too fast, or break.
+//! Calls that take long, are cancelled, come too fast, or break off.
 
 use std::time::{Duration, Instant};
 
@@ -143,7 +143,7 @@ fn of_a_flood_of_requests_the_allowed_ones_are_served_and_each_is_answered() {
             let length = std::io::Read::read(&mut reading, &mut buffer).unwrap();
             assert_ne!(length, 0, "the connection stays: {served}, {refused}");
             rest.extend_from_slice(&buffer[..length]);
-            // Each answer ends in two braces or more, which occur nowhere else in it.
+            // Each answer ends in two or more braces, which occur nowhere else in it.
             let whole = rest.windows(2).rposition(|pair| pair == b"}}").map_or(0, |at| at + 2);
             let text: Vec<u8> = rest.drain(..whole).collect();
             let text = String::from_utf8_lossy(&text);
@@ -205,7 +205,7 @@ fn stopping_lets_running_calls_finish_and_says_why() {
 fn much_asked_for_at_once_arrives_whole() {
     let door = Door::open(Settings::default(), fake().0);
     let mut client = door.client();
-    // Together far more than the queue holds.
+    // Together far more than the queue can hold.
     let long = json!({"name": "long", "arguments": {"bytes": 1_000_000}});
     let ids: Vec<i64> = (0..30).map(|_| client.ask("tools/call", long.clone())).collect();
     let mut seen: Vec<i64> = ids.iter().map(|_| client.read()["id"].as_i64().unwrap()).collect();
@@ -234,7 +234,7 @@ fn changes_wait_in_order_and_hold_up_no_read() {
     }
     let mut other = door.client();
     assert_eq!(other.tool("echo")["result"]["isError"], false);
-    // One that has not begun can be given up.
+    // A call that has not started can be cancelled.
     let (last, others) = changes.split_last().unwrap();
     let cancel =
         json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": last}});
@@ -245,7 +245,7 @@ fn changes_wait_in_order_and_hold_up_no_read() {
         assert_eq!(client.read()["id"], *id);
     }
     let began = strings.began.try_iter().filter(|name| name == "change").count();
-    // The next one of another client's may have begun.
+    // Another client's next call may have started.
     assert!((others.len()..=others.len() + 1).contains(&began), "{began}");
     drop(behind);
     let _ = strings.go.send(());
@@ -278,7 +278,7 @@ fn slow_reads_of_many_clients_hold_up_no_ping_no_search_and_no_change() {
         json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": search}});
     other.send(&cancel.to_string());
     assert_eq!(other.answer(search)["error"]["data"]["kind"], "cancelled");
-    // Each waits for a word of its own, the change too.
+    // Each waits for its own signal, the change too.
     (0..=clients * most).for_each(|_| strings.go.send(()).unwrap());
     for client in &mut slow {
         (0..most).for_each(|_| assert!(client.read()["result"].is_object()));
@@ -291,10 +291,10 @@ fn a_vault_that_is_slow_to_look_at_holds_up_no_one() {
     strings.slow_status.store(true, std::sync::atomic::Ordering::Release);
     let door = Door::open(Settings::default(), fake);
     let mut client = door.client();
-    // More than the runtime has threads of its own.
+    // More than the runtime has threads.
     let asked: Vec<i64> = (0..4).map(|_| client.ask("_vault/status", json!({}))).collect();
     assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "status");
-    // Its name is needed to come in, and needs no look.
+    // Its name is needed for the connection, and needs no disk access.
     let mut other = door.client();
     assert_eq!(other.tool("echo")["result"]["isError"], false);
     assert!(client.call("_vault/ping", json!({}))["result"].is_object());
@@ -325,7 +325,7 @@ fn a_quick_call_runs_on_the_connections_task_before_slow_ones() {
     assert_eq!(answer["id"], id);
     assert_eq!(answer["result"]["structuredContent"], json!({"a": 1}));
     assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "nonblocking");
-    // A call that would block is done like any other.
+    // A call that would block runs like any other.
     let id = look(&mut client, json!({"wait": true}));
     assert_eq!(client.answer(id)["result"]["structuredContent"], json!({"wait": true}));
     assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "look");
@@ -343,7 +343,7 @@ fn quick_calls_sent_at_once_are_all_answered_and_in_order() {
     let ids: Vec<i64> = (0..500).map(|n| look(&mut client, json!({"n": n}))).collect();
     let mut answered: Vec<i64> =
         ids.iter().map(|_| client.read()["id"].as_i64().unwrap()).collect();
-    // A machine that is busy elsewhere may have one take long, and those after it done elsewhere.
+    // On a busy machine one may take long, and those after it then run on threads.
     let all_nonblocking = strings.began.try_iter().all(|name| name == "nonblocking");
     assert!(!all_nonblocking || answered == ids, "{answered:?}");
     answered.sort_unstable();
@@ -382,7 +382,7 @@ fn after_a_quick_call_that_took_long_others_are_done_elsewhere_for_a_while() {
     let (fake, strings) = fake();
     let door = Door::open(Settings::default(), fake);
     let (mut client, mut other) = (door.client(), door.client());
-    // For a hundred times as long there is none.
+    // For a hundred times as long none follows.
     let id = look(&mut client, json!({"milliseconds": 200}));
     client.answer(id);
     assert_eq!(strings.began.recv_timeout(SOON).unwrap(), "nonblocking");
@@ -397,7 +397,7 @@ fn after_a_quick_call_that_took_long_others_are_done_elsewhere_for_a_while() {
 fn clients_with_many_quick_calls_keep_no_other_from_its_answer() {
     const EACH: usize = 100;
     let (fake, strings) = fake();
-    // Where the machine is busy elsewhere some take too long, and others are done by threads then.
+    // On a busy machine some take too long, and others then run on threads.
     let settings = Settings { max_in_flight: EACH as u32, ..Settings::default() };
     let door = Door::open(settings, fake);
     let mut other = door.client();

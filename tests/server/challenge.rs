@@ -1,4 +1,5 @@
-//! Proof before the token: the daemon's proof, and logins that do not show the token.
+//! Mutual proof before the token: the daemon's proof, and authentication that does not reveal the
+//! token.
 
 use std::time::{Duration, Instant};
 
@@ -64,7 +65,7 @@ fn a_ticket_is_valid_for_one_token_and_one_port() {
             format!("{name}.{NONCE}.{}", main.proof(Proof::Ticket, door.port, NONCE))
         }),
         ("another door's nonce", {
-            // Both know the same token here, as a daemon does that was started again.
+            // Both know the same token here, like a daemon that was restarted.
             let theirs = nonce(&other, &Token::parse(&other.token).unwrap().name());
             format!("{name}.{theirs}.{}", main.proof(Proof::Ticket, door.port, &theirs))
         }),
@@ -74,7 +75,8 @@ fn a_ticket_is_valid_for_one_token_and_one_port() {
     ] {
         assert_eq!(enter(&ticket), 401, "{what}");
     }
-    // None of these used the nonce up; a valid ticket beside any other credential is refused too.
+    // None of these used up the nonce; a valid ticket together with any other credential is refused
+    // too.
     let right = format!("{name}.{ours}.{}", main.proof(Proof::Ticket, door.port, &ours));
     let offer = format!("Sec-WebSocket-Protocol: vault.v1, vault.ticket.{right}");
     assert_eq!(door.handshake(&[door.host(), offer.clone(), door.bearer()]), 401);

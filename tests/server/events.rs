@@ -1,4 +1,4 @@
-//! Events: one order for all, and nothing missing after a reconnect.
+//! Events: the same order for all, and nothing missing after a reconnect.
 
 use serde_json::{Value, json};
 use vault_steward::protocol::events::{ChangedKind, EntryKind};
@@ -94,7 +94,7 @@ fn one_that_never_reads_is_closed_and_harms_no_one() {
     let mut lively = door.client();
     subscribe(&mut stuck, json!({}));
     subscribe(&mut lively, json!({}));
-    // More than the sockets' buffers and the queue hold together.
+    // More than the sockets' buffers and the queue can hold together.
     let padding = "x".repeat(4000);
     let mut count = 0;
     for n in 0..20_000 {
@@ -105,7 +105,7 @@ fn one_that_never_reads_is_closed_and_harms_no_one() {
             entry: EntryKind::File,
         });
         count += 1;
-        // The lively one keeps up, each event as it comes.
+        // The client that reads keeps up, event by event.
         assert_eq!(lively.read()["params"]["_meta"]["vault"]["seq"], count);
     }
     assert!(matches!(stuck.close_code(), 4408 | 0));

@@ -1,4 +1,4 @@
-//! Frames that are no messages.
+//! Frames that are not messages.
 
 use std::io::Write as _;
 
@@ -29,7 +29,7 @@ fn binary_frames_close_the_connection_with_a_code() {
         client.close_code()
     };
     assert_eq!(code(&|c| drop(c.socket.send(Message::binary(b"{}".to_vec())))), 1003);
-    // FIN, text, masked with zeros, two bytes that are no UTF-8.
+    // FIN, text, masked with zeros, two bytes that are not UTF-8.
     assert_eq!(code(&|c| write(c, &[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe])), 1007);
     assert_eq!(code(&|c| write(c, &[0x81, 0x02, b'{', b'}'])), 1002, "unmasked");
     assert_eq!(code(&|c| write(c, &[0xf1, 0x80, 0, 0, 0, 0])), 1002, "reserved bits");
@@ -112,7 +112,7 @@ fn pieces_without_end_are_too_big_a_message() {
     assert_eq!(client.close_code(), 1009);
     assert!(neighbour.call("_vault/ping", json!({}))["result"].is_object());
 
-    // A message in small but honest pieces, with pings between, is whole.
+    // A message in small but valid pieces, with pings in between, is complete.
     let head = r#"{"jsonrpc":"2.0","id":7,"method":"_vault/ping","params":{"pad":""#;
     let text = format!("{head}{}\"}}}}", "x".repeat(2 << 20)).into_bytes();
     let last = text.len().div_ceil(512) - 1;
@@ -131,7 +131,7 @@ fn pieces_without_end_are_too_big_a_message() {
 fn sixty_four_thousand_pings_are_too_many() {
     let door = door();
     let mut client = door.client();
-    // One in which the pongs are taken, so that only the count decides.
+    // A client that reads the pongs, so that only the count decides.
     let mut reading = client.socket.get_ref().try_clone().unwrap();
     let reader = std::thread::spawn(move || {
         let mut taken = Vec::new();
@@ -154,7 +154,7 @@ fn a_silent_client_is_pinged_and_then_dropped() {
     let settings = Settings { ping_seconds: 1, ..Settings::default() };
     let door = Door::open(settings, fake().0);
     let mut lively = door.client();
-    // Never reads, so it never answers a ping.
+    // It never reads, so it never answers a ping.
     let silent = door.client();
     let id = lively.ask("_vault/ping", json!({}));
     lively.answer(id);

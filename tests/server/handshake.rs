@@ -52,7 +52,7 @@ fn only_known_origins_with_the_token_get_in() {
     let origins: [(Vec<String>, bool); 17] = [
         (vec![], true),
         (origin("app://obsidian.md"), true),
-        // The page that the door itself serves.
+        // The page that the server itself serves.
         (origin(&page), true),
         (origin(&format!("http://localhost:{}", door.port)), true),
         (origin(&format!("{page}/")), false),
@@ -180,7 +180,7 @@ fn unfinished_handshakes_and_connections_have_a_limit() {
             stream
         })
         .collect();
-    // The oldest connection is closed, the newest served: a flood of sockets locks nobody out.
+    // The oldest connection is closed, the newest served: a flood of connections locks nobody out.
     assert_eq!(
         door.status(&format!("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", door.port)),
         200

@@ -27,7 +27,7 @@ fn host(door: &Door, name: &str, focused: bool) -> Client {
     client
 }
 
-/// A client that asks to have a note opened; what it is answered.
+/// A client that requests opening a note; its answer.
 fn ask(door: &Door) -> (Client, i64) {
     let mut client = door.client();
     let id = client.ask("_vault/host/request", json!({"operation": "open", "path": "A.md"}));
@@ -50,7 +50,7 @@ fn the_one_that_had_the_focus_last_is_asked_and_nobody_else() {
                 "focused": focused}})
             .to_string(),
         );
-        // Heard before anything that is asked from now on.
+        // Processed before every later request.
         client.call("_vault/ping", json!({}));
     };
     let served_by = |asked: &mut Client, name: &str| {
@@ -83,8 +83,8 @@ fn without_a_host_the_error_comes_at_once() {
     let (mut client, id) = ask(&door);
     assert_eq!(client.answer(id)["error"]["data"]["kind"], "host_unavailable");
 
-    // A client that supports only other operations is no host either, nor is one that does not
-    // speak for a person.
+    // A client that supports only other operations is no host either, nor is one that does not act
+    // for a person.
     let mut other = door.connect();
     introduce(&mut other, "other", &["notice"], true);
     let token = Token::parse(&door.token).unwrap().scoped(Scope::Client).reveal();
@@ -111,7 +111,8 @@ fn an_answer_that_does_not_come_is_never_asked_for_again() {
     answered(&mut silent, &question);
     assert!(silent.call("_vault/ping", json!({}))["result"].is_object());
 
-    // One that goes away in between leaves it open too, and the other is not asked in its place.
+    // If it disconnects in between the outcome is unknown too, and the other host is not asked
+    // instead.
     let mut other = host(&door, "other", false);
     let (mut client, id) = ask(&door);
     silent.read();

@@ -1,4 +1,4 @@
-//! HTTP for scripts: authorization, refusals, and answers.
+//! HTTP for scripts: authorisation, refusals and answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -16,7 +16,8 @@ fn door() -> Door {
     Door::open(Settings::default(), fake().0)
 }
 
-/// A request with these header lines beside `Host`; the status and the answer, head and all.
+/// Sends a request with these header lines in addition to `Host`; returns the status and the whole
+/// answer with its head.
 fn send(door: &Door, line: &str, headers: &[&str], body: &str) -> (u16, String) {
     let mut head = format!("{line} HTTP/1.1\r\n{}\r\n", door.host());
     for header in headers {
@@ -143,7 +144,7 @@ fn size_and_number_are_limited() {
     let body = |length: usize| json!({"text": "x".repeat(length)}).to_string();
     assert_eq!(send(&door, line, &[&token, JSON], &body(4000)).0, 200);
     assert_eq!(send(&door, line, &[&token, JSON], &body(4096)).0, 413);
-    // One that does not say how long it will be.
+    // A body that does not state its length.
     let chunked = format!(
         "{line} HTTP/1.1\r\n{}\r\n{token}\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n\
          2000\r\n{}\r\n0\r\n\r\n",
@@ -152,7 +153,7 @@ fn size_and_number_are_limited() {
     );
     assert_eq!(door.status(&chunked), 413);
 
-    // Two that wait have all the room there is; when one gives up there is room again.
+    // Two that wait take all the room there is; when one disconnects there is room again.
     let wait = || {
         let body = r#"{"text": "wait"}"#;
         let mut stream = TcpStream::connect(("127.0.0.1", door.port)).unwrap();
@@ -213,7 +214,8 @@ fn an_answer_may_take_longer_than_a_handshake_but_a_body_may_not() {
     let mut slow = TcpStream::connect(("127.0.0.1", door.port)).unwrap();
     slow.write_all((head(100) + "{").as_bytes()).unwrap();
     slow.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
-    // The limits of the body and of the handshake end at about the same moment; the body's says so.
+    // The time limits of the body and of the handshake end at about the same moment; the answer is
+    // about the body.
     let mut closed = String::new();
     slow.read_to_string(&mut closed).unwrap();
     assert!(closed.is_empty() || closed.starts_with("HTTP/1.1 408"), "{closed:?}");

@@ -1,4 +1,4 @@
-//! Much at once, and nonsense without end.
+//! Many requests at once, and endless nonsense.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::fake::fake;
 use crate::support::Door;
 
 #[test]
-fn a_hundred_thousand_random_frames_are_survived_in_time() {
+fn a_hundred_thousand_random_frames_are_handled_in_time() {
     let door = Door::open(Settings::default(), fake().0);
     let mut runner = TestRunner::deterministic();
     let word = prop_oneof![

@@ -1,4 +1,4 @@
-//! The local door, through real sockets.
+//! The local server, through real sockets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../support/fake.rs"]

@@ -1,4 +1,4 @@
-//! Messages that are no requests: each is answered, and the connection stays.
+//! Messages that are not requests: each is answered, and the connection stays open.
 
 use serde_json::{Value, json};
 use vault_steward::server::Settings;

@@ -1,4 +1,4 @@
-//! The page that the door serves, and how it is let in.
+//! The page that the server serves, and how it authenticates.
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -41,7 +41,7 @@ pub fn as_the_page(door: &Door, code: &str) -> (u16, Value) {
     exchange(door, &headers, &json!({ "code": code }).to_string())
 }
 
-/// A code as `steward open` asks for one.
+/// A code, requested as `steward open` does.
 pub fn code(door: &Door) -> String {
     let opened = door.client().call("_vault/page_code", json!({}));
     assert_eq!(opened["result"]["seconds"], 60);
@@ -95,7 +95,7 @@ fn the_page_is_served_with_all_that_holds_it_in() {
     let is_handler =
         |rest: &str| rest.trim_start_matches(|c: char| c.is_alphabetic()).starts_with('=');
     assert!(!index.split(" on").skip(1).any(is_handler), "a handler in an attribute: {index}");
-    // Whoever is not at home here gets none of it.
+    // Another user of the machine gets none of it.
     let strange = "GET / HTTP/1.1\r\nHost: evil.com\r\n\r\n";
     assert_eq!(door.status(strange), 403);
     let strange = format!("GET / HTTP/1.1\r\n{}\r\nOrigin: http://evil.com\r\n\r\n", door.host());
@@ -113,7 +113,7 @@ fn a_code_opens_the_page_once() {
     let key = Token::parse(key).unwrap();
     assert_ne!(key.reveal(), door.token, "the page gets one of its own");
 
-    // It speaks for the person, the daemon proves itself with it, and it is refused elsewhere.
+    // It acts for the person, proves itself with the daemon's challenge, and is refused elsewhere.
     let stream = std::net::TcpStream::connect(("127.0.0.1", door.port)).unwrap();
     let mut request = format!("ws://127.0.0.1:{}/v1", door.port).into_client_request().unwrap();
     let headers = request.headers_mut();
@@ -154,7 +154,7 @@ fn a_code_opens_the_page_once() {
     let stale = format!("Sec-WebSocket-Protocol: vault.v1, vault.ticket.{stale}");
     assert_eq!(door.handshake(&[door.host(), page(&door), stale]), 401, "another run's");
 
-    // Shown as it is it opens nothing, and a script gets nowhere with it either.
+    // Sent in plain text it authenticates nothing, and a script gets nowhere with it either.
     for shown in [key.reveal(), of_run.reveal(), format!("{name}.{}", key.reveal())] {
         let bearer = format!("Authorization: Bearer {shown}");
         assert_eq!(door.handshake(&[door.host(), page(&door), bearer]), 401);
@@ -185,7 +185,7 @@ fn an_exchange_is_for_the_page_and_in_its_own_shape() {
         assert_eq!(found, status, "{headers:?} {body:.30} {answer}");
         assert!(!answer.to_string().contains(&right));
     }
-    // None of that used the code up.
+    // None of these used up the code.
     assert_eq!(as_the_page(&door, &right).0, 200);
 }
 
@@ -208,7 +208,7 @@ fn only_a_person_gets_a_code() {
         let mut client = crate::support::Client::connect(door.port, &shown).unwrap();
         client.initialize();
         let answer = client.call("_vault/page_code", json!({}));
-        // For an ACP client there is nothing but ACP.
+        // An ACP client gets nothing but ACP.
         let kind = if scope == Scope::Acp { "unknown_method" } else { "forbidden" };
         assert_eq!(answer["error"]["data"]["kind"], kind, "{answer}");
     }

@@ -1,4 +1,4 @@
-//! Data that the log may not contain.
+//! Data that the log must not contain.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

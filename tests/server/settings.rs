@@ -21,7 +21,7 @@ fn who_is_let_in_changes_with_the_next_handshake() {
     put(Settings { max_connections: 3, ..Settings::default() });
     let mut three = door.client();
     assert_eq!(door.try_connect().err(), Some(503));
-    // Fewer than there are: nobody is put out.
+    // Fewer than are connected: nobody is disconnected.
     put(Settings { max_connections: 1, ..Settings::default() });
     assert_eq!(door.try_connect().err(), Some(503));
     two.tool("echo");

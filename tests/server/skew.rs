@@ -1,4 +1,4 @@
-//! Plugin and daemon of different versions, by the handshakes that they were recorded with.
+//! Plugin and daemon of different versions, with recorded handshakes.
 
 use serde_json::{Value, json};
 use vault_steward::protocol::initialize::InitializeResult;
@@ -7,7 +7,7 @@ use vault_steward::server::Settings;
 use crate::fake::fake;
 use crate::support::Door;
 
-/// The greeting of the plugin 0.1.0 before it named the oldest daemon that it works with.
+/// The handshake of plugin 0.1.0, before it named the oldest daemon it works with.
 fn recorded_plugin(version: &str) -> Value {
     json!({
         "protocolVersion": 1,
@@ -20,7 +20,7 @@ fn recorded_plugin(version: &str) -> Value {
     })
 }
 
-/// The answer of the daemon 0.1.0 before it named the oldest plugin that it works with.
+/// The answer of daemon 0.1.0, before it named the oldest plugin it works with.
 const RECORDED_DAEMON: &str = r#"{
     "protocolVersion":1,
     "agentInfo":{"name":"vault-steward","title":"Vault Steward","version":"0.1.0"},

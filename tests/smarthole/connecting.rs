@@ -51,7 +51,7 @@ fn a_refusal_is_shown_and_other_settings_are_enough() {
     let refused = desk.stands("refused");
     let reason = refused["reason"].as_str().unwrap();
     assert!(reason.contains("already registered (DUPLICATE_NAME): it is tried again"), "{reason}");
-    // It is not given up: the dead connection lets go of its name.
+    // It does not give up: the dead connection's name expires.
     desk.desktop.hold("obsidian", false);
     desk.desktop.registered(1);
     desk.stands("connected");
@@ -91,7 +91,7 @@ fn unknown_frames_are_ignored_and_oversized_ones_end_the_connection() {
         let reason = "the message is empty".to_owned();
         seen.contains(&Seen::Reject { id: "empty".to_owned(), reason }).then_some(())
     });
-    // As much as SmartHole ever sends is taken.
+    // The largest message that SmartHole ever sends is accepted.
     desk.desktop.send_text(&message("large", &many[..(1 << 20) - 200], &json!({})));
     desk.desktop.acked("large", 1);
     assert_eq!(desk.registrations(), 1);

@@ -71,7 +71,7 @@ impl Desk {
         self.home.run_in(&self.vault, &arguments).expect(0).json()
     }
 
-    /// Waits until a command's JSON fits.
+    /// Waits until a command's JSON matches.
     pub fn until(&self, arguments: &[&str], fits: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -102,7 +102,7 @@ impl Desk {
         client
     }
 
-    /// A client that can be asked, and receives nothing else.
+    /// A client that can show approval requests, and receives nothing else.
     pub fn asked(&self, daemon: &Daemon) -> Client {
         let token = self.home.run_in(&self.vault, &["token"]).expect(0).stdout;
         let port = daemon.port();
@@ -128,8 +128,8 @@ pub fn calls(id: &str, tool: &str, arguments: Value) -> Answer {
     script::calls(Wire::Chat, id, tool, arguments)
 }
 
-/// A model that goes by the history alone: every `add <word>` that a user said is put into the list,
-/// once as far as anybody can tell from the history and, where that does not say, from the note.
+/// A model that relies on the history alone: it adds every `add <word>` that a user said to the
+/// list, once as far as the history shows and, where that is unclear, the note.
 pub fn adds(request: &Request) -> Answer {
     let history = history(request);
     let mut wanted: Vec<String> = Vec::new();
@@ -173,7 +173,7 @@ pub fn adds(request: &Request) -> Answer {
     says(&format!("Added {}.", wanted.last().unwrap()))
 }
 
-/// The number of times that each of these items is in a list.
+/// How often each of these items is in a list.
 pub fn counts(list: &str, items: usize) -> Vec<usize> {
     let lines = |n: usize| list.lines().filter(|line| *line == format!("item{n:04}")).count();
     (0..items).map(lines).collect()

@@ -1,4 +1,4 @@
-//! A stand-in for SmartHole: it accepts, sends, refuses, ignores and forgets.
+//! A stand-in for SmartHole: it accepts, sends, rejects, ignores and forgets.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,13 +11,13 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
-/// The largest frame that it takes.
+/// The largest frame that it accepts.
 const LARGEST: usize = 1 << 20;
 
 /// How long a title is remembered.
 const COALESCED: Duration = Duration::from_secs(5);
 
-/// How long a test waits for anything.
+/// The longest wait of a test.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// The events.
@@ -44,7 +44,7 @@ pub enum Seen {
         body: String,
         priority: String,
     },
-    /// One that was lost: its title had just been shown.
+    /// A notification that was lost: its title had just been shown.
     Lost {
         title: String,
     },
@@ -59,12 +59,12 @@ struct State {
     outgoing: HashMap<u64, Vec<Message>>,
     streams: HashMap<u64, TcpStream>,
     titles: Vec<(Instant, String)>,
-    /// Names that dead connections hold.
+    /// Names held by dead connections.
     held: Vec<String>,
-    /// The reason with which it refuses any registration.
+    /// The reason with which it rejects any registration.
     refuses: Option<(String, String)>,
     is_dead: bool,
-    /// It answers no registration.
+    /// It does not answer registrations.
     is_mute: bool,
     heartbeat: Option<Duration>,
     last: u64,
@@ -134,7 +134,7 @@ impl Desktop {
         }
     }
 
-    /// Waits for so many registrations in all.
+    /// Waits for this many registrations in total.
     pub fn registered(&self, times: usize) {
         self.until("registration", |seen| {
             let count = seen.iter().filter(|one| matches!(one, Seen::Registered { .. })).count();
@@ -142,7 +142,7 @@ impl Desktop {
         });
     }
 
-    /// Waits for so many acknowledgements of a message.
+    /// Waits for this many acknowledgements of a message.
     pub fn acked(&self, id: &str, times: usize) {
         self.until(&format!("ack of {id}"), |seen| {
             let ack = Seen::Ack { id: id.to_owned() };
@@ -150,7 +150,7 @@ impl Desktop {
         });
     }
 
-    /// Waits for a notification whose body has this in it: its title and its priority.
+    /// Waits for a notification whose body contains this; returns its title and priority.
     pub fn shown(&self, words: &str) -> (String, String) {
         self.until(&format!("notification of `{words}`"), |seen| {
             seen.iter().find_map(|one| match one {
@@ -162,7 +162,7 @@ impl Desktop {
         })
     }
 
-    /// Sends a spoken message that the router chose the steward for.
+    /// Sends a spoken message for which the router chose the steward.
     pub fn say(&self, id: &str, text: &str) {
         let metadata = json!({"inputMethod": "voice", "directRouted": false,
             "routingReason": "it is to be noted"});
@@ -183,12 +183,12 @@ impl Desktop {
         }
     }
 
-    /// Whether somebody is registered.
+    /// Whether a client is registered.
     pub fn has_client(&self) -> bool {
         !self.lock().names.is_empty()
     }
 
-    /// Refuses all registrations like this; none: as it is.
+    /// Rejects all registrations with this reason; `None`: the usual behaviour.
     pub fn refuse(&self, refusal: Option<(&str, &str)>) {
         self.lock().refuses = refusal.map(|(code, words)| (code.to_owned(), words.to_owned()));
     }
@@ -202,7 +202,7 @@ impl Desktop {
         }
     }
 
-    /// Answers no registration, or does so again.
+    /// Does not answer registrations, or answers them again.
     pub fn mute(&self, is_mute: bool) {
         self.lock().is_mute = is_mute;
     }
@@ -218,7 +218,7 @@ impl Desktop {
         }
     }
 
-    /// It quits as when a person closes it: 1001.
+    /// It exits as when a person closes it: 1001.
     pub fn quit(&self) {
         {
             let mut state = self.lock();
@@ -230,7 +230,7 @@ impl Desktop {
                 state.outgoing.entry(client).or_default().push(close);
             }
         }
-        // Nobody listens once this connection is let go of.
+        // Nothing listens once this connection is closed.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
         self.until("good-bye", |seen| (seen.last() == Some(&Seen::Gone)).then_some(()));
     }
@@ -278,7 +278,7 @@ impl Desktop {
                 }
             }
             if heartbeat.is_some_and(|every| beat.elapsed() >= every) {
-                // A client without an answer by the next beat counts as dead.
+                // A client without an answer by the next ping counts as dead.
                 if !std::mem::replace(&mut has_ponged, false)
                     || socket.send(Message::Ping(Vec::new().into())).is_err()
                 {
@@ -313,7 +313,7 @@ impl Desktop {
         }
     }
 
-    /// Takes a frame as SmartHole does: what it does not know it ignores, a null it dies of.
+    /// Handles a frame as SmartHole does: it ignores what it does not know, and a null crashes it.
     fn frame(&self, socket: &mut WebSocket<TcpStream>, connection: u64, text: &str) {
         let Ok(frame) = serde_json::from_str::<Value>(text) else { return };
         let payload = &frame["payload"];
@@ -404,7 +404,7 @@ impl Desktop {
 
 impl Drop for Desktop {
     fn drop(&mut self) {
-        // The last of them: a thread for each connection has one, and the one that listens.
+        // The last owner: each connection's thread has one, and the listening thread.
         if Arc::strong_count(&self.state) <= 2 {
             self.lock().is_dead = true;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vault_steward::agent::clock::SystemClock;
-use vault_steward::agent::{ConversationSettings, Conversations, Taken, TurnEnd};
+use vault_steward::agent::{ConversationSettings, Conversations, DeliveryResult, TurnEnd};
 use vault_steward::conversation::{ItemKind, TurnState};
 use vault_steward::store::Store;
 use vault_steward::store::conversations::NewItem;
@@ -22,7 +22,7 @@ fn said(text: &str) -> NewItem {
     item(ItemKind::User, text)
 }
 
-/// Keeps a spoken message and takes it; its number.
+/// Stores a spoken message and takes it; returns its number.
 fn take(conversations: &Conversations, name: &str) -> i64 {
     let store = conversations.store();
     let new =
@@ -43,7 +43,7 @@ fn an_answered_message_stays_answered_though_its_conversation_is_deleted() {
     ] {
         let open = conversations(folder.path());
         let number = take(&open, state.word());
-        let Taken::Arrived(begun) =
+        let DeliveryResult::Arrived(begun) =
             open.arrive_received(&said("add milk"), "voice", None, number).unwrap()
         else {
             panic!("it is new")
@@ -66,14 +66,14 @@ fn resuming_a_message_answers_no_question() {
     let folder = tempfile::tempdir().unwrap();
     let open = conversations(folder.path());
     let number = take(&open, "1");
-    let Taken::Arrived(begun) =
+    let DeliveryResult::Arrived(begun) =
         open.arrive_received(&said("add milk"), "voice", None, number).unwrap()
     else {
         panic!("it is new")
     };
     let id = begun.conversation;
     open.finish_turn(id, begun.turn, &TurnEnd::plain(TurnState::Interrupted, "")).unwrap();
-    // Somebody types there meanwhile, and is asked something.
+    // In the meantime someone types there, and is asked something.
     let typed = open.arrive(&said("plan my day"), "chat", None).unwrap();
     assert_eq!(typed.conversation, id);
     let asks = TurnEnd {

@@ -6,7 +6,7 @@ use crate::desk::{Desk, adds, counts};
 use crate::desktop::Seen;
 use crate::home::Daemon;
 
-/// Items that a test has said, and those that were taken.
+/// Items that a test has said, and those that were accepted.
 fn say(desk: &Desk, number: usize) {
     desk.desktop.say(&format!("id-{number}"), &format!("please add item{number:04}"));
 }
@@ -19,7 +19,7 @@ fn is_acked(desk: &Desk, number: usize) -> bool {
 fn finish(desk: &Desk, said: usize) -> Daemon {
     let daemon = desk.serve();
     for number in 0..said {
-        // A person says again what nobody heard.
+        // A person repeats what was not received.
         if !is_acked(desk, number) {
             say(desk, number);
             desk.desktop.acked(&format!("id-{number}"), 1);
@@ -69,7 +69,7 @@ fn a_kill_at_each_step_loses_nothing_and_repeats_nothing() {
     assert_eq!(counts(&desk.list(), steps.len()), [1; 5], "{}", desk.list());
 }
 
-/// Kills at moments that chance chooses. `STEWARD_SMARTHOLE_KILLS` says how many.
+/// Kills at random moments. `STEWARD_SMARTHOLE_KILLS` is their number.
 #[test]
 fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
     let kills = std::env::var("STEWARD_SMARTHOLE_KILLS").ok().and_then(|kills| kills.parse().ok());
@@ -87,7 +87,7 @@ fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
             say(&desk, said);
             said += 1;
         }
-        // No moment has to be met: over many kills every one is.
+        // No particular moment is required: over many kills every one occurs.
         let moment = (kill * 7_919 + std::process::id() as usize) % 400;
         std::thread::sleep(Duration::from_millis(moment as u64));
         daemon.kill();

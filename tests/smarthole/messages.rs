@@ -11,7 +11,7 @@ use crate::desktop::{Seen, message};
 use crate::door::Client;
 use crate::models::{Answer, Step};
 
-/// Reads a client's messages up to the first one that fits.
+/// Reads a client's messages up to the first one that matches.
 fn hear(client: &mut Client, mut fits: impl FnMut(&Value) -> bool) -> Value {
     client.socket.get_ref().set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     loop {
@@ -142,7 +142,7 @@ fn the_next_message_answers_a_question_and_interim_messages_are_shown() {
     assert_eq!(conversations["conversations"].as_array().unwrap().len(), 1, "{conversations:#}");
     let told = json!(history(desk.server.requests().last().unwrap())).to_string();
     assert!(told.contains("put milk on the list") && told.contains("the shopping list"));
-    // Titles of their own, a second apart: none was lost.
+    // Distinct titles, a second apart: none was lost.
     assert!(!desk.desktop.seen().iter().any(|one| matches!(one, Seen::Lost { .. })));
     let shown = desk.desktop.shown_at();
     assert_eq!(shown.len(), 3, "{:#?}", desk.desktop.seen());
@@ -202,7 +202,7 @@ fn what_fails_three_times_is_set_aside_and_can_be_tried_again() {
             false => adds(request),
         }
     });
-    // Each conversation ends at once, so that what fails stays with its own message.
+    // Each conversation ends at once, so that a failure affects only its own message.
     let _daemon = desk.serve();
     desk.desktop.say("poison", "add item0000");
     desk.desktop.shown("The model could not be reached; I kept your message and will try again.");

@@ -1,4 +1,4 @@
-//! The steward refuses only messages that it cannot store, with a reason; and a requested shutdown.
+//! The steward rejects only messages that it cannot store, with a reason; and a requested shutdown.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -69,10 +69,10 @@ fn a_message_that_a_read_only_disk_cannot_keep_is_rejected() {
         };
         done("mount", &[]) || done("sudo", &["-n", "mount"])
     };
-    // Opened anew each time: a disk on which something is open to be written cannot be switched.
+    // Opened again each time: a disk with a file open for writing cannot be remounted.
     assert_eq!(Keeper::at(&place).keep("1", "add item0000"), Ok(()));
     if !mount("remount,ro") {
-        return machine::missing(NAME, "the right to mount anew");
+        return machine::missing(NAME, "permission to remount");
     }
     let refused = std::panic::catch_unwind(|| Keeper::at(&place).keep("2", "add item0001"));
     assert!(mount("remount,rw"), "a disk that other tests need stays read-only");
@@ -84,7 +84,7 @@ fn a_message_that_a_read_only_disk_cannot_keep_is_rejected() {
 #[test]
 fn an_end_in_the_middle_of_a_message_counts_for_no_attempt() {
     let desk = Desk::new(|number, request| match number {
-        // At work for longer than an end may take.
+        // Busy for longer than a shutdown may take.
         0..5 => Answer::steps(vec![Step::Hang]),
         _ => adds(request),
     });

@@ -1,8 +1,8 @@
 //! Abilities of the file system that a test needs.
 //!
-//! The whole suite also runs on another file system (`STEWARD_TEST_VAULTS`), which cannot do
-//! everything. A test that needs more says which ability; there it is then counted as not possible,
-//! anywhere else it is missing, as [`machine`] has it.
+//! The whole suite also runs on another file system (`STEWARD_TEST_VAULTS`), which does not support
+//! everything. A test that needs more names the ability; there it then counts as not possible,
+//! anywhere else as missing, see [`machine`].
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,11 @@ use std::path::Path;
 use crate::machine;
 use crate::vault::temporary_folder;
 
-/// Something that not every file system can do.
+/// A feature that not every file system has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only tests for Linux need some"))]
 pub enum Ability {
-    /// A name that leads to another.
+    /// A symbolic link.
     SymbolicLinks,
     /// Two names of one file.
     HardLinks,
@@ -24,21 +24,23 @@ pub enum Ability {
     Permissions,
     /// Names with any byte but the slash.
     AnyName,
-    /// Names that differ in case alone.
+    /// Names that differ only in case.
     Case,
-    /// Two files that change places in one step.
+    /// Exchanging two files in one step.
     Exchange,
     /// A file larger than its disk.
     Sparse,
-    /// A kernel's own file system: it reports every change at once, and reads return the written bytes.
+    /// A kernel's own file system: it reports every change at once, and reads return the written
+    /// bytes.
     InKernel,
-    /// A file that is read without waiting, as far as it is in memory.
+    /// Reading a file without waiting, as far as it is in memory.
     NonBlockingReads,
 }
 
 /// Whether the calling test, which needs `ability`, can run; if not, that is recorded.
 ///
 /// # Panics
+///
 /// In CI, where the machine's own file system must have it.
 pub fn can(ability: Ability) -> bool {
     let folder = temporary_folder();

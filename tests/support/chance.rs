@@ -1,4 +1,4 @@
-//! Chance, the same for the same seed.
+//! Randomness that depends only on the seed.
 
 #[derive(Debug)]
 pub struct Chance(u64);
@@ -19,7 +19,7 @@ impl Chance {
         self.next() % most
     }
 
-    /// Once in so many times.
+    /// True once in this many times.
     pub fn once_in(&mut self, many: u64) -> bool {
         self.below(many) == 0
     }

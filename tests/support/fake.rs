@@ -1,4 +1,4 @@
-//! Tools that do what a test wants, and nothing else.
+//! Scripted tools for tests.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ use vault_steward::vault::Cancel;
 
 /// The test's access to the [`Fake`].
 pub struct Strings {
-    /// A name for each call that has begun.
+    /// A name for each call that has started.
     pub began: Receiver<String>,
     /// A name for each call that has ended.
     pub ended: Receiver<String>,
@@ -75,7 +75,7 @@ const TOOLS: [(&str, Work); 6] = [
     ("search", Work::Search),
 ];
 
-/// Keeps a core for so many `milliseconds`.
+/// Keeps a core busy for this many `milliseconds`.
 fn work(arguments: &Value) {
     let milliseconds = arguments.get("milliseconds").and_then(Value::as_u64).unwrap_or(0);
     let long = std::time::Duration::from_millis(milliseconds);
@@ -127,13 +127,13 @@ impl Tools for Fake {
         Outcome::Answered(answered.map(|facts| Answer {
             text,
             data: facts.into(),
-            learnt: Vec::new(),
+            read_updates: Vec::new(),
             image: None,
         }))
     }
 
-    /// Only `look` is tried so: it answers with its arguments, after so many `milliseconds`; where
-    /// these say `wait` it would have to wait, and where they say `panic` it panics.
+    /// Only `look` has a non-blocking attempt: it answers with its arguments after `milliseconds`;
+    /// with `wait` it would block, and with `panic` it panics.
     fn call_nonblocking(&self, request: &Request) -> Option<Answered> {
         if request.tool != "look" || request.arguments.get("wait").is_some() {
             return None;
@@ -144,13 +144,13 @@ impl Tools for Fake {
         Some(Ok(Answer {
             text: String::new(),
             data: request.arguments.clone().into(),
-            learnt: Vec::new(),
+            read_updates: Vec::new(),
             image: None,
         }))
     }
 }
 
-/// These tools, and as much of the methods as the tests want.
+/// These tools, and the methods that the tests need.
 impl From<Fake> for Backend {
     fn from(fake: Fake) -> Self {
         Self {
@@ -172,7 +172,7 @@ fn table() -> Table<Fake> {
             Ok(SessionNewResult { session_id: "1".to_owned(), choices: None })
         })
         .later::<SessionPromptParams>(Who::Anyone, |fake, params, by| {
-            // As the real one: it has its place by the call alone.
+            // Like the real one: it is processed in the order of its arrival.
             let _ = fake.began.lock().unwrap().send("prompt".to_owned());
             Box::pin(prompt(params, by.client.clone()))
         })
@@ -202,7 +202,7 @@ fn tools() -> ToolsListResult {
     ToolsListResult { tools: TOOLS.iter().map(tool).collect() }
 }
 
-/// Waits as `change` does, where a test wants a vault that cannot be looked at for a while.
+/// Waits as `change` does, for a test that needs a vault that cannot be read for a while.
 fn status(fake: &Fake, by: &Context) -> StatusResult {
     if fake.slow_status.load(Ordering::Acquire) {
         let _ = fake.began.lock().unwrap().send("status".to_owned());

@@ -1,4 +1,5 @@
-//! The bodies of the fuzz targets: one function a target, from any bytes to a panic at a broken invariant.
+//! The bodies of the fuzz targets: one function per target, from any bytes to a panic at a broken
+//! invariant.
 //!
 //! They are here and not under `fuzz/`, so that the ordinary tests replay the collected inputs
 //! through the same code, on stable Rust and on every platform.
@@ -14,7 +15,7 @@ use vault_steward::index::search::Pattern;
 use vault_steward::index::text::signature;
 use vault_steward::llm::response::ResponseDecoder;
 use vault_steward::llm::{Origin, TurnEvent, Wire};
-use vault_steward::mcp::{self, What};
+use vault_steward::mcp::{self, Dispatched};
 use vault_steward::media::pdf;
 use vault_steward::note::edit::{Edit, apply_edit};
 use vault_steward::note::frontmatter::{self, Frontmatter, Property, edit::PropertyChange};
@@ -33,8 +34,8 @@ use vault_steward::smarthole::frames::{self, Incoming};
 use vault_steward::smarthole::{Notification, Priority, name};
 use vault_steward::tools::Registry;
 
-/// Parts the fields of an input: a character that neither notes nor paths hold, and visible in a
-/// hex dump of a corpus.
+/// Separates the fields of an input: a character that neither notes nor paths contain, and that is
+/// visible in a hex dump of a corpus.
 const SEPARATOR: u8 = 0x1e;
 
 /// Paths: an accepted path stays in the vault and has a spelling that parses to it.
@@ -98,8 +99,8 @@ pub fn fuzz_glob(data: &[u8]) {
     }
 }
 
-/// Expressions, in both dialects: a parsed expression prints to text that parses to the same, and is checked; an error
-/// has its place.
+/// Expressions, in both dialects: a parsed expression prints to text that parses to the same, and
+/// is checked; an error has its position.
 pub fn fuzz_expression(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Err(error) = classic::parse(&text) {
@@ -127,7 +128,7 @@ pub fn fuzz_expression(data: &[u8]) {
     }
 }
 
-/// Bases, as files and in notes: an error has its place, and a parsed base has a view.
+/// Bases, as files and in notes: an error has its position, and a parsed base has a view.
 pub fn fuzz_base_file(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = text.split('\n').count();
@@ -150,7 +151,7 @@ pub fn fuzz_base_file(data: &[u8]) {
     }
 }
 
-/// Rule files, as files and in notes: an error has its place, and a parsed rule has a sentence.
+/// Rule files, as files and in notes: an error has its position, and a parsed rule has a sentence.
 pub fn fuzz_rules_file(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines = text.split('\n').count();
@@ -174,7 +175,7 @@ pub fn fuzz_rules_file(data: &[u8]) {
             }
         };
         for found in found {
-            // JSON that YAML does not know is written anew, on lines of its own.
+            // JSON that is not valid YAML is rewritten, on its own lines.
             let is_json = serde_json::from_str::<serde_json::Value>(&text).is_ok();
             assert!(is_json || found.line as usize <= lines);
             assert!(!found.render("rules.yaml").is_empty());
@@ -182,8 +183,8 @@ pub fn fuzz_rules_file(data: &[u8]) {
     }
 }
 
-/// Edits: which and where in numbers, then the file, then two texts. What the edit does not name
-/// stays.
+/// Edits: kind and position as numbers, then the file, then two texts. Everything that the edit
+/// does not name stays.
 pub fn fuzz_edit(data: &[u8]) {
     let [kind, start, end, file, first, second] = fields::<6>(data);
     let number = |text: &str| text.parse::<i64>().unwrap_or_default();
@@ -262,7 +263,7 @@ pub fn fuzz_merge(data: &[u8]) {
     };
     let (merged, base, one, other) = (lines(&merged), lines(base), lines(one), lines(other));
     assert!(merged.iter().all(|line| one.contains(line) || other.contains(line)), "no line is new");
-    // One that was there twice may have gone from either place.
+    // A line that was there twice may have been removed at either place.
     let once = |line: &&String| base.iter().filter(|other| other == line).count() == 1;
     let stays = |line: &&String| one.contains(*line) && other.contains(*line);
     let mut stayed = base.iter().filter(once).filter(stays);
@@ -323,8 +324,8 @@ pub fn fuzz_links(data: &[u8]) {
     }
 }
 
-/// Searches: a query, then a note. Every query is read, in the same way between blanks, and words that
-/// only rank rule out no file.
+/// Searches: a query, then a note. Every query is parsed, in the same way with white space around
+/// it, and words that only rank exclude no file.
 pub fn fuzz_search_query(data: &[u8]) {
     let [query, text] = fields::<2>(data);
     let read = search_query::parse(&query);
@@ -340,8 +341,8 @@ pub fn fuzz_search_query(data: &[u8]) {
     }
 }
 
-/// What a server wants of newcomers: its words are read in the same way when they are written again, whatever stands
-/// before them.
+/// The `WWW-Authenticate` of a server: parsed, written and parsed again it is the same, whatever
+/// precedes it.
 pub fn fuzz_challenge(data: &[u8]) {
     let header = String::from_utf8_lossy(data);
     let Some(read) = Challenge::read([&*header]) else { return };
@@ -364,8 +365,8 @@ pub fn fuzz_challenge(data: &[u8]) {
     }
 }
 
-/// A PDF, whole or damaged: it never ends the program, its text is within the bound, and it is the same when the
-/// file is read again from a later page.
+/// A PDF, intact or damaged: it never ends the program, its text is within the limit, and it is the
+/// same when the file is read again from a later page.
 pub fn fuzz_pdf(data: &[u8]) {
     let read = |first, bytes| {
         pdf::read(data, first, &pdf::Bounds { bytes, pages: 50, is_over: &|| false })
@@ -379,14 +380,14 @@ pub fn fuzz_pdf(data: &[u8]) {
     }
 }
 
-/// Links that get another path: the path, their display texts, a note or canvas. Edits are in
+/// Links that get another path: the path, their display texts, a note or canvas. Edits are inside
 /// links, in order; the result parses to the same links, the edited ones with the new path.
 pub fn fuzz_relink(data: &[u8]) {
     let [path, shown, text] = fields::<3>(data);
     let mut asked_of = 0;
     let mut decide = |asked: LinkReference<'_>| {
         asked_of += 1;
-        // Some are left as they are.
+        // Some stay unchanged.
         let new = (shown.clone(), path.clone());
         (asked.path != path && asked.path.len() % 4 != 3).then(|| Goal {
             paths: vec![path.clone()],
@@ -429,7 +430,7 @@ pub fn fuzz_relink(data: &[u8]) {
     assert_eq!(turned.count(), rewritten.links);
 }
 
-/// The planner of the text index: a pattern, then a text. Where a line matches, the signature of its
+/// The planner of the text index: a pattern, then a text. If a line matches, the signature of its
 /// piece of the text allows it.
 pub fn fuzz_planner(data: &[u8]) {
     let mut fields = data.splitn(2, |&byte| byte == SEPARATOR);
@@ -445,8 +446,8 @@ pub fn fuzz_planner(data: &[u8]) {
     }
 }
 
-/// Properties: a name, a value as JSON (`-` takes it away), a note. What was set is read again, and
-/// nothing but the property's own lines changes.
+/// Properties: a name, a value as JSON (`-` removes it), a note. The value that was set is read
+/// again, and only the property's own lines change.
 pub fn fuzz_properties(data: &[u8]) {
     let [name, value, text] = fields::<3>(data);
     let value = match value.as_str() {
@@ -494,8 +495,9 @@ pub fn fuzz_properties(data: &[u8]) {
     assert!(new.ends_with(&text[after..]), "the lines after stay");
 }
 
-/// Answers of models: which wire, how large a piece, then the stream. Whatever comes, it ends in an
-/// answer or an error, its deltas lie in blocks that began, and pieces make no difference.
+/// Answers of models: the API format, the size of a piece, then the stream. Any input ends in an
+/// answer or an error, its deltas are within blocks that began, and the piece size makes no
+/// difference.
 pub fn fuzz_stream(data: &[u8]) {
     let [wire, chunk, stream @ ..] = data else { return };
     let wire = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini][usize::from(wire % 4)];
@@ -504,7 +506,7 @@ pub fn fuzz_stream(data: &[u8]) {
     assert_eq!(pieces, whole, "where the bytes are cut makes no difference");
 }
 
-/// The result of a stream, without the ids that are made here.
+/// The result of a stream, without the ids created here.
 fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, String) {
     const LIMIT: usize = 64 << 10;
     let origin = Origin { wire, endpoint: String::new(), model: String::new() };
@@ -530,7 +532,7 @@ fn read_stream(wire: Wire, stream: &[u8], chunk: usize) -> (Vec<usize>, usize, S
             TurnEvent::Retry { .. } => panic!("a single answer is not begun again"),
         }
     }
-    // A piece that is too large shows later in larger pieces; all else is the same.
+    // An oversized piece is detected later if the pieces are larger; everything else is the same.
     match turn {
         Ok(turn) => (lengths, turn.content.len(), format!("{:?}", turn.stop)),
         Err(error) => (lengths, error.detail.partial.len(), format!("{:?}", error.kind)),
@@ -543,8 +545,8 @@ fn fields<const N: usize>(data: &[u8]) -> [String; N] {
     std::array::from_fn(|_| String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned())
 }
 
-/// Frames of SmartHole's: nothing breaks the parser, an accepted frame is within the limits, and
-/// its answer is one object without a `null`, which would crash SmartHole.
+/// Frames of SmartHole: none breaks the parser, an accepted frame is within the limits, and its
+/// answer is one object without a `null`, which would crash SmartHole.
 pub fn fuzz_smarthole(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let answers = |id: &str, reason: &str| {
@@ -596,12 +598,12 @@ fn check_answer(frame: &str, id: &str) {
     assert!(!has_null(&value), "{frame}");
 }
 
-/// A message of the local protocol: takes bytes as if they had come in one text frame, all the way to typed params and back to the
-/// text of a refusal.
+/// A message of the local protocol: handles bytes as if they had come in one text frame, up to
+/// typed params and to the text of a refusal.
 ///
 /// # Panics
-/// A refusal that is not JSON, or a message that is read differently
-/// after having been written again.
+///
+/// A refusal that is not JSON, or a message that is parsed differently after it was written again.
 pub fn fuzz_message(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     hear_as_mcp(text);
@@ -631,11 +633,11 @@ pub fn fuzz_message(bytes: &[u8]) {
     }
 }
 
-/// An immediate reply to an MCP client is one message, over HTTP as on a line.
+/// An immediate reply to an MCP client is one message, over HTTP and over stdio.
 fn hear_as_mcp(text: &str) {
     for headers in [None, Some(mcp::Headers::default())] {
-        let What::Response(response) =
-            mcp::hear(text, headers.as_ref(), Registry::built_in(), &mcp::Settings::default())
+        let Dispatched::Response(response) =
+            mcp::dispatch(text, headers.as_ref(), Registry::built_in(), &mcp::Settings::default())
         else {
             continue;
         };
@@ -659,7 +661,7 @@ mod tests {
 
     use super::*;
 
-    /// JSON of any shape, with the words of the protocol sprinkled in.
+    /// JSON of any shape, mixed with the words of the protocol.
     fn json() -> impl Strategy<Value = serde_json::Value> {
         let word = prop_oneof![
             Just("2.0".to_owned()),

@@ -1,8 +1,8 @@
 //! A test's requirements of the machine, and the handling of missing ones.
 //!
-//! A test that cannot run must not look like one that passed. Where this machine lacks something,
-//! the test says so through [`missing`] and returns: plain `cargo test` names it as it goes,
-//! `scripts/test` lists it at the end. In CI, where nothing may be missing, it fails instead.
+//! A test that cannot run must not look like one that passed. If this machine lacks something, the
+//! test reports it through [`missing`] and returns: plain `cargo test` prints it, `scripts/test`
+//! lists it at the end. In CI, where nothing may be missing, it fails instead.
 
 #![allow(dead_code, reason = "each file of tests takes from here what it needs")]
 
@@ -17,7 +17,8 @@ pub fn exfat(test: &str) -> Option<PathBuf> {
     mounted("STEWARD_TEST_EXFAT", test, "an exFAT file system")
 }
 
-/// A folder on a file system of one megabyte, which this `test` has to itself until it lets go.
+/// A folder on a file system of one megabyte, which this `test` uses exclusively until the guard is
+/// dropped.
 pub fn nearly_full(test: &str) -> Option<Alone> {
     static FULL: Mutex<()> = Mutex::new(());
     let alone = FULL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +26,7 @@ pub fn nearly_full(test: &str) -> Option<Alone> {
     Some(Alone { folder, _alone: alone })
 }
 
-/// A folder that goes, with the room that it took, when its test is done with it.
+/// A folder that is deleted, which frees its room, when its test has finished.
 pub struct Alone {
     folder: PathBuf,
     _alone: MutexGuard<'static, ()>,
@@ -50,14 +51,14 @@ pub fn few_inodes(test: &str) -> Option<PathBuf> {
     mounted("STEWARD_TEST_INODES", test, "a file system for few files")
 }
 
-/// A folder on a file system that this one `test` may mount anew, right below its root.
+/// A folder on a file system that only this `test` remounts, directly below its root.
 pub fn remountable(test: &str) -> Option<PathBuf> {
-    mounted("STEWARD_TEST_REMOUNT", test, "a file system to mount anew")
+    mounted("STEWARD_TEST_REMOUNT", test, "a file system to remount")
 }
 
-/// A folder for a vault with what only root can put there: a file system of its own mounted on
-/// `Mounted`, one of the kernel's files that never say their size on `endless.md`, the devices
-/// `zero.md` and `disk.md`. Tests share it; each uses names of its own.
+/// A folder for a vault with entries that only root can create: a file system mounted on `Mounted`,
+/// a kernel file that never states its size on `endless.md`, the devices `zero.md` and `disk.md`.
+/// Tests share it; each uses its own names.
 pub fn odd(test: &str) -> Option<PathBuf> {
     let place = std::env::var_os("STEWARD_TEST_ODD").map(PathBuf::from);
     if place.is_none() && !not_possible_elsewhere(test, "a folder with devices") {
@@ -75,9 +76,10 @@ pub fn has_program(program: &str, test: &str) -> bool {
     found
 }
 
-/// Records that `test` did not run for want of `what`.
+/// Records that `test` did not run because `what` is missing.
 ///
 /// # Panics
+///
 /// In CI, where nothing may be missing.
 pub fn missing(test: &str, what: &str) {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -85,7 +87,7 @@ pub fn missing(test: &str, what: &str) {
         !in_ci,
         "`{test}` needs {what}, and in CI every test has to run; start the tests by scripts/test"
     );
-    // Not by `eprintln!`, which the harness holds back for tests that pass.
+    // Not with `eprintln!`, which the test harness hides for tests that pass.
     let _ = writeln!(std::io::stderr(), "not run: {test} (needs {what})");
     if let Some(file) = std::env::var_os("STEWARD_TEST_NOT_RUN") {
         let mut file = std::fs::File::options()
@@ -97,8 +99,8 @@ pub fn missing(test: &str, what: &str) {
     }
 }
 
-/// On another file system (`STEWARD_TEST_VAULTS`) or another system than Linux, not every test can run:
-/// this records that `test` cannot, for want of `what`. `false` anywhere else.
+/// On another file system (`STEWARD_TEST_VAULTS`) or on another system than Linux not every test
+/// can run: this records that `test` cannot, because `what` is missing. `false` anywhere else.
 pub fn not_possible_elsewhere(test: &str, what: &str) -> bool {
     if cfg!(target_os = "linux") && std::env::var_os("STEWARD_TEST_VAULTS").is_none() {
         return false;
@@ -120,7 +122,7 @@ fn mounted(variable: &str, test: &str, what: &str) -> Option<PathBuf> {
         return None;
     };
     let folder = PathBuf::from(root).join(test);
-    // A run that was interrupted can have left its folder.
+    // An interrupted run can have left its folder.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir(&folder).expect("scripts/test mounted it for writing");
     Some(folder)

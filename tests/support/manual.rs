@@ -1,4 +1,4 @@
-//! The examples of docs/hooks.md, set up as that page says.
+//! The examples of docs/hooks.md, installed as that page says.
 
 use std::process::Command;
 
@@ -27,7 +27,7 @@ pub fn python(test: &str) -> Option<String> {
     Some(String::from_utf8(found.unwrap().stdout).unwrap().trim().to_owned())
 }
 
-/// Sets up an example as its page says; its settings precede the existing ones.
+/// Installs an example as its page says; its settings precede the existing ones.
 pub fn set_up(home: &Home, title: &str, name: &str, python: &str) {
     let (settings, program) = example(title);
     let folder = home.path("home/.config/vault-steward/hooks");

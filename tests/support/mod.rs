@@ -27,7 +27,7 @@ pub struct Door {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     runtime: tokio::runtime::Handle,
-    /// Where the token is.
+    /// The path of the token.
     _folder: tempfile::TempDir,
 }
 
@@ -106,13 +106,13 @@ impl Door {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// The status of the answer to `request`; 0 where there is none.
+    /// The status of the answer to `request`; 0 without an answer.
     pub fn status(&self, request: &str) -> u16 {
         let answer = self.raw(request);
         answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
     }
 
-    /// A handshake with these header lines beside the ones that every handshake has.
+    /// A handshake with these header lines in addition to the usual ones.
     pub fn handshake(&self, headers: &[String]) -> u16 {
         self.status(&upgrade("/v1", headers))
     }
@@ -134,7 +134,7 @@ impl Door {
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
-    /// A ticket, as a header, of who has the key that is called `name`, once the door has proved itself.
+    /// A ticket, as a header, for the holder of the key `name`, after the server has proved itself.
     pub fn ticket(&self, name: &str, key: &Token) -> String {
         let nonce = "0123456789abcdef";
         let (status, answer) = self.challenge(name, nonce);
@@ -146,7 +146,7 @@ impl Door {
         format!("Sec-WebSocket-Protocol: vault.v1, vault.ticket.{name}.{theirs}.{proof}")
     }
 
-    /// A client that has said nothing yet.
+    /// A client before its handshake.
     pub fn connect(&self) -> Client {
         self.try_connect().unwrap()
     }
@@ -156,7 +156,7 @@ impl Door {
         Client::connect(self.port, &self.token)
     }
 
-    /// A client that has introduced itself.
+    /// A client after its handshake.
     pub fn client(&self) -> Client {
         let mut client = self.connect();
         client.initialize();
@@ -196,7 +196,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to `port`, or says the status of the refusal.
+    /// Connects to `port`, or returns the status of the refusal.
     pub fn connect(port: u16, token: &str) -> Result<Self, u16> {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -221,7 +221,7 @@ impl Client {
         self.socket.send(Message::text(text)).unwrap();
     }
 
-    /// Sends a request and says its id.
+    /// Sends a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next;
         self.next += 1;
@@ -260,7 +260,8 @@ impl Client {
     /// The answer to a request, skipping other messages.
     ///
     /// # Panics
-    /// After a minute: the server's pings would keep it here for ever.
+    ///
+    /// After a minute: the server's pings would make it wait forever.
     pub fn answer(&mut self, id: i64) -> Value {
         if let Some(at) = self.early.iter().position(|answer| answer["id"] == id) {
             return self.early.swap_remove(at);
@@ -289,10 +290,11 @@ impl Client {
         }
     }
 
-    /// Reads on until the server closes and says the close code; 0 where it went without one.
+    /// Reads until the server closes and returns the close code; 0 if it closed without one.
     ///
     /// # Panics
-    /// After a minute: the server's pings would keep it here for ever.
+    ///
+    /// After a minute: the server's pings would make it wait forever.
     pub fn close_code(&mut self) -> u16 {
         let begun = Instant::now();
         loop {
@@ -305,7 +307,7 @@ impl Client {
         }
     }
 
-    /// Sends `text` and reads the error it is answered with: the id and the kind.
+    /// Sends `text` and reads the error that answers it: the id and the kind.
     pub fn refused(&mut self, text: &str) -> (Value, String) {
         self.send(text);
         let mut answer = self.read();

@@ -1,7 +1,8 @@
-//! A server in a model's place that does what a test tells it, byte for byte, and remembers what it was asked.
+//! A server in place of a model that does what a test says, byte for byte, and records its
+//! requests.
 //!
 //! On plain sockets, so that a connection can be cut, left hanging or closed without a word, and a
-//! client that goes away is seen.
+//! client that disconnects is noticed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -16,7 +17,7 @@ pub enum Step {
     Pause(Duration),
     /// Closes the connection in the middle.
     Cut,
-    /// Says nothing more, and notices when the client goes.
+    /// Sends nothing more, and notices when the client disconnects.
     Hang,
 }
 
@@ -25,7 +26,7 @@ pub struct Answer {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
     pub steps: Vec<Step>,
-    /// Closes the connection before a word.
+    /// Closes the connection without an answer.
     pub refuse: bool,
 }
 
@@ -60,7 +61,7 @@ pub struct Request {
     pub line: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// The how-manieth connection it came on, from 0.
+    /// The ordinal number of its connection, from 0.
     pub connection: usize,
 }
 
@@ -77,12 +78,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Gives the answers in turn, and the last one to everyone after.
+    /// Gives the answers in turn, and the last one to all later requests.
     pub fn start(answers: Vec<Answer>) -> Self {
         Self::answering(move |number, _| answers[number.min(answers.len() - 1)].clone())
     }
 
-    /// Answers each request, which is the how-manieth, as `answer` says.
+    /// Answers each request, by its ordinal number, with `answer`.
     pub fn answering(answer: impl Fn(usize, &Request) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -104,7 +105,7 @@ impl Server {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The time when the client left an answer, a hanging or an endless one.
+    /// When the client disconnected from an answer that hangs or never ends.
     pub fn left(&self) -> Instant {
         self.left.recv_timeout(Duration::from_secs(10)).expect("the client leaves")
     }

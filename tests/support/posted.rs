@@ -1,4 +1,4 @@
-//! A message of an MCP client's by HTTP.
+//! A message of an MCP client over HTTP.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::io::{Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The answer: the status, and the message; null if there is none.
+/// The answer: the status, and the message, or null if there is none.
 pub fn post(port: u16, token: &str, headers: &[&str], body: &str) -> (u16, Value) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -18,7 +18,7 @@ pub fn post(port: u16, token: &str, headers: &[&str], body: &str) -> (u16, Value
     );
     headers.iter().for_each(|header| head.push_str(&format!("{header}\r\n")));
     stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
-    // A server that refuses by the head alone does not read the rest.
+    // A server that refuses by the headers alone does not read the rest.
     let _ = stream.write_all(body.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -28,7 +28,7 @@ pub fn post(port: u16, token: &str, headers: &[&str], body: &str) -> (u16, Value
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-/// Calls a tool in the legacy era; the result.
+/// Calls a tool in the legacy era; returns the result.
 pub fn call(port: u16, token: &str, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});

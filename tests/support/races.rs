@@ -18,26 +18,27 @@ pub struct Ended {
     pub refused: usize,
 }
 
-/// An editor's way to save.
+/// How an editor saves.
 pub type Save = fn(&Path, &str);
 
-/// Empties the file, then writes: what most editors do.
+/// Truncates the file, then writes: what most editors do.
 pub fn in_place(note: &Path, text: &str) {
     fs::write(note, text).expect("saved");
 }
 
-/// Writes beside it, then renames over it: what the careful ones and the sync clients do.
+/// Writes a file next to it, then renames that over it: what careful editors and sync clients do.
 pub fn by_rename(note: &Path, text: &str) {
     let temp = note.with_extension("swp");
     fs::write(&temp, text).expect("written");
     fs::rename(&temp, note).expect("renamed");
 }
 
-/// `episodes` times: the steward changes `note.md` while an editor saves it. What the editor wrote
-/// is in the note afterwards, or in `recovery`; the steward's text is there, or the caller was
-/// told that it is not.
+/// `episodes` times: the steward changes `note.md` while an editor saves it. The editor's text is
+/// in the note afterwards, or in `recovery`; the steward's text is there, or the caller was told
+/// that it is not.
 ///
 /// # Errors
+///
 /// The episode in which a text was lost, and how.
 pub fn race(
     context: &Context,
@@ -48,7 +49,7 @@ pub fn race(
 ) -> Result<Ended, String> {
     let note = place.join("note.md");
     let mut ended = Ended::default();
-    // The steward's usual time: the editor's save can hit any point of it.
+    // The usual duration of the steward's change: the editor's save can hit any point of it.
     let mut usual = Duration::from_micros(200);
     for episode in 0..episodes {
         fs::write(&note, "base\n").expect("reset");
@@ -65,7 +66,7 @@ pub fn race(
             ("edit_file", edit)
         };
         let start = Barrier::new(2);
-        // The golden ratio spreads the moments evenly over the whole time, and a little beyond.
+        // The golden ratio spreads the moments evenly over the whole duration, and a little beyond.
         let moment = usual.mul_f64((episode as f64 * 0.618_033_988_75).fract() * 1.2);
         let (answer, took) = std::thread::scope(|scope| {
             let editor = scope.spawn(|| {

@@ -1,8 +1,8 @@
-//! Names that become something else, again and again, on a thread of their own (case 7).
+//! Names that are replaced again and again, by a separate thread (case 7).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `disturb` again and again on a thread of its own while `work` is done.
+/// Runs `disturb` again and again on a separate thread while `work` runs.
 pub fn meanwhile<T>(disturb: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     struct Stop<'a>(&'a AtomicBool);
     impl Drop for Stop<'_> {
@@ -17,7 +17,7 @@ pub fn meanwhile<T>(disturb: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
                 disturb();
             }
         });
-        // A failing assertion must end the other thread, too.
+        // A failing assertion must end the other thread too.
         let _stop = Stop(&stop);
         work()
     })
@@ -41,7 +41,7 @@ mod links {
     use super::meanwhile;
     use crate::vault::{TestVault, vault};
 
-    /// `name` in the vault, and the entry that it is swapped with: a link to the same outside.
+    /// `name` in the vault, and the entry it is swapped with: a link to the same name outside.
     pub struct Swap {
         vault: TestVault,
         outside: tempfile::TempDir,
@@ -61,16 +61,17 @@ mod links {
             Self { name: vault.place.join(name), vault, outside, other }
         }
 
-        /// One step, as nobody can do it faster.
+        /// A single step, the fastest possible swap.
         fn swap(&self) {
-            // A tool may have the name away for a moment.
+            // A tool may have moved the name away for a moment.
             let _ = renameat_with(CWD, &self.name, CWD, &self.other, RenameFlags::EXCHANGE);
         }
 
-        /// Opens `file` `rounds` times; how often it was opened, and how often refused.
+        /// Opens `file` `rounds` times; returns how often it was opened, and how often refused.
         ///
         /// # Errors
-        /// What was read, if it was not what lies inside.
+        ///
+        /// The text that was read, if it was not the one inside the vault.
         pub fn read(&self, file: &str, rounds: usize) -> Result<(usize, usize), String> {
             let path = VaultPath::from_disk(file).expect("sound");
             let (mut opened, mut refused) = (0, 0);
@@ -95,7 +96,7 @@ mod links {
                             Err(_) => refused += 1,
                         }
                     }
-                    // Otherwise nothing was raced.
+                    // Otherwise there was no race.
                     match opened > rounds / 100 && refused > rounds / 100 {
                         true => Ok((opened, refused)),
                         false => Err(format!("{opened} opened, {refused} refused")),
@@ -104,7 +105,7 @@ mod links {
             )
         }
 
-        /// Reads and writes through the tools; nothing outside changes or comes in.
+        /// Reads and writes through the tools; nothing outside changes or is copied in.
         pub fn use_tools(&self, file: &str, rounds: usize) {
             meanwhile(
                 || self.swap(),

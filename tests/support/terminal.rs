@@ -1,4 +1,4 @@
-//! A terminal for a program under test: what it shows is read as it comes, keys are pressed.
+//! A terminal for a program under test: reads its output as it comes, and types keys.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// How long something may take to be shown.
+/// The longest wait for a text.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program on a terminal of its own.
+/// A program on its own terminal.
 pub struct Terminal {
     child: Child,
     keys: File,
@@ -23,8 +23,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `command` on a terminal of so many columns. Nothing else has that terminal, so Ctrl-C
-    /// on it reaches the program alone.
+    /// Starts `command` on a terminal of this many columns. Nothing else has that terminal, so
+    /// Ctrl-C on it reaches only the program.
     pub fn start(command: &Command, columns: u16) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -56,7 +56,7 @@ impl Terminal {
         Self { child, keys, shown, seen: 0 }
     }
 
-    /// Presses keys: text, `\r` for Enter, `\x03` for Ctrl-C, `\x04` for Ctrl-D, `\t` for Tab.
+    /// Types keys: text, `\r` for Enter, `\x03` for Ctrl-C, `\x04` for Ctrl-D, `\t` for Tab.
     pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
@@ -84,12 +84,12 @@ impl Terminal {
         }
     }
 
-    /// All that was shown, looks and all.
+    /// Everything that was shown, with styles.
     pub fn all(&self) -> String {
         String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
     }
 
-    /// Waits for the program's end; its exit code.
+    /// Waits for the program's end; returns its exit code.
     pub fn end(mut self) -> i32 {
         let begun = Instant::now();
         loop {
@@ -119,7 +119,7 @@ fn plain(bytes: &[u8]) -> String {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         if let Some(sequence) = rest.strip_prefix('[') {
-            // One that is not all there yet may still be coming.
+            // A sequence that is not complete yet may still arrive.
             let Some(end) = sequence.find(|c: char| ('@'..='~').contains(&c)) else { return out };
             rest = &sequence[end + 1..];
         }

@@ -1,4 +1,4 @@
-//! The vault as it was: at every change, and where others changed it too.
+//! The vault at earlier times: at every change, and where others changed it too.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn whole(vault: &TestVault, at: &At) -> BTreeMap<String, String> {
     let texts = files.map(|entry| {
         assert!(!entry.unsure, "{entry:?} at {at:?}");
         let found = ask(vault, &entry.path, at).expect("listed");
-        // The journal has nothing of a file in a deleted folder before the deletion.
+        // The journal has nothing about a file in a deleted folder before the deletion.
         assert!(found.unsure.is_none_or(|unsure| unsure.from.is_none()), "{entry:?} at {at:?}");
         assert_eq!(found.path, entry.path);
         (entry.path.clone(), found.text.expect("a text"))
@@ -101,14 +101,14 @@ fn at_every_change_the_vault_is_as_it_was_then() {
         assert_eq!(&whole(&vault, &before(*set)), earlier, "before {set}");
     }
     assert_eq!(whole(&vault, &At::default()), told(&vault));
-    // Another process knows the same.
+    // Another process gets the same answer.
     let vault = vault.reopened();
     for (set, state) in &states {
         assert_eq!(&whole(&vault, &after(*set)), state, "after {set}, later");
     }
 }
 
-/// Most steps of a journal write a file anew, and are not read where they do not matter.
+/// Most steps of a journal overwrite a file, and are not read where they do not matter.
 #[test]
 fn files_that_are_written_again_and_again_are_listed_at_every_moment() {
     let vault = vault(&[("old.md", "o\n")]);
@@ -169,14 +169,14 @@ fn changes_by_others_are_reported_as_uncertain() {
     vault.put("appeared.md", "new\n");
     std::fs::remove_file(vault.place.join("b.md")).expect("removed");
     let vault = vault.reopened();
-    // Exactly after our change nobody else had been there yet.
+    // Directly after our change nobody else had changed it yet.
     assert_eq!(ask(&vault, "a.md", &after(first)).expect("there").unsure, None);
     let found = ask(&vault, "a.md", &between).expect("there");
     assert_eq!(found.text.as_deref(), Some("ours\n"));
     let unsure = found.unsure.expect("it cannot be certain");
     assert!(unsure.from.is_some() && unsure.to.is_some(), "{unsure:?}");
     assert!(unsure.said.contains("changed outside the steward between"), "{unsure:?}");
-    // Never ours: its own time is all there is.
+    // Never changed by us: its own time is all there is.
     assert_eq!(ask(&vault, "quiet.md", &between).expect("there").unsure, None);
     let found = ask(&vault, "strange.md", &between).expect("there");
     let unsure = found.unsure.expect("it cannot be certain");
@@ -189,7 +189,7 @@ fn changes_by_others_are_reported_as_uncertain() {
         tree.entries.iter().filter(|one| one.unsure).map(|one| one.path.as_str()).collect();
     assert_eq!(unsure, ["a.md", "appeared.md", "b.md", "strange.md"]);
 
-    // Our next change finds it, and so the present is known again.
+    // Our next change reads it, and so the present state is known again.
     let second = vault.apply(vec![write("a.md", "ours again\n"), write("strange.md", "ours\n")]);
     assert_eq!(text(&vault, "a.md", &before(second)), "theirs\n");
     for path in ["a.md", "strange.md"] {

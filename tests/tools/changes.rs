@@ -1,4 +1,4 @@
-//! Change sets for tests: said shortly, applied past the tools.
+//! Change sets for tests: written briefly, applied without the tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,7 +74,7 @@ impl TestVault {
         names.filter(|name| name.starts_with(start)).collect()
     }
 
-    /// Makes the last operation one that a crash cut short, as far as the database says.
+    /// Marks the last operation in the database as one that a crash interrupted.
     pub fn forget_the_end(&self) {
         let database = rusqlite::Connection::open(self.state.join("state.db")).expect("opened");
         let forget = "UPDATE operation SET state = 'intended', ended = NULL
@@ -87,7 +87,7 @@ impl TestVault {
         entries.map(|entry| entry.path()).collect()
     }
 
-    /// Sets back the time of every stored text by so many days.
+    /// Sets back the time of every stored text by this many days.
     pub fn age_blobs(&self, days: u64) {
         let then = std::time::SystemTime::now() - std::time::Duration::from_secs(days * 86_400);
         for place in self.blobs() {

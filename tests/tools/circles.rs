@@ -1,4 +1,4 @@
-//! Files that take each other's paths in one change set: chains, and circles over a hidden name.
+//! Files that take each other's paths in one change set: chains, and cycles through a hidden name.
 
 use std::fs;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::abilities::{Ability, can};
 use crate::changes::{delete, mv, path, seen};
 use crate::vault::{TestVault, vault};
 
-/// Remembers what it was shown, and lets everything be done.
+/// Records what it was shown, and allows everything.
 #[derive(Debug, Default)]
 struct Shown(Mutex<Vec<String>>);
 
@@ -85,14 +85,14 @@ fn linked() -> TestVault {
     ])
 }
 
-/// The changes by which these two change places, and the hidden name.
+/// The changes by which these two exchange paths, and the hidden name.
 fn swap(one: &str, other: &str) -> (Vec<Change>, String) {
     let hidden = hidden_name(&path(one));
     let hidden = hidden.as_str().to_owned();
     (vec![mv(one, &hidden), mv(other, one), mv(&hidden, other)], hidden)
 }
 
-/// Each note says who it is in its first line.
+/// Each note has its name in its first line.
 #[track_caller]
 fn is(vault: &TestVault, path: &str, who: &str) {
     let text = vault.content(path);
@@ -100,7 +100,7 @@ fn is(vault: &TestVault, path: &str, who: &str) {
 }
 
 #[test]
-fn two_notes_change_places_and_links_stay_with_them() {
+fn two_notes_exchange_paths_and_links_stay_with_them() {
     let vault = linked();
     let before = seen(&vault);
     let (changes, _) = swap("a/One.md", "b/Two.md");
@@ -126,7 +126,7 @@ fn two_notes_change_places_and_links_stay_with_them() {
     told.sort();
     let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     assert_eq!(told, [pair("a/One.md", "b/Two.md"), pair("b/Two.md", "a/One.md")]);
-    // One half of it alone would leave a note without a name.
+    // Undoing one half alone would leave a note without a name.
     let first = listed.changes.iter().find(|change| change.action == Action::Moved).expect("one");
     vault.undo_error(&first.id.to_string());
     let after = seen(&vault);
@@ -247,7 +247,7 @@ fn a_swap_that_a_crash_cut_short_is_done_whole_or_not_at_all() {
                 let (vault, recovered) = vault.recovered();
                 assert!(vault.rescued().is_empty(), "{what}");
                 let is_after = recovered.completed == 1;
-                // A note that a save made unrecognisable goes back.
+                // A note that a save made unrecognisable is moved back.
                 let fits = match save {
                     Save::Nobody => is_after == (done == 3),
                     _ => !is_after || done == 3,

@@ -1,7 +1,7 @@
-//! Others who change the vault at the same moment (cases 67 to 72), and kills (case 79).
+//! Other programs that change the vault at the same moment (cases 67 to 72), and kills (case 79).
 //!
-//! Each episode has one loser and no lost text: what an editor wrote is in the note, or the
-//! steward's text is there and the editor's is what it was based on.
+//! Each episode has one loser and no lost text: the editor's text is in the note, or the steward's
+//! text is there and is based on the editor's.
 
 use std::fs;
 #[cfg(target_os = "linux")]
@@ -57,7 +57,7 @@ fn text_written_into_the_displaced_file_is_rescued() {
     let mut editor =
         fs::File::options().append(true).open(vault.place.join("note.md")).expect("opened");
     vault.ok("write_file", json!({ "path": "note", "content": "steward\n" }));
-    // The editor still holds the old file, and saves into it.
+    // The editor still has the old file open, and saves into it.
     editor.write_all(b"typed late\n").expect("written");
     vault.context.vault.stop();
     assert_eq!(vault.rescued(), ["base\ntyped late\n"]);
@@ -105,7 +105,7 @@ fn a_note_that_is_empty_for_a_moment_is_read_again() {
         let (note, stop) = (note.clone(), stop.clone());
         move || {
             while !stop.load(Ordering::SeqCst) {
-                // As an editor saves in place: emptied, then written.
+                // As an editor saves in place: truncated, then written.
                 fs::write(&note, "full\n").expect("saved");
             }
         }
@@ -144,7 +144,7 @@ fn a_note_that_was_renamed_meanwhile_is_found_under_its_new_name() {
     assert_eq!(vault.snapshot(), before, "no note rises again at its old name");
 }
 
-/// In the moment between the look and the write.
+/// Between the check and the write.
 #[test]
 fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
     use vault_steward::journal::{Change, ChangeSet, JournalError, Origin};
@@ -173,7 +173,7 @@ fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
 }
 
 /// A program that saves again and again, without a pause (case 77): each change is made, or refused
-/// after a few attempts, and its last save is never lost.
+/// after a few attempts, and the program's last save is never lost.
 #[test]
 fn a_file_that_never_rests_is_given_up_soon() {
     const ATTEMPTS: usize = 6;
@@ -225,7 +225,8 @@ fn a_file_that_never_rests_is_given_up_soon() {
         vault.context.vault.stop();
         let hidden = vault.snapshot().iter().filter(|(name, _)| name.contains(".~vs")).count();
         assert_eq!((made + refused, hidden), (ATTEMPTS, 0));
-        // In the note, in the recovery folder, or in the journal as what a change was made on.
+        // In the note, in the recovery folder, or in the journal as the text that a change was
+        // based on.
         let last = format!("by {}\n", rounds.load(Ordering::SeqCst));
         let kept = vault.blobs().into_iter().map(|blob| fs::read(blob).expect("read"));
         let rescued = vault.rescued().into_iter().map(String::into_bytes);
@@ -263,7 +264,7 @@ fn a_kill_leaves_every_note_old_or_new() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("it runs");
-        // Any moment will do; it varies with how far the child came.
+        // Any moment will do; it varies with the child's progress.
         while fs::read_dir(folder.path()).expect("listed").count() < 21 {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Conflict copies of sync programs, and files that are in the cloud only: shown, never touched.
+//! Conflict copies of sync programs, and files that exist only in the cloud: listed, never changed.
 
 use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;

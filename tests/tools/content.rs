@@ -1,4 +1,4 @@
-//! Reading, writing and editing: what the bytes are afterwards (cases 47 to 60).
+//! Reading, writing and editing: the resulting bytes (cases 47 to 60).
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{
@@ -100,12 +100,12 @@ fn a_long_paragraph_is_read_to_its_end() {
     assert_eq!(seen, format!("{}\n", line.as_str()));
     assert!(pages > 1, "{pages}");
 
-    // A client whose numbers are floats is understood, and a part of a line is none.
+    // Numbers that a client sends as floats are understood; a fraction of a line is invalid.
     let float = json!({ "path": "said", "start_line": 5.0, "end_line": -1.0 });
     assert_eq!(vault.ok("read_file", float)["content"], "The end.\n");
     vault.err("read_file", json!({ "path": "said", "start_line": 1.5 }), InvalidInput);
 
-    // An empty line has a beginning, and nothing else has what it does not.
+    // An empty line has one valid start position; positions beyond a line are errors.
     let piece = |line: i64, character: i64| json!({ "path": "said", "start_line": line, "start_character": character });
     assert_eq!(vault.ok("read_file", piece(2, 1))["content"], "\n");
     let error = vault.err("read_file", piece(5, 9), InvalidInput);
@@ -116,7 +116,7 @@ fn a_long_paragraph_is_read_to_its_end() {
     vault.err("read_file", both, InvalidInput);
 }
 
-/// The shown part of a long line is not all of it: writing it back would remove the rest.
+/// The shown part of a long line is incomplete: writing it back would remove the rest.
 #[test]
 fn a_line_that_was_cut_is_not_written_back() {
     let long: String = (0..1_000).map(|n| format!("wörd{n} ")).collect();
@@ -140,7 +140,7 @@ fn a_line_that_was_cut_is_not_written_back() {
     vault.err("edit_file", edit, InvalidInput);
     assert_eq!(vault.content("said.md"), note);
 
-    // All of it, and a part of it that was asked for, are written as ever.
+    // The whole line, and a part that was requested, are written as usual.
     let rest: String = note.lines().nth(2).expect("it").chars().skip(2_000).collect();
     let edit = json!({ "path": "said", "old_text": rest, "new_text": "" });
     vault.ok("edit_file", edit);
@@ -295,7 +295,7 @@ fn a_patch_applies_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_patch_says_where_it_went_and_guesses_at_no_place() {
+fn a_patch_says_where_it_went_and_does_not_guess() {
     let day = |name: &str| format!("## {name}\n- [ ] call Anna\n- [ ] pay rent\n\n");
     let week: String = ["Mon", "Tue", "Wed"].map(day).concat();
     let vault = vault(&[("t.md", &week), ("u.md", &format!("\n\n{}", day("Mon")))]);
@@ -309,7 +309,7 @@ fn a_patch_says_where_it_went_and_guesses_at_no_place() {
     assert_eq!(vault.content("t.md"), week);
     let applied = vault.ok("apply_patch", patch("t.md", 6));
     assert_eq!(applied["files"][0]["places"], json!([{ "line": 6, "drift": 0 }]));
-    // The only place there is, two lines away.
+    // The only match, two lines away.
     let answer = vault.call("apply_patch", &patch("u.md", 2)).expect("applied");
     assert!(answer.text.contains("hunk 1 went to line 4, 2 lines below"), "{}", answer.text);
     assert!(answer.text.contains("\n-- [ ] call Anna\n+- [x] call Anna\n"), "{}", answer.text);
@@ -349,7 +349,7 @@ fn a_patch_leaves_two_folders_that_differ_in_case_apart() {
 }
 
 #[test]
-fn a_set_that_fails_half_way_is_taken_back() {
+fn a_set_that_fails_half_way_is_rolled_back() {
     use vault_steward::journal::{Change, ChangeSet, Origin};
     use vault_steward::note::path::VaultPath;
     use vault_steward::vault::Before;
@@ -470,7 +470,7 @@ fn a_missing_final_newline_stays_missing_unless_the_end_is_edited() {
         vault.ok("edit_file", arguments);
         assert_eq!(vault.bytes("a.md"), after, "{} {edit}", before.escape_ascii());
     }
-    // By a patch, too.
+    // By a patch too.
     put(b"\xef\xbb\xbfa\r\nb");
     let patch =
         "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
@@ -528,7 +528,7 @@ fn a_patch_cannot_reach_where_no_tool_can() {
                 false => (format!("a/{path}"), "-1", "-a\n"),
             };
             let evil = format!("--- {old}\n+++ b/{path}\n@@ {from} +1 @@\n{text}+evil\n");
-            // Also behind a part that fits.
+            // Also after a part that fits.
             for patch in [evil.clone(), format!("{inside}{evil}")] {
                 vault.err("apply_patch", json!({ "patch": patch }), code);
             }

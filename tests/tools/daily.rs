@@ -1,4 +1,4 @@
-//! `daily_note`, on a stopped clock.
+//! `daily_note`, with a fixed clock.
 
 use chrono::DateTime;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use vault_steward::note::code::ErrorCode::{InvalidInput, NotFound};
 
 use crate::vault::vault;
 
-/// The paths of each group, with the first lines where they are not 1.
+/// The paths of each group, with the first lines unless they are 1.
 fn groups(answer: &Value) -> Vec<String> {
     let texts = |group: &Value| {
         let texts = group["texts"].as_array().expect("texts").iter();
@@ -18,7 +18,7 @@ fn groups(answer: &Value) -> Vec<String> {
     answer["groups"].as_array().expect("groups").iter().map(texts).collect()
 }
 
-/// So many different words.
+/// This many different words.
 fn prose(from: usize, words: usize) -> String {
     let word = |number: usize| format!("word{number}");
     (from..from + words).map(word).collect::<Vec<_>>().join(" ")

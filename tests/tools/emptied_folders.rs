@@ -1,4 +1,4 @@
-//! Folders that a plan leaves empty: removed with its last change, brought back by its undo.
+//! Folders that a plan leaves empty: removed with its last change, restored by its undo.
 
 use serde_json::{Value, json};
 use vault_steward::note::path::VaultPath;
@@ -218,7 +218,7 @@ fn a_removed_folder_outlasts_a_crash_or_is_there_again() {
 }
 
 #[test]
-fn the_last_part_of_an_undo_removes_the_folders_that_the_first_part_had_to_leave() {
+fn the_last_part_of_an_undo_removes_the_folders_that_the_first_part_had_to_keep() {
     let vault = two_years();
     let before = seen(&vault);
     let made = plan(&vault, &items());

@@ -111,7 +111,7 @@ fn a_search_can_be_narrowed() {
     }
 }
 
-/// Bare words rank, all else filters exactly; `all` finds what Obsidian does.
+/// Bare words rank, everything else filters exactly; `all` finds what Obsidian does.
 #[test]
 fn the_search_language_of_obsidian_is_understood() {
     let vault = vault(&[
@@ -187,7 +187,8 @@ fn what_changes_is_found_as_it_is_now() {
     assert_eq!(asked()["total"], 2);
 }
 
-/// Of the questions of a fixture: how many there are, for how many the right note is first, and the first five.
+/// For the questions of a fixture: their number, for how many the right note is first, and for how
+/// many among the first five.
 fn recall(questions: &str, meaning: &str) -> (usize, usize, usize) {
     let notes = include_str!("../../fixtures/knowledge/notes.txt").replace("\r\n", "\n");
     let notes: Vec<(&str, &str)> =
@@ -250,7 +251,7 @@ fn notes_are_found_by_what_they_mean() {
     let (off, only) = (asked("off"), asked("only"));
     assert_eq!((&off["meaning"], &off["total"]), (&json!("off"), &json!(0)));
     assert_eq!((&only["meaning"], paths(&only)[0]), (&json!("used"), "Garage.md"));
-    // Filters hold for what is found by meaning, too.
+    // Filters also apply to notes found by meaning.
     let narrowed = vault.ok("search_notes", json!({"query": "vehicle -sold path:Old"}));
     assert_eq!(narrowed["total"], 0, "{narrowed}");
     let narrowed = vault.ok("search_notes", json!({"query": "vehicle", "path": "Old"}));
@@ -290,7 +291,8 @@ fn excluded_files_come_last() {
     assert!(text.contains("title, words, meaning  (an excluded file)\n"), "{text}");
 }
 
-/// The wanted note has rare words, meaning or links in common; what is linked already is left out.
+/// The wanted note has rare words, meaning or links in common; notes that are already linked are
+/// left out.
 #[test]
 fn notes_that_have_to_do_with_a_note_are_found() {
     let vault = vault(&[

@@ -1,5 +1,5 @@
-//! Links that follow undos and restorations, edits by others meanwhile, and moves that touch more
-//! notes than files may be open.
+//! Links that follow undos and restorations, edits by others in the meantime, and moves that change
+//! more notes than files may be open.
 
 use std::io::Write;
 
@@ -61,7 +61,7 @@ fn links_written_since_a_move_follow_its_undo() {
     assert_eq!(vault.content("theirs.md"), "[[Old]] [x](Old.md)\n");
     assert_eq!(vault.content("ours.md"), "![[Old#h|y]]\n");
     assert_eq!(vault.content("s.md"), "[[Old]]\n");
-    // It is one change set: undone, all of it is as it was before.
+    // It is one change set: after the undo everything is as before.
     vault.ok("undo", json!({"change_set": last(&vault)}));
     assert_eq!(vault.content("theirs.md"), "[[New]] [x](b/New.md)\n");
     assert_eq!(vault.content("ours.md"), "![[New#h|y]]\n");
@@ -69,8 +69,8 @@ fn links_written_since_a_move_follow_its_undo() {
     assert_eq!(vault.ok("list_links", json!({"kind": "unresolved"}))["total"], 0);
 }
 
-/// A link that is older than the undone change keeps its old target and its text, though it could
-/// lead elsewhere meanwhile.
+/// A link that is older than the undone change keeps its old target and its text, although it could
+/// lead elsewhere in the meantime.
 #[test]
 fn links_that_were_there_before_stay_as_they_were_written() {
     for (what, by_steward) in [("theirs", false), ("ours", true)] {
@@ -171,8 +171,8 @@ fn what_others_deleted_comes_back_without_their_links() {
     assert_eq!(vault.content("s.md"), "[[x/Note]] [[y/y]]");
 }
 
-/// While a note is moved, one program adds lines to notes that link to it, and another rewrites
-/// the same links, as Obsidian would, and adds a line: both save in place, without looking again.
+/// While a note is moved, one program adds lines to notes that link to it, and another rewrites the
+/// same links, as Obsidian would, and adds a line: both save in place, without reading again.
 #[test]
 fn others_who_write_meanwhile_lose_nothing_and_every_link_leads_on() {
     const NOTES: usize = 8;
@@ -184,7 +184,7 @@ fn others_who_write_meanwhile_lose_nothing_and_every_link_leads_on() {
         files.push(("a/Old.md", "x"));
         let vault = vault(&files);
         let place = vault.place.clone();
-        // The graph knows the links before anybody writes.
+        // The graph knows the links before anyone writes.
         vault.ok("get_links", json!({"path": "a/Old.md"}));
         let barrier = std::sync::Barrier::new(3);
         std::thread::scope(|scope| {
@@ -209,7 +209,7 @@ fn others_who_write_meanwhile_lose_nothing_and_every_link_leads_on() {
             barrier.wait();
             let arguments = json!({"source": "a/Old.md", "destination": "b/New.md"});
             if vault.call("move", &arguments).is_err() {
-                // They were faster each time, and everything is as it was; now they have finished.
+                // They were faster each time, and nothing is changed; now they have finished.
                 barrier_free(&vault, &arguments);
             }
         });
@@ -228,16 +228,16 @@ fn others_who_write_meanwhile_lose_nothing_and_every_link_leads_on() {
     }
 }
 
-/// Tries until the others have ended; each of them writes a bounded number of times.
+/// Retries until the others have ended; each of them writes a bounded number of times.
 fn barrier_free(vault: &TestVault, arguments: &serde_json::Value) {
     let tried = (0..1000).find_map(|_| vault.call("move", arguments).ok());
     assert!(tried.is_some(), "the others have long ended");
 }
 
 /// During a move, between two of the notes whose links follow it, another program changes the
-/// second (case 75): everything is planned anew for its present text.
+/// second (case 75): everything is planned again for its present text.
 #[test]
-fn a_note_that_changes_in_the_middle_of_a_move_is_planned_anew() {
+fn a_note_that_changes_in_the_middle_of_a_move_is_planned_again() {
     type Meanwhile = fn(&std::path::Path);
     let cases: [(&str, Meanwhile, &str, Option<&str>); 4] = [
         (
@@ -288,7 +288,7 @@ fn a_note_that_changes_in_the_middle_of_a_move_is_planned_anew() {
     }
 }
 
-/// In a process of its own, in which few files may be open.
+/// In a process of its own, with a low limit of open files.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_move_rewrites_more_notes_than_files_may_be_open() {
@@ -319,7 +319,7 @@ fn a_move_rewrites_more_notes_than_files_may_be_open() {
     assert_eq!(moved["links"]["files"], NOTES);
     vault.ok("undo", json!({}));
     assert!(vault.snapshot() == before);
-    // Each folder does take a handle: too many of them are said, and nothing has changed.
+    // Each folder does take a handle: too many of them are reported, and nothing has changed.
     let names: Vec<String> = (0..NOTES).map(|n| format!("f{n}/n.md")).collect();
     let mut files: Vec<(&str, &str)> =
         names.iter().map(|name| (name.as_str(), "[[Old]]")).collect();

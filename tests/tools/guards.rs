@@ -1,4 +1,4 @@
-//! A whole-file write that takes most of a note away has to show that the note was read.
+//! Overwriting a note with much less text requires that the note was read.
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode;

@@ -48,7 +48,7 @@ fn an_agents_work_is_listed_shown_and_undone_piece_by_piece() {
     let text = vault.text("list_changes", json!({}));
     assert!(!text.contains("seeds"), "differences only where they are asked for: {text}");
 
-    // A path finds what touched it, under the name it had then too.
+    // A path finds the changes of its file, also those under its earlier name.
     let about = |path: &str| sets(&vault, json!({ "path": path })).len();
     assert_eq!((about("Garden.md"), about("New"), about("Old.md")), (1, 1, 1));
     assert_eq!(about("Never.md"), 0);
@@ -61,7 +61,7 @@ fn an_agents_work_is_listed_shown_and_undone_piece_by_piece() {
     assert_eq!(sets(&vault, json!({ "since": "2999-01-01" })).len(), 0);
     vault.err("list_changes", json!({ "since": "soon" }), ErrorCode::InvalidInput);
 
-    // Without a number the last one goes, then the one before it.
+    // Without a number the last change is undone, then the one before it.
     for number in numbers.iter().rev() {
         let undone = vault.ok("undo", json!({}));
         assert_eq!(undone["undone"], number.to_string());
@@ -236,13 +236,13 @@ fn deleted_files_are_restored_by_spoken_names() {
     assert_eq!(vault.content("Folder/Sub/y.md"), "y\n");
     assert_eq!(vault.ok("list_trash", json!({}))["total"], 0);
 
-    // Never over anything.
+    // It never overwrites anything.
     vault.ok("delete", json!({ "path": "Folder/x.md" }));
     vault.put("Folder/x.md", "another\n");
     let back = vault.ok("restore", json!({ "item": "Folder/x.md" }));
     assert_eq!(back["path"], "Folder/x (restored).md");
     assert_eq!(vault.content("Folder/x.md"), "another\n");
-    // A restoration is undone like anything else.
+    // A restoration can be undone like anything else.
     vault.ok("undo", json!({ "change_set": back["change_set"] }));
     assert!(!vault.exists("Folder/x (restored).md"));
     // Both can be restored: the file in the trash now, and the one deleted first.

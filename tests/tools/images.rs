@@ -34,12 +34,12 @@ fn an_image_is_given_small_and_its_text_says_what_it_is() {
     );
     assert!(text.starts_with("plan.png\nPNG image, 2000 × 1000 pixels, "), "{text}");
     assert!(text.contains(", scaled to 1568 × 784\n"), "{text}");
-    assert!(answer.learnt.is_empty(), "a text may not replace it unread");
+    assert!(answer.read_updates.is_empty(), "a text may not replace it unread");
     let given = answer.image.expect("an image");
     assert_eq!((&*given.path, given.mime), ("plan.png", "image/png"));
     let revision = answer.data["revision"].as_str().expect("a revision");
     assert_eq!(given.revision, revision);
-    // The same again while the file is the same, and never another one.
+    // The same image again while the file is unchanged, and never another one.
     let context = &vault.context.vault;
     assert_eq!(Image::again(context, "plan.png", revision).as_ref(), Some(&*given));
     put(&vault, "plan.png", &image(20, 10, ImageFormat::Png));

@@ -1,4 +1,4 @@
-//! Plans made by hand, jobs applied from them, resumed and taken back.
+//! Plans made by hand, jobs applied from them, resumed and undone.
 
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +42,8 @@ fn moves() -> Value {
     ])
 }
 
-/// A vault of as many notes, each linking to the next, whose plans are applied in pieces of so many items.
+/// A vault of this many notes, each linking to the next, whose plans are applied in pieces of this
+/// many items.
 fn long(notes: usize, piece: usize) -> TestVault {
     let files: Vec<(String, String)> = (0..notes)
         .map(|at| (format!("In/n{at:03}.md"), format!("[[In/n{:03}]]\n", (at + 1) % notes)))
@@ -61,7 +62,7 @@ fn long_plan(vault: &TestVault, notes: usize) -> (u64, String) {
     plan(vault, items.collect())
 }
 
-/// Has the next job stop after its first piece, as if its caller had withdrawn.
+/// Stops the next job after its first piece, as if its caller had cancelled.
 fn stop_after_first_piece(vault: &mut TestVault) {
     let cancel = Cancel::default();
     vault.context.cancel = cancel.clone();
@@ -73,7 +74,7 @@ fn stop_after_first_piece(vault: &mut TestVault) {
 }
 
 #[test]
-fn a_plan_is_applied_with_its_links_and_taken_back_by_one_undo() {
+fn a_plan_is_applied_with_its_links_and_undone_by_one_undo() {
     let vault = linked();
     let before = vault.snapshot();
     let made = plan(&vault, moves());
@@ -104,7 +105,7 @@ fn exactly_the_plan_shown_is_applied() {
     assert_eq!(shown["identity"], identity);
     let other = json!({ "plan": number, "identity": "0".repeat(64) });
     vault.err("apply_plan", other, ErrorCode::StalePlan);
-    // Another target is another plan, under the same number.
+    // With another target it is another plan, under the same number.
     let target = json!({ "plan": number, "targets": [{ "item": 1, "to": "Elsewhere/a.md" }] });
     let changed = vault.ok("plan_changes", target);
     assert_eq!(changed["plan"], number);
@@ -191,7 +192,7 @@ fn some_items_take_along_what_they_depend_on() {
     let rest = json!({ "plan": number, "identity": identity, "items": [3] });
     vault.ok("apply_plan", rest);
     assert!(vault.exists("x/c.md"));
-    // A file at a path that another one needs goes back too.
+    // A file at a path that another one needs moves back too.
     let back = vault.ok("rollback_job", json!({ "job": 1, "items": [2] }));
     assert_eq!((&back["undone"], &back["state"]), (&json!(2), &json!("undone")));
     assert_eq!((vault.content("a.md"), vault.content("b.md")), ("a".into(), "b".into()));
@@ -262,7 +263,7 @@ fn notes_change_places() {
 }
 
 #[test]
-fn a_long_plan_is_applied_in_pieces_and_one_undo_takes_all_of_them_back() {
+fn a_long_plan_is_applied_in_pieces_and_one_undo_undoes_all_of_them() {
     let vault = long(23, 5);
     let made = long_plan(&vault, 23);
     let before = vault.snapshot();
@@ -382,7 +383,7 @@ fn a_stopped_job_reports_its_progress() {
 fn a_job_that_was_cut_short_is_resumed_where_it_was() {
     let vault = long(12, 5);
     let made = long_plan(&vault, 12);
-    // The program ends after the first piece: nothing is written down about it any more.
+    // The program ends after the first piece: nothing more is recorded about it.
     vault.context.listeners.subscribe(Box::new(|news| {
         assert!(!matches!(news, News::Job { done: 5, state: "running", .. }), "cut short here");
     }));
@@ -407,7 +408,7 @@ fn a_job_that_was_cut_short_is_resumed_where_it_was() {
 }
 
 #[test]
-fn what_cannot_be_taken_back_is_named_and_the_rest_goes_back() {
+fn what_cannot_be_undone_is_named_and_the_rest_goes_back() {
     let vault = linked();
     let done = apply(&vault, &plan(&vault, moves()));
     vault.ok(
@@ -497,7 +498,7 @@ fn no_job_gets_the_number_of_one_that_the_journal_knows() {
     let first = apply(&vault, &plan(&vault, json!([{ "path": "In/n000.md", "tag": ["one"] }])));
     let (number, identity) = long_plan(&vault, 60);
     let wanted = json!({ "plan": number, "identity": identity });
-    // A person has to agree first, so that this is no job.
+    // A person must approve first, so this is not a job yet.
     vault.context.origin.confirmed = false;
     vault.err("apply_plan", wanted.clone(), ErrorCode::Denied);
     vault.context.origin.confirmed = true;
@@ -546,8 +547,8 @@ fn rules_are_asked_again_about_a_note_that_was_edited() {
 const TO_OUT: &str =
     "rules:\n- name: Out\n  in: In\n  when: status != \"keep\"\n  do: [move: Out]\n  run: change\n";
 
-/// A vault of 12 notes in which a job of the rule in `Rules.yaml` was cut short after its first 5, begun by these
-/// enabled rules.
+/// A vault of 12 notes in which a job of the rule in `Rules.yaml`, started by these enabled rules,
+/// was cut short after its first 5.
 fn cut_short_by_rule(enable: bool) -> (TestVault, Value) {
     let mut vault = long(12, 5);
     vault.put("Rules.yaml", TO_OUT);
@@ -638,15 +639,15 @@ fn a_rule_with_once_takes_each_note_a_single_time() {
     );
     assert_eq!(done["done"], 2);
     assert_eq!(taken(&vault, LOGGED), ["Inbox/c.md"]);
-    // It stays the same note under another name and in another folder.
+    // It is the same note with another name and in another folder.
     vault.ok("move", json!({ "source": "Inbox/a.md", "destination": "Inbox/Renamed.md" }));
     vault.ok("move", json!({ "source": "Inbox", "destination": "Old" }));
     vault.ok("move", json!({ "source": "Old", "destination": "Inbox" }));
     assert_eq!(taken(&vault, LOGGED), ["Inbox/c.md"]);
-    // Another note in its old place is another note.
+    // Another note at its old path is a different note.
     vault.ok("write_file", json!({ "path": "Inbox/a.md", "content": "new\n" }));
     assert_eq!(taken(&vault, LOGGED), ["Inbox/a.md", "Inbox/c.md"]);
-    // A changed rule is another rule; an undone change is not repeated.
+    // A changed rule is a different rule; an undone change is not repeated.
     assert_eq!(taken(&vault, &LOGGED.replace("logged", "seen")).len(), 4);
     let undone = vault.ok("rollback_job", json!({ "job": done["job"], "items": [2] }));
     assert_eq!(undone["undone"], 1, "{undone}");

@@ -1,4 +1,4 @@
-//! Jobs whose undo ends in the middle, is recovered, and is done again.
+//! Jobs whose undo is interrupted, recovered, and repeated.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,7 +29,7 @@ fn prepared(mut vault: TestVault, piece: usize) -> TestVault {
     vault
 }
 
-/// Ends any change of the vault after `after` more changes.
+/// Interrupts any change of the vault after `after` more changes.
 fn end_after(vault: &TestVault, after: usize) {
     let known = AtomicUsize::new(0);
     vault.context.vault.subscribe(Box::new(move |change| {
@@ -39,7 +39,8 @@ fn end_after(vault: &TestVault, after: usize) {
     }));
 }
 
-/// Applies a plan of these items in pieces of `piece`, and interrupts its undo at every point in turn, or every few.
+/// Applies a plan of these items in pieces of `piece`, and interrupts its undo at every point in
+/// turn, or every few.
 fn undone_at_last(items: &Value, piece: usize, every: usize) {
     for after in (0..).step_by(every) {
         let vault = prepared(notes(), piece);
@@ -55,7 +56,7 @@ fn undone_at_last(items: &Value, piece: usize, every: usize) {
         let (vault, recovered) = vault.recovered();
         let vault = prepared(vault, piece);
         assert!(recovered.left.is_empty(), "{after}: {recovered:?}");
-        // Else all of it was done.
+        // Otherwise all of it was done.
         if recovered.taken_back > 0 {
             let back = vault.ok("rollback_job", json!({ "job": job }));
             let end = (&back["state"], &back["blocked"]);

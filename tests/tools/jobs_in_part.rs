@@ -1,4 +1,5 @@
-//! Jobs that are undone in part: every link keeps its target, among files that went back and files that stayed.
+//! Jobs that are undone in part: every link keeps its target, among files that moved back and files
+//! that stayed.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ fn notes(vault: &TestVault) -> Vec<String> {
     seen(vault).into_keys().filter(|path| path.ends_with(".md")).collect()
 }
 
-/// Where the links of a note lead.
+/// The targets of the links of a note.
 fn targets(vault: &TestVault, path: &str) -> Vec<String> {
     let found = vault.ok("get_links", json!({ "path": path }));
     let links = found["outgoing"].as_array().expect("a list");
@@ -74,7 +75,7 @@ fn links_in_a_restored_text_lead_to_files_that_stay() {
     assert!(now.starts_with("---\nstatus: open\n---\nto [b]("), "{now}");
     assert!(now.ends_with(", [c](./c.md) and [[a]]\n"), "{now}");
     assert_eq!(targets(&vault, "In/a.md"), ["Y/b.md", "In/c.md", "In/a.md"]);
-    // That undo can be undone, and done again.
+    // That undo can be undone, and redone.
     vault.ok("undo", json!({ "change_set": part["change_set"] }));
     assert_eq!(seen(&vault), after);
     undo(&vault, &[1, 3]);
@@ -105,7 +106,7 @@ fn one_change_of_a_job_that_is_undone_by_its_number_is_no_exception() {
 #[test]
 fn an_old_link_means_again_what_comes_back_from_the_trash() {
     let vault = vault(&[("n.md", "[[b]]\n"), ("b.md", "the first\n"), ("Far/b.md", "another\n")]);
-    // Older by more than the two seconds to which some disks store times.
+    // Older by more than two seconds, the precision of some disks.
     aged(&vault, "n.md", 3_600);
     vault.let_time_pass();
     let items = json!([
@@ -144,7 +145,7 @@ fn a_note_whose_link_the_first_part_rewrote_as_well_goes_back() {
     assert!(!vault.content("In/a.md").contains("more"), "{}", vault.content("In/a.md"));
 }
 
-/// Where each note's links lead, each note by its first line.
+/// The targets of each note's links, each note by its first line.
 fn leads(vault: &TestVault) -> BTreeMap<String, Vec<String>> {
     let first = |path: &str| {
         let text = vault.content(path);
@@ -182,7 +183,7 @@ proptest! {
             format!("---\nk: 1\n---\nnote {at}\n{relative}\n")
         };
         let files: Vec<(String, String)> = (0..6).map(|at| (start(at), text(at))).collect();
-        // Others of the same names take every link that says too little.
+        // Others with the same names capture every link that is ambiguous.
         let others = (0..6).map(|at| (format!("n{at}.md"), format!("note {at}, another\n")));
         let files: Vec<(String, String)> = files.into_iter().chain(others).collect();
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();

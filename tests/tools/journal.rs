@@ -1,4 +1,4 @@
-//! The journal: nothing is done that cannot be seen and taken back.
+//! The journal: every change is visible and can be undone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +129,7 @@ fn every_kind_of_change_can_be_undone_and_the_undo_too() {
         assert_eq!(seen(&vault), after, "{name}, done again");
         vault.undo(redo);
         assert_eq!(seen(&vault), before, "{name}, undone again");
-        // The first undo is in effect again, and so is neither the change nor the other.
+        // The first undo is in effect again; neither the change nor the other is.
         for gone in [set, redo] {
             let error = vault.undo_error(&gone.to_string());
             assert!(matches!(error, UndoError::AlreadyUndone { .. }), "{name}: {error}");
@@ -191,7 +191,7 @@ fn edits_by_others_during_a_turn_survive_its_forced_undo() {
     assert_eq!(vault.content("a.md"), "one\n");
     assert!(forced.notes.iter().any(|note| note.contains("newer text")), "{:?}", forced.notes);
     let first = forced.applied.change_set;
-    // Change by change it can all be had back, the text of others among it.
+    // Change by change everything can be restored, including the text of others.
     let undo = |change: &str| {
         let target = format!("{first}.{change}").parse().expect("a target");
         vault.journal().undo(target, false, &Origin::default()).expect("undone");
@@ -205,7 +205,7 @@ fn edits_by_others_during_a_turn_survive_its_forced_undo() {
 #[test]
 fn obstacles_of_an_undo_are_reported_or_avoided() {
     let vault = vault(&[("a.md", "a"), ("m.md", "m"), ("x.md", "x")]);
-    // A deleted note whose name is taken comes back beside it, twice.
+    // A deleted note whose name is taken is restored under another name, twice.
     let first = vault.apply(vec![delete("a.md")]);
     vault.put("a.md", "another");
     let undone = vault.journal().undo(Target::Set(first), false, &Origin::default());
@@ -223,7 +223,7 @@ fn obstacles_of_an_undo_are_reported_or_avoided() {
     assert!(matches!(&error, UndoError::Taken { taken, .. } if taken.as_str() == "m.md"));
     assert!(error.hint().expect("a hint").contains("m.md"));
     assert_eq!(vault.content("n.md"), "m");
-    // A file that a later change moved on; an edit of it is undone where it is now.
+    // A file that a later change moved; an edit of it is undone where it is now.
     let edited = vault.apply(vec![write("x.md", "y")]);
     let first = vault.apply(vec![mv("x.md", "y.md")]);
     let on = vault.apply(vec![mv("y.md", "z/w.md")]);
@@ -237,7 +237,7 @@ fn obstacles_of_an_undo_are_reported_or_avoided() {
         other => panic!("{other}"),
     }
     assert!(matches!(vault.undo_error("9999"), UndoError::Unknown(_)));
-    // A folder that was made keeps what somebody put into it.
+    // A created folder keeps what someone put into it.
     let made = vault.apply(vec![folder("New"), write("New/own.md", "o")]);
     vault.put("New/theirs.md", "t");
     let undone = vault.journal().undo(Target::Set(made), false, &Origin::default());
@@ -245,7 +245,7 @@ fn obstacles_of_an_undo_are_reported_or_avoided() {
     assert!(undone.notes.iter().any(|note| note.contains("`New` stays")), "{:?}", undone.notes);
     assert_eq!(vault.content("New/theirs.md"), "t");
     assert!(!vault.exists("New/own.md"));
-    // One that was there before is never taken away.
+    // A folder that existed before is never removed.
     vault.put("Old/", "");
     let none = vault.apply(vec![folder("Old"), write("Old/a.md", "a")]);
     vault.undo(none);
@@ -265,18 +265,18 @@ fn a_turn_is_one_change_set_and_its_changes_can_be_undone_singly() {
     let set = vault.journal().history().change_set(first).expect("read").expect("listed");
     let numbers: Vec<u32> = set.changes.iter().map(|change| change.id.number).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
-    // One change on which a later one of the same set rests.
+    // A change on which a later one of the same set depends.
     assert!(matches!(vault.undo_error(&format!("{first}.1")), UndoError::Changed { .. }));
     let one: Target = format!("{first}.2").parse().expect("a target");
     vault.journal().undo(one, false, &Origin::default()).expect("undone");
     assert_eq!((vault.content("b.md"), vault.content("c.md")), ("b".into(), "c".into()));
     assert!(matches!(vault.undo_error(&format!("{first}.2")), UndoError::AlreadyUndone { .. }));
-    // The rest of it, the two writes of one file in reverse.
+    // The rest of it, with the two writes of one file in reverse.
     vault.undo(first);
     assert_eq!((vault.content("a.md"), vault.content("b.md")), ("a".into(), "b".into()));
     assert!(!vault.exists("c.md"));
     assert_eq!(vault.content("other.md"), "o");
-    // A failed call of a turn leaves the turn as it was.
+    // A failed call does not change the turn.
     let set = ChangeSet { title: "no".to_owned(), changes: vec![mv("gone.md", "x.md")] };
     vault.journal().apply(&set, &turn).expect_err("there is nothing to move");
     assert_eq!(vault.apply_as(vec![write("a.md", "again")], &turn), first);
@@ -284,7 +284,7 @@ fn a_turn_is_one_change_set_and_its_changes_can_be_undone_singly() {
 
 #[test]
 fn all_changes_are_undone_in_reverse() {
-    // A small generator of its own: the same numbers every time.
+    // A small generator: the same numbers every time.
     for seed in 1..=12_u64 {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut random = move |below: usize| {
@@ -310,7 +310,7 @@ fn all_changes_are_undone_in_reverse() {
             }
             let set = ChangeSet { title: format!("step {step}"), changes: vec![change] };
             let origin = Origin { confirmed: true, ..Origin::default() };
-            // A folder that is there already is not a change.
+            // A folder that already exists is not a change.
             if let Ok(applied) = vault.journal().apply(&set, &origin)
                 && vault.journal().history().change_set(applied.change_set).expect("read").is_some()
             {
@@ -380,7 +380,7 @@ fn the_trash_is_listed_restored_and_emptied() {
     let emptied = vault.journal().empty_trash(&Empty::Named(names)).expect("emptied");
     assert_eq!((emptied.items.len(), emptied.bytes, emptied.left.len()), (1, 1, 1));
     assert!(!vault.exists(".trash/b.md"));
-    // By its name it is gone for good.
+    // It cannot be restored by its name.
     let trash = vault.journal().trash().list().expect("listed");
     assert!(trash.iter().all(|item| item.was.as_ref() != Some(&path("F/b.md"))), "{trash:?}");
     let refused = vault.undo_error(&set.to_string());
@@ -404,7 +404,7 @@ fn a_vault_without_trash_stores_deleted_files() {
     vault.undo(set);
     assert_eq!(seen(&vault), before);
     assert_eq!(fs::read_dir(vault.state.join("kept")).expect("listed").count(), 0);
-    // The keeping is gone as well: the texts are still there.
+    // The `kept/` folder is gone too: the texts are still there.
     let set = vault.apply(vec![delete("a.md"), delete("F")]);
     fs::remove_dir_all(vault.state.join("kept")).expect("removed");
     vault.undo(set);
@@ -425,7 +425,7 @@ fn one_turn_moves_and_deletes_only_so_much() {
     let refused = journal.apply(&set(vec![delete("n/2.md"), delete("n/3.md")]), &turn);
     assert!(matches!(refused, Err(JournalError::Limit { count: 4, limit: 3, .. })), "{refused:?}");
     assert_eq!(vault.snapshot(), before);
-    // Another turn counts anew; a folder counts by its notes; a person may agree.
+    // Another turn starts counting at zero; a folder counts by its notes; a person may approve.
     journal.apply(&set(vec![delete("n/2.md")]), &in_turn("u")).expect("one");
     let all = set(vec![delete("n")]);
     assert!(matches!(journal.apply(&all, &in_turn("v")), Err(JournalError::Limit { .. })));
@@ -437,7 +437,7 @@ fn one_turn_moves_and_deletes_only_so_much() {
     let applied = journal.apply(&moves, &agreed).expect("agreed");
     // Undo is not limited.
     journal.undo(Target::Set(applied.change_set), false, &turn).expect("undone");
-    // The share of the vault: ten notes always, a tenth of many.
+    // The share of the vault: ten notes in any vault, a tenth of a large one.
     let share = vault.journal_with(Settings { max_percent: 10, ..Settings::default() });
     let ten: Vec<Change> = (10..20).map(|n| delete(&format!("n/{n}.md"))).collect();
     let eleven: Vec<Change> = (20..31).map(|n| delete(&format!("n/{n}.md"))).collect();
@@ -455,7 +455,7 @@ fn one_turn_moves_and_deletes_only_so_much() {
         share.apply(&set(eleven), &Origin::default()),
         Err(JournalError::Limit { action: "delete or move", count: 11, .. })
     ));
-    // The tools say it with the word for it.
+    // The tools use the same word for it.
     let denied = vault.err("delete", json!({ "path": "n" }), ErrorCode::Denied);
     assert!(denied.hint.expect("a hint").contains("person"));
 }
@@ -482,7 +482,7 @@ fn another_thing_of_the_same_name_in_the_trash_is_not_taken_for_it() {
     let folder = vault.apply(vec![delete("P")]);
     let note = vault.apply(vec![delete("n.md")]);
     fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
-    // The next files of these names take the paths, and often even the inode numbers.
+    // The next files with these names take the paths, and often even the inode numbers.
     vault.put("P/two.md", "2");
     vault.put("n.md", "other");
     vault.context.vault.rescan().expect("seen");
@@ -510,7 +510,7 @@ fn a_moved_note_that_somebody_deleted_is_not_another_of_its_name() {
 }
 
 #[test]
-fn a_large_file_takes_no_room_from_the_notes_beside_it() {
+fn a_large_file_takes_no_room_from_other_notes() {
     if !can(Ability::Sparse) {
         return;
     }
@@ -524,7 +524,7 @@ fn a_large_file_takes_no_room_from_the_notes_beside_it() {
 }
 
 #[test]
-fn a_name_of_full_length_comes_back_beside_another() {
+fn a_name_of_full_length_comes_back_next_to_another() {
     let name = format!("{}.md", "n".repeat(252));
     let vault = vault(&[(&name, "old")]);
     let set = vault.apply(vec![delete(&name)]);
@@ -539,7 +539,7 @@ fn an_undo_undoes_the_latest_redo() {
     let vault = vault(&[("F/a.md", "a"), ("F/b.md", "b")]);
     let first = vault.apply(vec![delete("F")]);
     let back = vault.undo(first);
-    // By another program: less is in the folder when it goes for the second time.
+    // By another program: the folder has less content when it is deleted the second time.
     fs::rename(vault.place.join("F/a.md"), vault.place.join("elsewhere.md")).expect("moved");
     let again = vault.undo(back);
     assert!(!vault.exists("F"));
@@ -547,14 +547,14 @@ fn an_undo_undoes_the_latest_redo() {
     assert_eq!(vault.content("F/b.md"), "b");
     assert!(!vault.exists("F/a.md"), "what was moved away is not there twice");
     assert_eq!(vault.content("elsewhere.md"), "a");
-    // The two are one and the same deletion: it is taken back by now.
+    // The two are the same deletion: it has been undone by now.
     let origin = Origin::default();
     let error = vault.journal().undo(Target::Set(again), false, &origin).expect_err("done");
     assert!(matches!(error, UndoError::AlreadyUndone { .. }), "{error}");
 }
 
 #[test]
-fn a_folder_that_was_made_anew_is_not_taken_for_the_one_that_went() {
+fn a_folder_that_was_created_again_is_not_taken_for_the_one_that_went() {
     let vault = vault(&[("n.md", "n")]);
     let first = vault.apply(vec![write("F/a.md", "a")]);
     let gone = vault.undo(first);

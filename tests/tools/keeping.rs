@@ -15,14 +15,14 @@ fn now() -> i64 {
     chrono::Utc::now().timestamp_millis()
 }
 
-/// The limits of the settings as they come.
+/// The default limits.
 fn default_limits() -> Limits {
     let Settings { versions, days, .. } = Settings::default();
     Limits { versions: versions.try_into().expect("few"), days }
 }
 
 impl TestVault {
-    /// As if the daemon had looked after the journal on each of so many days, up to yesterday.
+    /// As if the daemon had cleaned the journal on each of this many days, up to yesterday.
     fn count_days(&self, days: i64) {
         self.count_days_with(days, default_limits());
     }
@@ -71,7 +71,7 @@ fn texts_are_stored_for_their_retention_time() {
     assert_eq!(vault.blobs().len(), 3, "two changes have three texts");
     assert_eq!(journal.texts().gc(false).expect("nothing more").texts, 0);
     assert!(is_sound(&vault.journal().texts().verify().expect("verified")));
-    // Still listed, no longer to be undone; the newer ones are.
+    // Still listed, but no longer undoable; the newer ones are.
     let old = vault.journal().history().change_set(sets[0]).expect("read").expect("listed");
     assert!(!old.changes[0].texts_kept);
     for set in sets.iter().rev().take(2) {
@@ -79,7 +79,7 @@ fn texts_are_stored_for_their_retention_time() {
     }
     assert_eq!(vault.content("a.md"), "4");
     assert!(matches!(vault.undo_error(&sets[3].to_string()), UndoError::NotKept { .. }));
-    // By age: nothing of today goes, and a text that a change is just being made with stays.
+    // By age: nothing from today is deleted, and the texts of a change in progress stay.
     let days = vault.journal_with(Settings { versions: 0, days: 1, ..Settings::default() });
     assert_eq!(days.texts().gc(true).expect("looked").changes, 0);
     fs::write(vault.state.join("blobs").join("0".repeat(64)), "an orphan").expect("written");
@@ -142,7 +142,7 @@ fn no_clock_lets_texts_go_before_their_days_are_counted() {
     let days = || Settings { days: 30, ..Settings::default() };
     // When the operations ended, oldest first, by a clock that was right or wrong.
     let ends = [
-        // Old, or a clock that is a year ahead now.
+        // Old, or by a clock that is a year ahead now.
         [now() - 366 * DAY, now() - 365 * DAY, now() - 60 * DAY],
         // A board without a battery: 1970 in between.
         [now() - 60 * DAY, 0, 1],
@@ -164,7 +164,7 @@ fn no_clock_lets_texts_go_before_their_days_are_counted() {
         assert_eq!(vault.journal().texts().daily().expect("done").changes, 3);
         vault.undo(later);
     }
-    // Enough days, and young by the clock, which was ahead when it was done.
+    // Enough days, and young by the clock, which was ahead when the change was made.
     let vault = TestVault::written_three_times();
     vault.set_ends(&[now() - 60 * DAY, now() + 365 * DAY, now() - 60 * DAY]);
     vault.count_days(31);
@@ -184,7 +184,7 @@ fn a_day_counts_once() {
             .expect("counted");
     }
     assert_eq!(vault.would_go(Settings { days: 1, ..Settings::default() }), 0);
-    // A year ahead is one day more, and so is the way back.
+    // A clock a year ahead counts as one more day, and so does its correction.
     store.journal.retention.count_day(now() + 365 * DAY, default_limits()).expect("counted");
     assert_eq!(vault.would_go(Settings { days: 1, ..Settings::default() }), 3);
     assert_eq!(vault.would_go(Settings { days: 2, ..Settings::default() }), 0);
@@ -202,7 +202,7 @@ fn settings_that_are_away_for_a_moment_let_nothing_go() {
     let ends: Vec<i64> = (0..60).map(|_| now() - 50 * DAY).collect();
     vault.set_ends(&ends);
     assert_eq!(vault.would_go(generous()), 0);
-    // The file is away: the defaults would let ten versions go, and by age all.
+    // The file is missing: the defaults would delete ten versions, and by age all.
     assert_eq!(vault.would_go(Settings::default()), 0);
     let daily = vault.journal_with(Settings::default()).texts().daily();
     assert_eq!(daily.expect("done").changes, 0);
@@ -210,11 +210,11 @@ fn settings_that_are_away_for_a_moment_let_nothing_go() {
     store.journal.retention.count_day(now() + DAY, default_limits()).expect("counted");
     assert_eq!(vault.would_go(Settings::default()), 0);
     store.journal.retention.count_day(now() + 2 * DAY, default_limits()).expect("counted");
-    // Three days on: it is meant.
+    // Three days later the limit counts as intended.
     assert_eq!(vault.would_go(Settings::default()), 60);
 
-    // Limits in the file take effect at once when a person asks for it, and otherwise after days:
-    // the file may have been half written.
+    // Limits in the file take effect at once if a person requests it, and otherwise after days: the
+    // file may have been half written.
     let vault = TestVault::written_three_times();
     vault.count_days_with(40, limits);
     let one = || Settings { versions: 1, ..Settings::default() };
@@ -231,7 +231,7 @@ fn a_file_keeps_its_versions_where_it_moves() {
     vault.apply(vec![write("b.md", "4")]);
     // Of four writes of one file three are beyond the limit, and the move before the last.
     assert_eq!(one(&vault, 1), 4);
-    // Another file at the old name pushes none of them out.
+    // Another file with the old name pushes none of them out.
     for n in 0..3 {
         vault.apply(vec![write("a.md", &format!("other {n}"))]);
     }
@@ -242,7 +242,7 @@ fn a_file_keeps_its_versions_where_it_moves() {
     vault.apply(vec![mv("f", "h")]);
     vault.apply(vec![write("h/g/b.md", "5")]);
     assert_eq!(one(&vault, 4), 1);
-    // Deleted and made anew it is the same one.
+    // Deleted and created again it counts as the same file.
     vault.apply(vec![crate::changes::delete("h/g/b.md")]);
     vault.apply(vec![write("h/g/b.md", "6")]);
     assert_eq!(one(&vault, 5), 1);

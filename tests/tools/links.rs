@@ -66,7 +66,8 @@ fn step_2_lower_case_is_that_of_javascript() {
     check(&names, "x.md", &cases);
 }
 
-/// Letters whose lower case is longer, or is not what they fold to, or which fold to a capital.
+/// Letters whose lower case is longer, or differs from their folded form, or that fold to a
+/// capital.
 #[test]
 fn step_2_every_letter_names_its_own_file() {
     for letter in [
@@ -188,10 +189,10 @@ fn what_changes_is_seen_at_once() {
     vault.ok("write_file", json!({"path": "new.md", "content": "[[B]] [[c]]"}));
     assert_eq!(sources("b"), ["a.md", "new.md"]);
     assert_eq!(sources("d/c"), ["new.md"]);
-    // Another program's change, with nobody watching.
+    // Another program's change, without a watcher.
     vault.put("a.md", "no more links here");
     assert_eq!(sources("b"), ["new.md"]);
-    // A second file of the name would take the link; it is rewritten.
+    // A second file with the name would capture the link; it is rewritten.
     vault.ok("write_file", json!({"path": "c.md", "content": "x", "create": true}));
     assert_eq!(sources("d/c"), ["new.md"]);
     assert_eq!(sources("c.md"), [""; 0]);

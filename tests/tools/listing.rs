@@ -11,7 +11,7 @@ fn paths(answer: &Value) -> Vec<String> {
 }
 
 pub fn aged(vault: &TestVault, path: &str, seconds: u64) {
-    // Not every file system knows a time before 1980.
+    // Not every file system supports times before 1980.
     let seconds = 1_000_000_000 + seconds;
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
     let file = std::fs::File::options().append(true).open(vault.place.join(path));
@@ -186,7 +186,7 @@ fn a_tree_of_long_paths_is_cut_to_the_size_of_a_message() {
     assert!(tree["omitted"].as_u64().expect("a number") > 1_000);
 }
 
-/// All entries of a list in answers that each continue the one before.
+/// All entries of a list, from answers that each continue the previous one.
 fn in_parts(vault: &TestVault, tool: &str, arguments: &Value, list: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! A journal of a hundred thousand change sets answers as one of ten does.
+//! A journal of a hundred thousand change sets answers like one of ten.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use vault_steward::store::journal::DELETIONS;
 use crate::changes::{delete, mv, write};
 use crate::vault::{TestVault, vault};
 
-/// Repeats the change sets of this journal that follow this one so many times.
+/// Repeats the change sets of this journal after this one so many times.
 fn multiply(vault: &TestVault, after: u64, times: u32) {
     let mut database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     let change = database.transaction().expect("begun");
@@ -47,8 +47,8 @@ fn a_long_history_is_listed_at_once() {
     vault.apply(vec![write("gone.md", "g")]);
     vault.apply(vec![delete("gone.md")]);
     multiply(&vault, 0, 10_000);
-    // Quadratic time in the length of the history would take minutes. The fastest of three, since
-    // the machine has other work.
+    // Time quadratic in the length of the history would be minutes. The fastest of three, since the
+    // machine has other work.
     let timed = |what: &str, most: Duration, work: &dyn Fn()| {
         let time = || {
             let began = Instant::now();
@@ -69,7 +69,7 @@ fn a_long_history_is_listed_at_once() {
         vault.journal().history().change_sets(&list(path)).expect("listed").len()
     };
     timed("the newest", at_once, &|| assert_eq!(listed(None), 20));
-    // One that changed all the time, one that went from name to name, a folder, one that never was.
+    // One that changed all the time, one that was renamed often, a folder, one that never existed.
     for (path, count) in [("a.md", 20), ("b.md", 20), ("F", 20), ("none.md", 0)] {
         timed(path, moment, &|| assert_eq!(listed(Some(path)), count));
     }
@@ -113,7 +113,7 @@ fn the_trash_is_listed_however_much_was_deleted() {
     let listed = vault.ok("list_trash", json!({}));
     assert_eq!(listed["total"], 1, "the same text at the same path is one thing");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    // The very first is beyond the search, and is undone by its number.
+    // The very first change set is beyond the search, and can be undone by its number.
     vault.undo(deleted);
     assert_eq!(vault.content("first.md"), "first");
     assert!(first < deleted);

@@ -1,5 +1,5 @@
-//! After a crash somebody has gone on writing before the steward starts again: what they wrote
-//! stays, and links lead where they should.
+//! After a crash someone has edited files before the steward starts again: their text stays, and
+//! links keep their targets.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::vault::{TestVault, vault};
 /// How an editor saves.
 #[derive(Debug, Clone, Copy)]
 enum Save {
-    /// Into the file that is there.
+    /// In place.
     InPlace,
     /// By a new file that takes the name.
     ByRename,
@@ -33,7 +33,7 @@ impl Save {
 
 const SAVES: [Save; 2] = [Save::InPlace, Save::ByRename];
 
-/// A note that has links of its own, and two notes that link to it.
+/// A note with links, and two notes that link to it.
 fn linked() -> TestVault {
     vault(&[
         ("a/Old.md", "# Old\n[n](./near.md)\n"),
@@ -99,7 +99,7 @@ fn a_move_with_links_of_its_own_is_known_by_them() {
     let (vault, recovered) = vault.recovered();
     counts(&recovered, 1, 0);
     assert_eq!((seen(&vault), recovered.left.len()), (after, 0));
-    // Cut short before its last step.
+    // Interrupted before its last step.
     let vault = linked();
     let before = seen(&vault);
     moved(&vault);
@@ -111,8 +111,8 @@ fn a_move_with_links_of_its_own_is_known_by_them() {
 
 #[test]
 fn a_moved_note_in_which_somebody_wrote_goes_back_with_its_links() {
-    // The move was done, and one of the notes with links to it has its old text: the whole is
-    // taken back.
+    // The move was done, and one of the notes with links to it has its old text: all of it is
+    // rolled back.
     for save in SAVES {
         let vault = linked();
         moved(&vault);
@@ -145,7 +145,7 @@ fn of_a_note_that_somebody_wrote_in_only_the_link_goes_back() {
         assert_eq!(vault.content("b/side.md"), "[[a/Old]] [[Old]]\n");
         assert!(recovered.left.iter().any(|left| left.contains("`up.md`")), "{recovered:?}");
         links_work(&vault);
-        // Before it was rewritten at all: it is theirs, and fits.
+        // Edited before it was rewritten at all: the edit is theirs, and is compatible.
         let vault = linked();
         moved(&vault);
         before_the_move(&vault);
@@ -169,11 +169,11 @@ fn of_a_note_that_somebody_wrote_in_only_the_link_goes_back() {
 }
 
 #[test]
-fn a_note_that_was_made_anew_at_the_old_name_is_not_overwritten() {
+fn a_note_that_was_created_again_at_the_old_name_is_not_overwritten() {
     for done in [true, false] {
         let vault = linked();
         moved(&vault);
-        // An editor that had it open saves under the name that it knew.
+        // An editor that had it open saves under the name it knew.
         vault.put("a/Old.md", "# Old\n[n](./near.md)\nsaved late\n");
         if !done {
             vault.put("b/side.md", "[[a/Old]] [[Old]]\n");
@@ -210,7 +210,7 @@ fn an_edit_by_others_does_not_complete_the_last_write() {
     let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n")]);
     vault.apply(vec![write("a.md", "a\nmore\n"), write("b.md", "b\nmore\n")]);
     vault.forget_the_end();
-    // Nobody can tell whether this was written on what the steward had written.
+    // Nobody can tell whether this edit was based on what the steward had written.
     vault.put("b.md", "mine\nb\nmore\n");
     let (vault, recovered) = vault.recovered();
     counts(&recovered, 0, 1);

@@ -61,7 +61,7 @@ impl ConversationView for Talks {
         Ok((0..self.0.len()).rev().filter(has).take(most).map(|at| self.one(at)).collect())
     }
 
-    fn told(
+    fn conversation(
         &self,
         _: ConversationId,
     ) -> Result<Option<(Conversation, Vec<ConversationItem>)>, ToolError> {
@@ -93,7 +93,8 @@ fn notes_conversations_and_changes_are_one_list() {
     let vault = house();
     let answer = vault.ok("memory_search", json!({"query": "when was the boiler serviced"}));
     let all = found(&answer);
-    // The last of the notes is found by its meaning alone; sources are joined by ranks.
+    // The last of the notes is found by its meaning alone; results of the sources are merged by
+    // rank.
     assert_eq!(all[..3], ["notes Boiler.md", "notes Boiler costs.md", "notes Kitchen/Kettle.md"]);
     assert_eq!(all[3..5], ["conversations Talk 1", "conversations Talk 2"], "fewer of the words");
     assert!(all[5].starts_with("changes ") && all.len() == 6, "{all:?}");

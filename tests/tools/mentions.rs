@@ -71,7 +71,7 @@ fn the_names_of_others_are_found_in_a_note() {
         let found = vault.ok("unlinked_mentions", json!({"path": path, "direction": "from"}));
         places(&found)
     };
-    // A short name needs its capitals; scripts without blanks need none between words.
+    // A short name must match in case; in scripts without spaces it needs no word boundary.
     let other =
         ["Other.md:1 tea", "Other.md:1 In", "Other.md:1 cup", "Other.md:1 茶", "Other.md:1 In"];
     assert_eq!(from("Other.md"), other);

@@ -1,4 +1,4 @@
-//! Links that a move cannot rewrite: reported in advance, and by name.
+//! Links that a move cannot rewrite: reported in advance, with their names.
 
 #[cfg(unix)]
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::abilities::{Ability, can};
 use crate::vault::TestVault;
 use crate::vault::vault;
 
-/// A move that is refused: as a dry run with the same words, and nothing has changed.
+/// A refused move: a dry run gives the same error, and nothing has changed.
 #[cfg(target_os = "linux")]
 #[track_caller]
 fn is_refused(vault: &TestVault, from: &str, to: &str) -> vault_steward::tools::ToolError {
@@ -50,7 +50,7 @@ fn a_dry_run_is_refused_as_the_move_is() {
         let hint = error.hint.expect("a hint");
         assert!(hint.contains("leave_read_only") && hint.contains("nothing was changed"), "{hint}");
         assert_eq!(error.data.expect("facts")["not_writable"], json!(["one.md"]));
-        // A note in a folder in which nothing can be put in its place.
+        // A note in a folder in which it cannot be replaced.
         let Some(_also) = Locked::new(NAME, &work) else { return };
         let error = is_refused(&vault, "o.md", "New/n.md");
         assert!(error.message.contains("2 files"), "{error}");
@@ -138,7 +138,7 @@ fn symbolic_links_broken_by_a_move_are_reported() {
     });
     let one =
         |path: &str, says: &str, should: &str| (path.to_owned(), says.to_owned(), json!(should));
-    // One folder deeper: what leads into it, and out of it.
+    // One folder deeper: links into it, and out of it.
     let absolute = vault.place.join("A/note.md").to_str().expect("text").to_owned();
     assert_eq!(
         turned(&vault, "A", "C/A"),
@@ -175,7 +175,8 @@ fn huge(what: &str) -> String {
 
 #[test]
 fn an_unlisted_folder_is_reported() {
-    // A folder that is deeper than the steward reads represents all that the system does not list.
+    // A folder that is deeper than the steward reads represents everything that the system does not
+    // list.
     let deep = "d/".repeat(66);
     let vault = vault(&[("o.md", "o\n"), ("a.md", "[[o]]\n"), (&format!("{deep}n.md"), "[[o]]\n")]);
     let moved = vault.ok("move", json!({"source": "o", "destination": "p"}));
@@ -210,7 +211,7 @@ fn a_file_of_unknown_links_is_reported_only_if_it_may_be_affected() {
     let text = vault.text("move", json!({"source": "Named", "destination": "Sub/Other"}));
     assert!(!text.contains("perhaps"), "{text}");
     vault.ok("write_file", json!({"path": "Sub/Somewhere else.md", "content": "x"}));
-    // The name stays the only one, and the link leads there from anywhere.
+    // The name stays unique, and the link leads there from anywhere.
     assert!(unknown("Sub/Somewhere else", "Somewhere else").is_empty());
     let renamed = json!({"source": "Somewhere else", "destination": "Gone", "dry_run": true});
     let text = vault.text("move", renamed);
@@ -218,7 +219,7 @@ fn a_file_of_unknown_links_is_reported_only_if_it_may_be_affected() {
         text.contains("3 files perhaps name") && text.contains("Quiet.md `Somewhere else`"),
         "{text}"
     );
-    // A link that counts from the folder of the file that moves.
+    // A link relative to the folder of the moved file.
     vault.put("Far/Near.md", &huge("[x](./Sub/Other.md)"));
     vault.put("Far/Sub/Other.md", "x");
     vault.put("Sub/Sub/Other.md", "x");

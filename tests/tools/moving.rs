@@ -16,7 +16,7 @@ fn files_and_folders_move_and_folders_are_made() {
         vault.ok("move", json!({ "source": "projects", "destination": "archive/Projects" }));
     assert_eq!((&moved["type"], &moved["source"]), (&json!("folder"), &json!("Projects")));
     assert_eq!(vault.content("archive/Projects/x/y.md"), "y");
-    // The catalogue was updated without a report.
+    // The catalogue was updated without an event.
     let listed = vault.ok("list_files", json!({ "pattern": "**/*.md", "sort_by": "name" }));
     let paths: Vec<_> =
         listed["entries"].as_array().expect("a list").iter().map(|e| e["path"].clone()).collect();
@@ -196,7 +196,7 @@ fn the_systems_trash_takes_the_file_or_says_why_not() {
         let info = std::fs::read_to_string(trash.join("info/a b.md.trashinfo")).expect("there");
         assert!(info.contains("/Vault/Notes/a%20b.md"), "{info}");
     } else {
-        // A home that does not exist is not made: the vault's own trash takes it.
+        // A missing home folder is not created: the vault's own trash is used.
         assert_eq!(deleted["location"], ".trash/a b.md");
         assert!(!home.exists());
     }

@@ -61,11 +61,11 @@ fn harbour() -> TestVault {
 /// The outcome for one name.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
-    /// That note and no other was acted on.
+    /// Only that note was changed.
     Right,
-    /// Another one was.
+    /// Another note was.
     Wrong(String),
-    /// None was, and this was offered.
+    /// None was, and these were suggested.
     Offered(Vec<String>),
 }
 
@@ -94,8 +94,8 @@ struct Score {
     not_offered: usize,
 }
 
-/// Below this the test fails: of all names that mean a note, those that were acted on rightly or offered
-/// first, and those within the first five.
+/// Below this the test fails: of all names that mean a note, those resolved correctly or suggested
+/// first, and those within the first five suggestions.
 const LEAST: (usize, usize) = (242, 243);
 
 #[test]
@@ -185,7 +185,8 @@ fn what_people_say_is_understood_and_nothing_is_guessed() {
     );
 }
 
-/// Below this the test fails: of the garbled names that mean a note, those offered first and within five.
+/// Below this the test fails: of the garbled names that mean a note, those suggested first and
+/// within the first five.
 const LEAST_GARBLED: (usize, usize) = (38, 39);
 
 #[test]
@@ -270,13 +271,13 @@ fn a_name_is_enough_and_is_refused_as_soon_as_it_could_be_another() {
         assert_eq!(vault.ok("get_file_info", json!({ "path": said }))["path"], path, "{said}");
     }
     for (said, code, offered) in [
-        // Another note's name holds all the words.
+        // Another note's name contains all the words.
         ("tomato", ErrorCode::AmbiguousPath, "Deep/tomato.md"),
         ("twice", ErrorCode::AmbiguousPath, "Other/Twice.md"),
         // Similar names are suggested.
         ("slow cookers", ErrorCode::NotFound, "Deep/Down/Slow Cooker.md"),
         ("cooker", ErrorCode::NotFound, "Deep/Oven.md"),
-        // A path is a path: another folder is another note.
+        // A path is exact: in another folder it is another note.
         ("Soup/oven", ErrorCode::NotFound, "Deep/Oven.md"),
         ("Down/Slow Cooker", ErrorCode::NotFound, "Deep/Down/Slow Cooker.md"),
         ("seed swap 🍂", ErrorCode::NotFound, "Third/Seed swap 🌱.md"),
@@ -292,7 +293,7 @@ fn a_name_is_enough_and_is_refused_as_soon_as_it_could_be_another() {
         let first = if data["near"].is_null() { &data["candidates"][0] } else { &data["near"][0] };
         assert_eq!(first, offered, "{said}: {data}");
     }
-    // A folder is listed by its name, and not deleted by it.
+    // A folder is listed by its name, but not deleted by it.
     assert_eq!(
         vault.ok("directory_tree", json!({"path": "empty nest"}))["path"],
         "Third/Empty nest"
@@ -319,7 +320,7 @@ fn names_follow_edits() {
     vault.ok("move", json!({"source": "a/Two.md", "destination": "b/Three.md"}));
     assert_eq!(found("kettle"), "b/Three.md");
     assert_eq!(found("three"), "b/Three.md");
-    // A name that had one meaning until now is not taken for another.
+    // A name that was unique until now is not resolved to another note.
     vault.ok("write_file", json!({"path": "b/Two.md", "content": "other"}));
     assert!(found("a/Two.md").contains("was moved to `b/Three.md`"), "{}", found("a/Two.md"));
     vault.ok("delete", json!({"path": "b/Three.md"}));
@@ -340,7 +341,7 @@ fn a_call_that_is_repeated_takes_one_note() {
         refused("delete", json!({ "path": path }));
         refused("move", json!({"source": path, "destination": "Other.md"}));
     }
-    // By its own path it can be deleted.
+    // It can be deleted by its own path.
     vault.ok("delete", json!({"path": "Archive/Plan"}));
 }
 
@@ -374,7 +375,7 @@ fn a_path_takes_no_file_that_only_sounds_like_it() {
         }
     }
     files[1..].iter().for_each(|(path, text)| assert_eq!(vault.content(path), *text));
-    // A name that is spelt as the file's, or as its alias, is no likeness.
+    // A name that equals the file's, or its alias, is not merely similar.
     vault.ok("delete", json!({"path": "2"}));
     vault.ok("move", json!({"source": "compost.md", "destination": "Heap.md"}));
     vault.ok("move", json!({"source": "heaps", "destination": "Other.md"}));
@@ -406,7 +407,7 @@ fn names_are_saved_between_runs() {
     assert_eq!(read(&vault, "basket"), "a/Two.md");
     vault.context.index.names.stop();
     assert!(vault.state.join("names/table").is_file());
-    // While nobody looked: another text of the same size and time, one more note, one less.
+    // While nobody watched: another text of the same size and time, one more note, one less.
     put(&vault.place, "a/Two.md", "---\naliases: [bucket]\n---\n");
     std::fs::File::options()
         .append(true)
@@ -443,7 +444,7 @@ fn nothing_is_made_twice() {
             "{name}"
         );
     }
-    // A path that says its folder is no name.
+    // A path with a folder is not a name.
     let elsewhere =
         vault.ok("write_file", json!({"path": "Plans/crop rotation", "content": "new\n"}));
     assert_eq!(elsewhere["path"], "Plans/crop rotation.md");

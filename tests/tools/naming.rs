@@ -5,7 +5,8 @@ use vault_steward::note::code::ErrorCode::{InvalidInput, NotFound, TooMany};
 
 use crate::vault::{TestVault, vault};
 
-/// A vault with habits: dated journal notes in folders by year, people with `@`, pictures with numbers.
+/// A vault with conventions: dated journal notes in folders by year, people with `@`, pictures with
+/// numbers.
 fn habits() -> TestVault {
     let mut files: Vec<(String, String)> = Vec::new();
     for year in ["2024", "2025", "2026"] {
@@ -172,7 +173,7 @@ fn unknown_arguments_are_refused_with_the_known_ones() {
     let many: Vec<(String, &str)> = (0..501).map(|n| (format!("n{n}.md"), "")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(path, text)| (&**path, *text)).collect();
     self::vault(&many).err("suggest_names", json!({"paths": ["/"]}), TooMany);
-    // The id that describe_vault tells is taken.
+    // The id that describe_vault shows is accepted.
     let answer = vault.ok("describe_vault", json!({"path": "People"}));
     let id = &answer["conventions"][0]["id"];
     let answer =
@@ -182,7 +183,7 @@ fn unknown_arguments_are_refused_with_the_known_ones() {
 
 #[test]
 fn a_suggestion_becomes_a_plan_and_links_follow() {
-    // Both exist from the start: later files become known by reports, for which no test waits.
+    // Both exist from the start: later files are found through events, for which no test waits.
     let vault = vault(&[("Inbox/my first idea.md", ""), ("Inbox/List.md", "[[my first idea]]\n")]);
     let answer = vault
         .ok("suggest_names", json!({"paths": ["Inbox/my first idea"], "convention": "kebab-case"}));

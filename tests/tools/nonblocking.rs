@@ -1,4 +1,4 @@
-//! Calls by a thread that must not wait: the same answers, or none at all.
+//! Calls from a thread that must not wait: the same answers, or none at all.
 
 use std::fs;
 use std::io::Write as _;
@@ -50,7 +50,7 @@ fn a_nonblocking_call_answers_as_a_blocking_one() {
         ("list_files", json!({"pattern": "*.png"})),
         ("list_files", json!({"pattern": ".."})),
     ] {
-        // A first look may change when a file was looked at last.
+        // A first read may change the access time.
         let _ = vault.call(tool, &arguments);
         let looked = vault.call(tool, &arguments);
         let seen = nonblocking(&vault, tool, &arguments);

@@ -1,5 +1,5 @@
-//! Odd entries on disk: other types of files, other disks, names that no tool would give (cases 5,
-//! 14, 16, 17, 20 to 22, 28, 34, 35, 38, 40, 44, 45).
+//! Odd entries on disk: other types of files, other disks, names that no tool would create (cases
+//! 5, 14, 16, 17, 20 to 22, 28, 34, 35, 38, 40, 44, 45).
 
 use serde_json::json;
 use vault_steward::note::code::ErrorCode::{AlreadyExists, AmbiguousPath, InvalidPath, NotFound};
@@ -8,7 +8,7 @@ use vault_steward::note::code::ErrorCode::{AlreadyExists, AmbiguousPath, Invalid
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
-/// All that a listing of the whole vault shows.
+/// Everything that a listing of the whole vault shows.
 fn listed(vault: &TestVault) -> Vec<String> {
     let all = json!({ "pattern": "**", "max_results": 1000, "sort_by": "name" });
     let entries = vault.ok("list_files", all)["entries"].take();
@@ -24,11 +24,11 @@ fn spellings_fold_one_to_one() {
     {
         assert_eq!(vault.ok("read_file", json!({ "path": asked }))["path"], found, "{asked}");
     }
-    // Others only sound alike: they are other notes, and who wants one says so.
+    // Others only sound alike: they are different notes, and are created only on explicit request.
     for asked in ["strasse", "ist", "ıst", "fin"] {
         let write = json!({ "path": format!("{asked}.md"), "content": "new" });
         vault.err("write_file", write, AmbiguousPath);
-        // Other systems have tables of their own for equal names on their disks.
+        // Other systems have their own tables of equal names.
         if cfg!(target_os = "linux") {
             let write = json!({ "path": format!("{asked}.md"), "content": "new", "create": true });
             assert_eq!(vault.ok("write_file", write)["created"], true, "{asked}");
@@ -103,7 +103,7 @@ fn names_that_hide_what_they_are_are_shown_escaped_and_not_made() {
         let hidden = name.chars().find(|c| !c.is_ascii()).expect("one");
         assert!(!text.contains(hidden), "{text}");
         assert!(text.contains(&hidden.escape_default().to_string()), "{text}");
-        // It can be read and put right, and no other such thing can be made.
+        // It can be read and repaired, and no other such file can be created.
         let read = vault.text("read_file", json!({ "path": name }));
         assert!(!read.contains(hidden), "{read}");
         let (new, plain) = (format!("New {name}"), name.replace(hidden, "-"));
@@ -145,7 +145,7 @@ mod unix {
         let vault = vault(&[("a\\b.md", "odd"), ("c/d.md", "plain")]);
         assert_eq!(vault.ok("read_file", json!({ "path": "c\\d" }))["path"], "c/d.md");
         assert!(listed(&vault).contains(&"a\\b.md".to_owned()));
-        // It names nothing that can be asked for, and nothing new beside it is taken for it.
+        // It matches no request, and no new file next to it is taken for it.
         vault.err("read_file", json!({ "path": "a\\b.md" }), NotFound);
         vault.ok("write_file", json!({ "path": "a\\b.md", "content": "new" }));
         assert_eq!(
@@ -201,7 +201,7 @@ mod unix {
         let through = TestVault::at(&alias, &[], |_| ());
         through.ok("write_file", json!({ "path": "b.md", "content": "x" }));
         assert!(vault.exists("b.md"));
-        // The link leads elsewhere now; who is attached stays where it was.
+        // The link leads elsewhere now; the running vault stays where it was.
         let other = folder.path().join("Other");
         std::fs::create_dir(&other).expect("made");
         std::fs::remove_file(&alias).expect("removed");
@@ -239,7 +239,7 @@ mod linux {
     }
 
     impl Drop for Deep {
-        /// Step by step from below: a removal of the whole holds a folder a level open.
+        /// Step by step from the bottom: removing all at once holds one open folder per level.
         fn drop(&mut self) {
             let root = &self.vault.place;
             let _ = std::fs::remove_file(root.join(path(self.levels)).join("n.md"));
@@ -270,7 +270,7 @@ mod linux {
             vault.ok("get_file_info", json!({ "path": "d" }));
             vault.context.vault.watch();
             vault.context.vault.rescan().expect("rescanned");
-            // A path that is too deep gets an error or an answer, and soon.
+            // A path that is too deep gets an error or an answer, quickly.
             let _ = vault.call("read_file", &json!({ "path": path(levels) + "/n.md" }));
             let deeper = json!({ "path": path(levels) + "/new/x.md", "content": "x" });
             vault.err("write_file", deeper, InvalidPath);
@@ -341,7 +341,7 @@ mod linux {
         for (path, text) in files {
             assert_eq!(vault.content(path), text);
         }
-        // Within one disk all goes as everywhere.
+        // Within one disk everything works as usual.
         vault.ok("write_file", json!({ "path": "Mounted/there.md", "content": "new" }));
         vault.ok("move", json!({ "source": "Mounted/there", "destination": "Mounted/x/y.md" }));
         assert_eq!(vault.content("Mounted/x/y.md"), "new");

@@ -28,7 +28,7 @@ fn house() -> TestVault {
     vault(&files)
 }
 
-/// The notes that the lines count: those of closed lines, and of `more` and `alike`.
+/// The number of notes that the lines count: those of closed lines, and of `more` and `alike`.
 fn told(answer: &Value) -> u64 {
     let entries = answer["entries"].as_array().expect("lines").iter();
     let closed = entries.filter(|line| line["open"] == false);

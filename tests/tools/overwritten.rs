@@ -1,4 +1,4 @@
-//! A note that a sync program replaced soon after it was made.
+//! A note that a sync program replaced soon after it was created.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ fn watched() -> (TestVault, Arc<NewNotes>, Instant) {
     let vault = vault(&[("old.md", "old\n")]);
     let (new_notes, now) = (Arc::new(NewNotes::default()), Instant::now());
     let hears = Arc::clone(&new_notes);
-    vault.context.journal.subscribe(Box::new(move |set| hears.hear(set, now)));
+    vault.context.journal.subscribe(Box::new(move |set| hears.on_change_set(set, now)));
     for path in ["Daily/2026-11-21.md", "kept.md", "moved.md", "deleted.md"] {
         vault.ok("write_file", json!({ "path": path, "content": "# Today\nbuy oat milk\n" }));
     }
@@ -22,7 +22,7 @@ fn watched() -> (TestVault, Arc<NewNotes>, Instant) {
 #[test]
 fn an_overwritten_note_is_reported_once_and_can_be_restored() {
     let (vault, new_notes, now) = watched();
-    // As Sync does: the other device's note, made at the same time, replaces it.
+    // As Sync does: the other device's note, created at the same time, replaces it.
     vault.put("Daily/2026-11-21.md", "from the telephone\n");
     vault.put("kept.md", "# Today\nbuy oat milk\nand bread\n");
     vault.ok("move", json!({ "source": "moved.md", "destination": "Else.md" }));

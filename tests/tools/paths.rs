@@ -9,7 +9,7 @@ use vault_steward::note::code::ErrorCode::{
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, vault};
 
-/// The real path that `asked` is read from.
+/// The real path from which `asked` is read.
 #[track_caller]
 fn read(vault: &TestVault, asked: &str) -> String {
     vault.ok("read_file", json!({ "path": asked }))["path"].as_str().expect("a path").to_owned()
@@ -68,7 +68,7 @@ fn the_more_exact_wins_and_a_draw_is_an_error() {
     // The component that is spelt exactly decides.
     assert_eq!(read(&vault, "Projects/todo"), "Projects/Todo.md");
     assert_eq!(read(&vault, "projects/TODO"), "projects/todo.md");
-    // An exact folder that leads nowhere does not hide the other.
+    // An exact folder without the file does not hide the other one.
     assert_eq!(read(&vault, "Projects/only"), "projects/Only.md");
     // Two Unicode forms of one name cannot be told apart in a request.
     vault.put("Caf\u{e9}.md", "6");
@@ -254,7 +254,7 @@ fn another_configuration_folder_and_the_own_state_are_protected() {
         |_| (),
     );
     vault.err("read_file", json!({ "path": ".config-work/app.json" }), ProtectedPath);
-    // A dot-folder of no importance is simply not there.
+    // An unprotected dot-folder simply does not exist for callers.
     vault.put(".cache/x.md", "x");
     vault.err("read_file", json!({ "path": ".cache/x.md" }), NotFound);
     vault.err("write_file", json!({ "path": ".cache/y.md", "content": "" }), InvalidPath);
@@ -463,7 +463,7 @@ mod unix {
 
     #[test]
     fn the_walk_gives_the_same_protection_as_one_call() {
-        // The fall-back for systems without openat2, in a process of its own: it is chosen once.
+        // The fallback for systems without openat2, in a process of its own: it is chosen once.
         if std::env::var_os("STEWARD_NO_OPENAT2").is_some() {
             return;
         }
@@ -491,7 +491,7 @@ fn a_vault_that_went_away_is_not_an_empty_vault() {
         vault_steward::note::code::ErrorCode::IoError,
     );
     assert!(error.message.contains("is gone"), "{}", error.message);
-    // An empty folder in its place is another folder.
+    // An empty folder in its place is a different folder.
     std::fs::create_dir(&vault.place).expect("made");
     let write = json!({ "path": "c.md", "content": "x" });
     vault.err("write_file", write, vault_steward::note::code::ErrorCode::IoError);

@@ -7,7 +7,7 @@ use vault_steward::vault::nonblocking::attempt;
 
 use crate::vault::{TestVault, vault};
 
-/// A PDF of ASCII alone, with these words on its pages.
+/// An ASCII-only PDF with these words on its pages.
 fn pdf(pages: &[&str]) -> String {
     let kids: Vec<String> = (0..pages.len()).map(|page| format!("{} 0 R", 4 + page * 2)).collect();
     let mut objects = vec![
@@ -49,7 +49,7 @@ fn a_pdf_is_read_page_by_page() {
     assert_eq!((&read["pages"], &read["content"]), (&wanted, &json!("[page 3]\nOn worms\n")));
     assert_eq!(read["encoding"], "application/pdf");
     let answer = vault.call("read_file", &json!({"path": "paper.pdf"})).expect("read");
-    assert!(answer.learnt.is_empty(), "a text may not replace it unread");
+    assert!(answer.read_updates.is_empty(), "a text may not replace it unread");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn attachments_are_found_by_their_names_and_canvases_by_their_cards() {
     );
     assert_eq!(paths(&search(&vault, "seed catalogues")), ["Seed catalogue.pdf"]);
     assert_eq!(search(&vault, "kohlrabi")["total"], 0, "the settings do not allow it");
-    // A filter that says nothing about names is about texts.
+    // A filter without names is about texts.
     assert_eq!(paths(&search(&vault, "-shed")), ["Plan.canvas"]);
     assert_eq!(paths(&search(&vault, "file:pear")), ["Pictures/Late pear.png"]);
 }

@@ -54,7 +54,7 @@ fn without_exchange_and_case_the_tools_work_the_same() {
     );
     vault.ok("delete", json!({ "path": "fresh" }));
     assert_eq!(vault.content(".trash/fresh.md"), "1");
-    // One file never shows as two.
+    // One file never appears as two.
     let listed = vault.ok("list_files", json!({ "pattern": "**/*.md" }));
     assert_eq!(listed["total"], 2, "{listed}");
     assert_eq!(vault.rescued(), [""; 0]);

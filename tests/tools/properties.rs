@@ -10,7 +10,7 @@ use vault_steward::note::glob::Glob;
 use crate::machine;
 use crate::vault::vault;
 
-/// Names that differ by case, form and blank only where the cases of this test make them.
+/// Names that differ in case, Unicode form and white space only as this test makes them.
 fn name() -> impl Strategy<Value = String> {
     "[A-Ca-c][A-Ca-cäÄéß Σσ-]{0,4}[a-c1-3]".prop_map(|name| name.replace("  ", " "))
 }
@@ -19,7 +19,7 @@ fn files() -> impl Strategy<Value = Vec<String>> {
     let path =
         prop::collection::vec(name(), 1..4).prop_map(|names| format!("{}.md", names.join("/")));
     prop::collection::vec(path, 1..12).prop_map(|paths| {
-        // One spelling a name: a draw between two is tested elsewhere.
+        // One spelling per name: ambiguous ones are tested elsewhere.
         let mut seen = BTreeSet::new();
         let folded = |path: &str| fold_key(path);
         let mut sound = Vec::new();
@@ -43,7 +43,7 @@ fn files() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// A path as somebody might say it.
+/// A path as someone might say it.
 fn respelt(path: &str, how: u32) -> String {
     let mut text = path.to_owned();
     if how & 1 != 0 {
@@ -83,7 +83,7 @@ proptest! {
                 prop_assert_eq!(read["content"].as_str().map(str::trim_end), Some(path.as_str()));
             }
         }
-        // A name that is nobody's spelling is nobody.
+        // A name that no file has finds nothing.
         let absent = format!("{}x.md", paths[0].trim_end_matches(".md"));
         if !paths.iter().any(|path| fold_key(path) == fold_key(&absent)) {
             let found = vault.call("read_file", &json!({ "path": absent })).is_ok();

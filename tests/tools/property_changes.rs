@@ -1,5 +1,4 @@
-//! `set_properties` on real notes; what becomes of the text in all its forms is tested beside
-//! `note/frontmatter/edit`.
+//! `set_properties` on real notes; all forms of text are tested with `note/frontmatter/edit`.
 
 use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;

@@ -216,14 +216,14 @@ fn notes_are_compared_with_the_meaning_of_a_text() {
     ]);
     let near = r#"file.similarity("a broken vehicle") > 0.3"#;
     assert_eq!(found(&vault, near), ["Garage.md"]);
-    // In the old dialect: above 0.5 unless it is compared.
+    // In the classic dialect a similarity matches above 0.5, unless it is compared.
     let old = |condition: &str| {
         let answer = vault.ok("query_notes", json!({"where": condition, "dialect": "classic"}));
         paths(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(old("vector_similarity('a broken vehicle') > 0.3"), ["Garage.md"]);
     assert_eq!(old("file.vector_similarity('engine of the car')"), ["Garage.md"]);
-    // As everything else, it is of the notes as they are now.
+    // Like everything else, it reads the notes as they are now.
     vault.ok("write_file", json!({"path": "Tea.md", "content": "The vehicle is broken.\n"}));
     let asked = json!({"where": near, "sort": [r#"file.similarity("a broken vehicle") desc"#],
         "select": [r#"file.similarity("a broken vehicle")"#]});

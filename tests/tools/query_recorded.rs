@@ -1,5 +1,6 @@
-//! The results of 281 expressions in a running Obsidian (`fixtures/bases/`), compared on the same vault on a disk. The
-//! recording has Obsidian's results, not the notes' texts; those are written anew here.
+//! The results of 281 expressions in a running Obsidian (`fixtures/bases/`), compared on the same
+//! vault on a disk. The recording has Obsidian's results, not the notes' texts; those are written
+//! here.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ const RECORDED: &str = include_str!("../../fixtures/bases/oracle.compact.json");
 
 const FOLDER: &str = "__codex_bases_expression_oracle";
 
-/// The bytes of the note that is asked about.
+/// The bytes of the queried note.
 const SIZE: usize = 1957;
 
 const ROW: &str = r#"---
@@ -57,7 +58,7 @@ frontMd: "[Front MD](Other.md)"
 const RELATIVE: &str = "[Parent Other](../Other.md) [Sibling Target](Target.md) \
                         [Parent Space](../Spaced%20Note.md) [[../Other]]\n";
 
-/// Cases that are not as recorded, each with its reason.
+/// Cases with other results than recorded, each with its reason.
 const DIFFERENT: &[(&str, &str)] = &[
     ("random range", "a random number"),
     ("unary plus", "an error here, which a recording of the result alone shows as null"),
@@ -101,7 +102,7 @@ fn vault(recorded: &Value) -> TestVault {
             };
             put(place, path, &text);
             if path.contains("Backlink") {
-                // Of two files made in one millisecond none is the older one.
+                // Of two files created in the same millisecond neither is older.
                 let made = std::time::Instant::now();
                 while made.elapsed() < std::time::Duration::from_millis(20) {}
             }
@@ -130,7 +131,7 @@ fn given(vault: &TestVault, expression: &str) -> Value {
     }
 }
 
-/// The same, where the recording has a link that is a whole value as its path.
+/// The same, if the recording has a link that is a whole value as its path.
 fn is_same(given: &Value, expected: &Value) -> bool {
     let path = || given.as_str()?.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next();
     match (given.as_f64(), expected.as_f64()) {

@@ -1,5 +1,5 @@
 //! After a crash, and with a damaged store: no note is lost, nothing is done that cannot be
-//! recorded. `tests/chaos` kills the process everywhere; here single cases are made by hand.
+//! recorded. `tests/chaos` kills the process everywhere; here single cases are constructed.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ fn a_complete_operation_counts_as_done() {
     assert_eq!(seen(&vault), after);
     vault.undo(set);
     assert_eq!(seen(&vault), before, "and can be undone");
-    // The undo itself, cut short after its last step.
+    // The undo itself, interrupted after its last step.
     vault.forget_the_end();
     let (vault, recovered) = vault.recovered();
     assert_eq!(recovered.completed, 1);
@@ -65,7 +65,7 @@ fn a_complete_operation_counts_as_done() {
 
 #[test]
 fn an_incomplete_operation_is_rolled_back() {
-    // Completes by hand the changes that the crash prevented.
+    // Makes the changes that the crash prevented.
     type Undo = fn(&TestVault);
     let cases: [(&str, Undo); 6] = [
         ("a deletion open", |vault| {
@@ -117,7 +117,7 @@ fn what_somebody_changed_since_the_crash_is_left() {
     let vault = full();
     vault.apply(vec![write("a.md", "a2"), write("e.md", "e2"), delete("c.md")]);
     vault.forget_the_end();
-    // It had come no further than the first of three.
+    // It had not got further than the first of three.
     fs::rename(vault.place.join(".trash/c.md"), vault.place.join("c.md")).expect("moved");
     vault.put("e.md", "e");
     vault.put("a.md", "by a person");
@@ -130,7 +130,7 @@ fn what_somebody_changed_since_the_crash_is_left() {
 
 #[test]
 fn hidden_files_are_identified_by_their_content() {
-    // Old text, new text, the beginning of the new text: ours. Anything else: somebody's.
+    // Old text, new text, the beginning of the new text: ours. Anything else: someone else's.
     for (holds, ours) in [("a", true), ("a new text", true), ("a ne", true), ("", true)] {
         let vault = full();
         vault.apply(vec![write("a.md", "a new text")]);
@@ -141,12 +141,12 @@ fn hidden_files_are_identified_by_their_content() {
         assert_eq!(recovered.completed == 1, ours, "{holds:?}");
         assert!(vault.rescued().is_empty(), "{holds:?}: nothing is somebody's");
         assert_eq!(vault.content("a.md"), "a new text");
-        // After the last record as well.
+        // Also after the last record.
         vault.put(&temp, holds);
         let (vault, _) = vault.recovered();
         assert!(!vault.exists(&temp) && vault.rescued().is_empty(), "{holds:?}");
     }
-    // Displaced unseen in the moment of the exchange: it is the person's note, and comes back.
+    // Displaced unseen at the moment of the exchange: it is the person's note, and is restored.
     let vault = full();
     vault.apply(vec![write("a.md", "a new text")]);
     let temp = temp_of(&vault);
@@ -249,7 +249,7 @@ fn copies_that_cannot_be_listed_are_not_none() {
     let vault = vault.reopened();
     let error = vault.journal().recover().expect_err("there may be a good copy");
     assert!(error.to_string().contains("backups"), "{error}");
-    // Nothing new was begun in its place.
+    // No new store was started in its place.
     let found = fs::metadata(vault.state.join("state.db"));
     assert!(found.is_err() || found.expect("it").len() < 100);
 }
@@ -275,11 +275,11 @@ fn told_with_flipped(vault: &TestVault, whole: &[u8], bit: usize) -> usize {
     let _ = fs::remove_file(vault.state.join("state.db-shm"));
     let mut told = match vault.journal().recover() {
         Ok(recovered) => recovered.warnings.len(),
-        // A bit of the format's number.
+        // A bit of the format number.
         Err(JournalError::Store(StoreError::Newer { .. })) => return 1,
         Err(error) => panic!("bit {bit}: {error}"),
     };
-    // A changed row is reported in its place, and hides no other.
+    // A changed row is reported with its position, and hides no other.
     let listed = vault.journal().history().change_sets(&vault_steward::journal::Query::default());
     let listed = listed.expect("one damaged row hides no other");
     assert!(listed.len() >= 29, "bit {bit}: {} are listed", listed.len());
@@ -317,7 +317,7 @@ fn a_flipped_bit_in_a_row_is_reported() {
     vault = vault.reopened();
     let whole = fs::read(&place).expect("read");
     let notes = seen(&vault);
-    // Each is named in one row, and may have been left behind where the row lay before.
+    // Each is named in one row, and a copy may remain where the row was before.
     for (number, text) in texts.iter().enumerate().step_by(3) {
         let found = whole.windows(text.len()).enumerate();
         let places: Vec<usize> =
@@ -325,8 +325,8 @@ fn a_flipped_bit_in_a_row_is_reported() {
         let mut told = 0;
         for at in places {
             vault = vault.reopened();
-            // One of the lowest bits of a digit: a higher one can make a letter large, which says
-            // the same.
+            // One of the lowest bits of a digit: a higher one can turn a letter into its capital,
+            // which means the same.
             told += told_with_flipped(&vault, &whole, (at + number % text.len()) * 8 + number % 3);
             assert_eq!(seen(&vault), notes, "{text}");
         }
@@ -378,7 +378,7 @@ fn nothing_is_changed_that_cannot_be_recorded() {
     assert_eq!(vault.content("a.md"), "c");
     vault.ok("write_file", json!({ "path": "a.md", "content": "b" }));
     assert_eq!(vault.snapshot(), before);
-    // No place for the texts.
+    // No folder for the texts.
     let vault = crate::vault::vault(&[("a.md", "a")]);
     fs::write(vault.state.join("blobs"), "a file where the folder should be").expect("written");
     let before = vault.snapshot();
@@ -465,13 +465,13 @@ fn who_only_reads_makes_no_database() {
     assert!(vault.journal().trash().list().expect("read").is_empty());
     assert_eq!(vault.journal().texts().verify().expect("verified").orphans, 2);
     assert_eq!(vault.journal().texts().gc(true).expect("looked").texts, 0);
-    // Nor does the line that a reading call has in the audit.
+    // Nor does the audit row of a reading call.
     let store = vault_steward::store::Store::at(&vault.state);
     let row = vault_steward::store::audit::AuditRow::default();
     let refused = store.audit.write(&[row]).expect_err("it is missed");
     assert!(matches!(refused, StoreError::Missing { .. }), "{refused}");
     assert!(vault.in_state("state.db").is_empty(), "{:?}", vault.in_state("state.db"));
-    // So the next start finds that it is missing, and the same journal continues with the copy.
+    // So the next start detects that it is missing, and the same journal continues with the copy.
     let recovered = vault.journal().recover().expect("made sound");
     assert!(recovered.warnings[0].contains("took its place"), "{recovered:?}");
     vault.undo(set);
@@ -504,7 +504,7 @@ fn what_failed_and_was_changed_meanwhile_stays_unfinished() {
     let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON operation WHEN NEW.state = 'applied'
                   BEGIN SELECT RAISE(ABORT, 'no room'); END";
     database.execute_batch(refuse).expect("made");
-    // Somebody saves the first note while the second is written.
+    // Someone saves the first note while the second is written.
     let place = vault.place.clone();
     vault.context.vault.subscribe(Box::new(move |change| {
         if change.path.as_str() == "b.md" {
@@ -572,7 +572,7 @@ fn a_folder_that_is_carried_off_in_part_is_whole_again() {
     assert_eq!(kept(), 0, "nothing of it stays behind");
     vault.apply(vec![delete("F")]);
     assert!(!vault.exists("F"));
-    // A crash in the middle of it: half of the folder is still under its hidden name.
+    // A crash in the middle: half of the folder is still under its hidden name.
     let aside = vault.place.join(temp_of(&vault));
     vault.forget_the_end();
     fs::create_dir_all(aside.join("locked")).expect("made");
@@ -612,7 +612,7 @@ fn one_damaged_row_keeps_nothing_from_working() {
 }
 
 #[test]
-fn what_a_panic_left_is_taken_back_before_the_next_change() {
+fn what_a_panic_left_is_rolled_back_before_the_next_change() {
     let vault = vault(&[("a.md", "a")]);
     vault.apply(vec![write("a.md", "a2"), write("b.md", "b")]);
     vault.forget_the_end();
@@ -652,7 +652,7 @@ fn temp_of_first(vault: &TestVault) -> String {
 fn a_panic_during_a_change_is_rolled_back_and_others_continue() {
     let vault = vault(&[("a.md", "a\n"), ("b.md", "b\n"), ("c.md", "c\n")]);
     let before = vault.snapshot();
-    // Listeners of a change are called in the middle of it.
+    // Subscribers of a change are called in the middle of it.
     for (path, kept) in [("a.md", false), ("b.md", false), ("d.md", false), ("after.md", true)] {
         let fired = std::sync::atomic::AtomicBool::new(false);
         let place = vault.place.clone();

@@ -1,4 +1,4 @@
-//! Refusals by the system: no space for another file, no right to write, a disk that became
+//! Refusals by the system: no space for another file, no permission to write, a disk that became
 //! read-only (cases 87, 88, 90, 93, 94).
 
 use std::fs;
@@ -14,8 +14,8 @@ use crate::changes::write;
 use crate::machine;
 use crate::vault::{TestVault, vault};
 
-/// Everything that a caller can do to a vault, each refused with `code`; nothing has changed then,
-/// and all can still be read.
+/// Everything that a caller can do to a vault, each refused with `code`; afterwards nothing has
+/// changed, and everything can still be read.
 #[track_caller]
 fn refuses_all(vault: &TestVault, calls: &[(&str, serde_json::Value)], code: ErrorCode) {
     let before = vault.snapshot();
@@ -49,13 +49,13 @@ fn no_room_for_another_file_changes_nothing() {
         ("delete", json!({ "path": "a.md" })),
     ];
     refuses_all(&vault, &calls, ErrorCode::StorageFull);
-    // A rename needs no room.
+    // A rename needs no space.
     vault.ok("move", json!({ "source": "Work/b.md", "destination": "b.md" }));
     filled.iter().for_each(|name| fs::remove_file(name).expect("removed"));
     vault.ok("write_file", json!({ "path": "a.md", "content": "x\n" }));
     assert_eq!(vault.content("a.md"), "x\n");
 
-    // Where the steward's own folder is full, what cannot be recorded is not done.
+    // If the steward's own folder is full, changes that cannot be recorded are not made.
     let state = place.join("state");
     fs::create_dir(&state).expect("made");
     let other = crate::vault::vault(&[("a.md", "a\n")]);
@@ -75,7 +75,7 @@ fn no_room_for_another_file_changes_nothing() {
     assert_eq!(other.content("a.md"), "c\n");
 }
 
-/// Takes the right to change something away, from root too, and gives it back in the end.
+/// Removes the permission to change something, for root too, and restores it in the end.
 pub struct Locked<'a> {
     place: &'a Path,
     mode: u32,
@@ -128,7 +128,7 @@ fn what_may_not_be_changed_is_not_replaced() {
     }
     let vault =
         vault(&[("a.md", "[[b]]\n"), ("b.md", "b\n"), ("Work/c.md", "c\n"), ("d.md", "d\n")]);
-    // A note: by its mode for everybody, by its attribute for root.
+    // A note: by its mode for other users, by its attribute for root.
     let note = vault.place.join("a.md");
     {
         let Some(_locked) = Locked::new(NAME, &note) else { return };
@@ -141,7 +141,7 @@ fn what_may_not_be_changed_is_not_replaced() {
         ];
         refuses_all(&vault, &calls, ErrorCode::PermissionDenied);
     }
-    // A folder: nothing comes, nothing goes.
+    // A folder: nothing can be added or removed.
     let folder = vault.place.join("Work");
     {
         let Some(_locked) = Locked::new(NAME, &folder) else { return };
@@ -167,7 +167,7 @@ fn a_disk_that_becomes_read_only_is_read() {
     fs::create_dir(&at).expect("made");
     fs::create_dir(&state).expect("made");
     let disk = vault(&[("a.md", "a\n")]);
-    // Opened anew each time: a disk on which something is open to be written cannot be switched.
+    // Opened again each time: a disk with a file open for writing cannot be remounted.
     let apply = |text: &str| {
         let journal = disk.journal_in(&state, Settings::default());
         let set = vault_steward::journal::ChangeSet {
@@ -198,7 +198,7 @@ fn a_disk_that_becomes_read_only_is_read() {
         done("mount", &[]) || done("sudo", &["-n", "mount"])
     };
     if !mount("remount,ro") {
-        return machine::missing(NAME, "the right to mount anew");
+        return machine::missing(NAME, "permission to remount");
     }
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         refuses_all(&here, &calls, ErrorCode::PermissionDenied);
@@ -207,11 +207,11 @@ fn a_disk_that_becomes_read_only_is_read() {
         let hint = error.hint.as_deref().unwrap_or_default();
         assert!(hint.contains("mounted read-only"), "{error}");
         assert_eq!(here.ok("list_files", json!({}))["total"], 3);
-        // So found, it says so.
+        // Opened in this state, the vault says so.
         let settings = vault_steward::vault::Settings::default();
         let found = vault_steward::vault::Vault::open(&at, &here.state, settings, &|_| ());
         assert!(!found.expect("it opens").0.abilities().writable);
-        // With the steward's own folder on it nothing is done that cannot be recorded.
+        // With the steward's own folder on it, changes that cannot be recorded are not made.
         let refused = apply("c\n").expect_err("it cannot be recorded");
         assert_eq!(refused.code(), ErrorCode::PermissionDenied, "{refused}");
         assert_eq!(disk.content("a.md"), "b\n");

@@ -14,7 +14,7 @@ fn vault_with(format: &str, files: &[(&str, &str)]) -> TestVault {
     })
 }
 
-/// Moves `from` to `to` and says how many links were rewritten.
+/// Moves `from` to `to` and returns the number of rewritten links.
 #[track_caller]
 fn moves(vault: &TestVault, from: &str, to: &str) -> u64 {
     let moved = vault.ok("move", json!({"source": from, "destination": to}));
@@ -22,7 +22,7 @@ fn moves(vault: &TestVault, from: &str, to: &str) -> u64 {
     moved["links"]["links"].as_u64().expect("a number")
 }
 
-/// A note `s.md` with `before` in it, after `from` was moved to `to` in a vault of `others`.
+/// A note `s.md` with the text `before`, after `from` was moved to `to` in a vault with `others`.
 #[track_caller]
 fn check(format: &str, others: &[&str], from: &str, to: &str, cases: &[(&str, &str)]) {
     let texts = |side: fn(&(&str, &str)) -> String| -> String {
@@ -107,11 +107,11 @@ fn only_links_whose_target_would_differ_are_touched() {
     for format in ["shortest", "relative", "absolute"] {
         let files = [("s.md", "[[Note]] [[b/Note]]"), ("b/Note.md", "[[s]] [[#x]]")];
         let vault = vault_with(format, &files);
-        // The name stays the only one of its kind, and the end of the path fits.
+        // The name stays unique, and the end of the path matches.
         assert_eq!(moves(&vault, "b/Note.md", "a/b/Note.md"), 0);
         assert_eq!(vault.content("s.md"), files[0].1);
         assert_eq!(vault.content("a/b/Note.md"), files[1].1);
-        // So does a change of case alone.
+        // So does a change of case only.
         assert_eq!(moves(&vault, "a/b/Note.md", "a/b/NOTE.md"), 0);
         assert_eq!(moves(&vault, "a", "A"), 0);
         assert_eq!(vault.content("s.md"), files[0].1);
@@ -163,8 +163,8 @@ fn properties_keep_their_quotes_and_stay_yaml() {
     ] {
         let (vault, to) = (vault(&[("s.md", text), ("a/Old.md", "")]), format!("a/{name}.md"));
         if name.contains([':', '"']) {
-            // Such a name is refused for a new file, but a vault may hold it: in a folder that
-            // moves, its links are written anew.
+            // Such a name is refused for a new file, but a vault may contain it: when its folder
+            // moves, links to it are rewritten.
             vault.err(
                 "move",
                 json!({"source": "a/Old.md", "destination": to}),
@@ -184,7 +184,7 @@ fn properties_keep_their_quotes_and_stay_yaml() {
     }
 }
 
-/// As the public Pokerole vault has them: `Evolutions: - Pokemon: '[[SRD-Togetic]]'`.
+/// As in the public Pokerole vault: `Evolutions: - Pokemon: '[[SRD-Togetic]]'`.
 #[test]
 fn links_in_nested_properties_are_links() {
     let text = "---\nobjs:\n- to: \"[[Old]]\" # why\n  by: ['[[a/Old#h|x]]', {z: \"[[old]]\"}]\nobj:\n  sub:\n    \
@@ -216,7 +216,7 @@ fn odd_name(path: &str, double: &str, single: &str, percent: &str) {
     assert_eq!(vault.content("s.md"), text("b"));
 }
 
-/// No such file can be there.
+/// No such file can exist there.
 #[cfg(not(unix))]
 fn odd_name(_: &str, _: &str, _: &str, _: &str) {}
 
@@ -232,7 +232,7 @@ fn canvases_change_in_their_strings_only() {
         .replace("\"background\":\"a/p.png\"", "\"background\":\"b é/p.png\"")
         .replace("a\\/Old.md", "Old.md");
     assert_eq!(vault.content("m.canvas"), expected);
-    // A canvas names whole paths, so case alone matters there.
+    // A canvas names whole paths, so a change of case alone matters there.
     assert_eq!(moves(&vault, "b é/Old.md", "b é/OLD.md"), 1);
     assert!(vault.content("m.canvas").contains("b é/OLD.md"));
 }
@@ -393,7 +393,7 @@ fn thousands_of_links_in_one_move() {
     let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*body)).collect();
     files.push(("out.md", &body));
     let mut vault = vault(&files);
-    // More than may be moved without a person's agreement.
+    // More than may be moved without a person's approval.
     vault.context.origin.confirmed = true;
     assert_eq!(moves(&vault, "f", "g/h"), 301 * 20);
     assert_eq!(vault.ok("list_links", json!({"kind": "unresolved"}))["total"], 0);

@@ -35,7 +35,7 @@ fn a_line_ends_before_its_carriage_return() {
     assert_eq!(found("^$"), set(&["a.md"]));
     assert_eq!(found("^# H$"), set(&["a.md"]));
     assert_eq!(found("foo."), set(&[]));
-    // Whoever looks for carriage returns finds them.
+    // A search for carriage returns finds them.
     assert_eq!(found(r"foo\r$"), set(&["a.md", "long.md"]));
 }
 
@@ -63,7 +63,7 @@ fn excerpts_are_merged_and_omissions_are_reported() {
         text,
         "Projects/c.md (2 matches)\n  1: HIT near\n  2: Hit\n\n[2 matches in 1 file; 1 file searched]"
     );
-    // A capital makes case count, unless told otherwise.
+    // A capital letter makes the search case-sensitive, unless stated otherwise.
     assert_eq!(files(&vault.ok("search_files", json!({ "pattern": "HIT" }))), ["Projects/c.md"]);
     let all = json!({ "pattern": "HIT", "ignore_case": true, "file_pattern": "*.{md,txt}", "output_mode": "count" });
     let counts = vault.ok("search_files", all);
@@ -193,7 +193,7 @@ fn the_lines_are_ripgreps() {
     }
 }
 
-/// Lines by file as this search finds them, and as `rg` does.
+/// Lines by file, as found by this search and by `rg`.
 #[track_caller]
 pub fn compare(vault: &TestVault, pattern: &str) {
     let query = counting(pattern);
@@ -208,7 +208,7 @@ pub fn compare(vault: &TestVault, pattern: &str) {
         results.files.iter().map(|f| (f.path.as_str().to_owned(), f.matches)).collect();
     let theirs = ripgreps_counts(vault, pattern);
     assert_eq!(ours, theirs, "the pattern `{pattern}`");
-    // And which lines they are.
+    // And the line numbers.
     for (path, _) in &ours {
         assert_eq!(
             our_lines(vault, pattern, path),
@@ -218,7 +218,7 @@ pub fn compare(vault: &TestVault, pattern: &str) {
     }
 }
 
-/// Lines by file as the index finds them and as `rg` does, on a vault like those that are measured.
+/// Lines by file, as found by the index and by `rg`, on a vault like those of the benchmarks.
 #[test]
 fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
     if !machine::has_program("rg", "search::the_indexs_lines_are_ripgreps_on_a_generated_vault") {
@@ -253,7 +253,7 @@ fn the_indexs_lines_are_ripgreps_on_a_generated_vault() {
     assert!((150..300).contains(&found), "{found} of 300 patterns match, and some do not");
 }
 
-/// A pattern made from what stands in the notes, of one of fifteen kinds.
+/// A pattern made from the text of the notes, of one of fifteen kinds.
 fn generated_pattern(notes: &[String], number: usize) -> String {
     let mut state = number as u64 + 1;
     let mut draw = move |below: usize| {
@@ -312,7 +312,8 @@ fn counting(pattern: &str) -> Query {
     }
 }
 
-/// How `rg` is told where lines end: as here, before a carriage return, unless the pattern has one.
+/// The line terminator for `rg`: as here, before a carriage return, unless the pattern contains
+/// one.
 fn line_ends(pattern: &str) -> &'static str {
     if pattern.contains(r"\r") { "--no-crlf" } else { "--crlf" }
 }
@@ -375,7 +376,7 @@ fn their_lines(vault: &TestVault, pattern: &str, path: &str) -> BTreeSet<u64> {
         .expect("rg runs");
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers = text.lines().filter_map(|line| line.split_once(':')?.0.parse().ok());
-    // As many as an answer shows at the least.
+    // The least number that an answer shows.
     numbers.take(5).collect()
 }
 
@@ -488,7 +489,7 @@ fn a_differently_written_match_is_suggested() {
     for pattern in ["Bob's plan", "Ann[']s", "nothing at all", "plan \\- the"] {
         assert_eq!(hint(pattern), None, "{pattern}");
     }
-    // Where something is found nothing else is looked for.
+    // If anything is found, no alternative is searched.
     let found = vault.ok("search_files", json!({ "pattern": "Zürich" }));
     assert_eq!(found["written_otherwise"], json!(null));
 }
@@ -579,7 +580,7 @@ fn braces_in_names_are_literal() {
     assert_eq!(listed("T/*.{txt}"), ["T/one.txt"]);
     assert_eq!(listed(r"\{draft\}.md"), ["{draft}.md"]);
     assert_eq!(listed(r"T/\[x\] \*.md"), ["T/[x] *.md"]);
-    // Nothing is called `T*.txt`, so that the other reading holds.
+    // No file is named `T*.txt`, so it is read as a pattern.
     assert_eq!(listed(r"T\*.txt"), ["T/one.txt"]);
     let found = vault.ok("search_files", json!({ "pattern": "x", "file_pattern": "{{date}}*" }));
     assert_eq!(found["files"][0]["path"], "T/{{date}}.md");

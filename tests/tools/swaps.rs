@@ -1,4 +1,4 @@
-//! Names that become something else between a look and its use (cases 7, 43, 60, 65).
+//! Names that are replaced between a check and its use (cases 7, 43, 60, 65).
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ mod links {
         Swap::new("Folder", "Folder/note.md").use_tools("Folder/note.md", 400);
     }
 
-    /// The fall-back for systems without `openat2`, in a process of its own: it is chosen once.
+    /// The fallback for systems without `openat2`, in a process of its own: it is chosen once.
     #[test]
     fn the_walk_is_as_safe_as_the_one_call() {
         if std::env::var_os("STEWARD_NO_OPENAT2").is_some() {
@@ -60,7 +60,7 @@ mod links {
     }
 }
 
-/// Between the look at what is there and the exchange with it, another thing may take the name.
+/// Between the check and the exchange, another entry may take the name.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_takes_a_notes_place_during_a_save_stays() {
@@ -109,7 +109,7 @@ fn a_move_never_replaces_what_came_at_the_last_moment() {
     let (mut moved, mut refused) = (0, 0);
     meanwhile(
         || {
-            // Made whole elsewhere, then put there in one step unless something is there.
+            // Completed elsewhere, then moved there in one step unless something exists there.
             fs::write(&theirs, "theirs").expect("written");
             let _ = fs::hard_link(&theirs, &target);
             let _ = fs::remove_file(&theirs);

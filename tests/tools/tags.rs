@@ -1,4 +1,4 @@
-//! `rename_tag` over a vault; what becomes of one text is tested beside `note/tag/rename`.
+//! `rename_tag` over a vault; the changes in one text are tested with `note/tag/rename`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -108,7 +108,7 @@ fn a_note_changed_meanwhile_keeps_the_edit() {
             while !done.load(Ordering::Relaxed) {
                 let text = format!("line {typed}");
                 let edit = json!({"path": "7", "insert_after_line": -1, "content": text});
-                // Refused where the note was renamed in between; then it is typed again.
+                // Refused if the note was renamed in between; then it is typed again.
                 typed += usize::from(vault.call("edit_file", &edit).is_ok());
             }
             typed
@@ -121,7 +121,7 @@ fn a_note_changed_meanwhile_keeps_the_edit() {
             .collect();
         done.store(true, Ordering::Relaxed);
         for outcome in outcomes {
-            // Too often changed meanwhile, so nothing is renamed; or else everything is.
+            // Changed too often in the meantime, so nothing is renamed; otherwise everything is.
             let code = outcome.err().map(|error| error.code);
             assert!(
                 matches!(code, None | Some(ErrorCode::StaleRevision | ErrorCode::NotFound)),

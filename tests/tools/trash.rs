@@ -1,4 +1,4 @@
-//! Files in the trash are listed with their true content and age.
+//! Files in the trash are listed with their real content and age.
 
 #[cfg(unix)]
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ impl TestVault {
         self.journal().trash().list().expect("listed")
     }
 
-    /// As if all that was done so far had been done so many days ago.
+    /// Shifts everything done so far back by this many days.
     fn age_operations(&self, days: i64) {
         let database = rusqlite::Connection::open(self.state.join("state.db")).expect("opened");
         let older = "UPDATE operation SET began = began - ?1, ended = ended - ?1";
@@ -41,8 +41,7 @@ impl TestVault {
     }
 }
 
-/// Something that a person or another program does to the vault, and the text that is then in the
-/// trash.
+/// A deletion by a person or another program, and the text that is then in the trash.
 type ByHand = (&'static str, fn(&TestVault), &'static str);
 
 #[test]
@@ -94,7 +93,7 @@ fn a_file_trashed_today_does_not_inherit_an_earlier_age() {
         assert_eq!(trash[0].was, None, "{name}: nobody knows where this one was");
         assert_eq!(vault.empty_older(30), [""; 0], "{name}");
         assert_eq!(vault.content(".trash/x.md"), today, "{name}");
-        // Each is brought back by its own name.
+        // Each is restored by its own name.
         let origin = Origin::default();
         let back = vault.journal().trash().restore(".trash/x.md", None, &origin).expect("restored");
         assert_eq!((back.path.as_str(), vault.content("x.md")), ("x.md", today.into()), "{name}");
@@ -124,7 +123,7 @@ fn a_folder_is_as_new_as_its_last_change() {
     assert_eq!(fs::read_dir(vault.place.join(".trash")).expect("listed").count(), 0);
 }
 
-/// A vault whose keeping lies on another disk, and that.
+/// A vault whose `kept/` folder is on another disk, and that disk.
 #[cfg(unix)]
 fn on_two_disks(test: &str, prepare: impl FnOnce(&Path)) -> Option<(TestVault, TempDir)> {
     use std::os::unix::fs::MetadataExt;
@@ -146,7 +145,7 @@ fn on_two_disks(test: &str, prepare: impl FnOnce(&Path)) -> Option<(TestVault, T
     Some((vault, other))
 }
 
-/// Everything below a folder but the settings: what it is, its rights, what it holds, its time.
+/// Everything below a folder but the settings: kind, mode, content, time.
 #[cfg(unix)]
 fn tree(at: &Path) -> BTreeMap<String, (String, u32, Vec<u8>)> {
     use std::os::unix::fs::PermissionsExt;
@@ -175,13 +174,13 @@ fn tree(at: &Path) -> BTreeMap<String, (String, u32, Vec<u8>)> {
     found
 }
 
-/// More than is read whole, so that no text of it is kept.
+/// Larger than what is read whole, so that its text is not stored.
 #[cfg(unix)]
 fn large() -> Vec<u8> {
     (0..11_000_000_u32).map(|number| (number % 251) as u8).collect()
 }
 
-/// A folder with one of everything.
+/// A folder with one entry of each kind.
 #[cfg(unix)]
 fn full_folder(at: &Path) {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -314,7 +313,7 @@ fn an_interrupted_copy_to_another_disk_is_completed() {
     let (vault, recovered) = vault.recovered();
     assert_eq!((recovered.taken_back, recovered.left.len()), (1, 0), "{recovered:?}");
     let (mut after, mut before) = (tree(&vault.place), before);
-    // That note was made anew here.
+    // That note was created again here.
     after.remove("F/a.md");
     before.remove("F/a.md");
     assert_eq!(after, before);
@@ -336,7 +335,7 @@ fn a_failed_restoration_from_another_disk_is_stored_again() {
     let error = vault.undo_error(&set.to_string());
     assert!(error.to_string().contains("no room"), "{error}");
     assert_eq!((tree(&vault.place).len(), tree(kept.path())), (0, whole));
-    // And a deletion that cannot be recorded puts everything back.
+    // And a deletion that cannot be recorded restores everything.
     database.execute_batch("DROP TRIGGER refuse").expect("dropped");
     vault.undo(set);
     assert_eq!(tree(&vault.place), before);
@@ -369,7 +368,7 @@ fn files_removed_by_name_leave_the_journal_too() {
     vault.empty_named(&format!("{folder}.1"));
     assert!(!vault.exists(".trash/F"));
     assert_eq!((vault.trash().len(), vault.blobs().len()), (1, 1));
-    // And what the journal alone still has.
+    // And what only the journal still has.
     fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
     let item = vault.trash().remove(0);
     assert_eq!((item.id.as_str(), item.place), (format!("{other}.1").as_str(), TrashPlace::Text));
@@ -388,7 +387,7 @@ fn files_removed_by_name_leave_the_journal_too() {
 fn a_text_of_other_changes_stays_and_is_reported() {
     let vault = vault(&[("Other.md", "x")]);
     let written = vault.apply(vec![write("Secret.md", "my secret")]);
-    // Deleted twice with the same text: of two such ones only the last is listed.
+    // Deleted twice with the same text: only the last of the two is listed.
     vault.apply(vec![delete("Secret.md")]);
     fs::remove_dir_all(vault.place.join(".trash")).expect("emptied by hand");
     vault.put("Secret.md", "my secret");
@@ -410,7 +409,7 @@ fn files_removed_by_age_keep_their_texts_in_the_journal() {
     assert_eq!(vault.empty_older(-1), [".trash/a.md"]);
     let trash = vault.trash();
     assert_eq!((trash.len(), &trash[0].place), (1, &TrashPlace::Text));
-    // Nothing lies in a trash any more, so nothing is removed.
+    // Nothing is in a trash any more, so nothing is removed.
     assert_eq!(vault.empty_older(-1), [""; 0]);
     vault.undo(set);
     assert_eq!(vault.content("a.md"), "a");

@@ -1,4 +1,4 @@
-//! Taking back what others have written on since: what they wrote stays.
+//! Undoing changes of files that others have edited since: their edits stay.
 
 use std::fs;
 
@@ -19,7 +19,8 @@ fn undone(vault: &TestVault, set: ChangeSetId) -> Undone {
     undo(vault, set, false).unwrap_or_else(|error| panic!("undo of {set}: {error}"))
 }
 
-/// Undoes this undo; all is as it was right before it then, and the undo can be done once more.
+/// Undoes this undo; then everything is as it was right before it, and the undo can be done once
+/// more.
 #[track_caller]
 fn there_and_back(vault: &TestVault, set: ChangeSetId) {
     let before = seen(vault);
@@ -45,7 +46,7 @@ fn edits_elsewhere_in_the_note_stay() {
         ("1\n2\n3\n4\n", "1\n2\n3\n4\n5\n", "mine\n1\n2\n3\n4\n5\n", "mine\n1\n2\n3\n4\n"),
         ("1\n2\n3\n4\n", "3\n4\n", "3\n4\nmine\n", "1\n2\n3\n4\nmine\n"),
         ("1\n2\n3\n4\n", "", "", "1\n2\n3\n4\n"),
-        // Line endings, the byte-order mark and the last line are each one's own.
+        // Each text keeps its line endings, byte-order mark and last line.
         (
             "\u{feff}1\r\n2\r\n3",
             "\u{feff}1\r\n2\r\nIII",
@@ -66,7 +67,7 @@ fn edits_elsewhere_in_the_note_stay() {
             "# mine\n\n- [ ] x\n- [ ] x\n- [ ] x\n",
             "# mine\n\n- [ ] x\n- [ ] x\n",
         ),
-        // Partly taken back by hand.
+        // Partly undone by hand.
         ("1\n2\n3\n4\n5\n", "1\nB\nC\n4\n5\n", "1\n2\nC\n4\nmine\n", "1\n2\n3\n4\nmine\n"),
         ("1\n2\n", "1\nx\ny\n2\n", "1\ny\n2\n", "1\n2\n"),
     ] {
@@ -98,7 +99,7 @@ fn an_undo_of_an_undo_keeps_edits_in_between() {
     let again = undone(&vault, undo).applied.change_set;
     assert_eq!(vault.content("a.md"), "1\nB\n3\n4, mine\n5\nmine\n");
     vault.put("a.md", "1\nB\n3\n4, mine\n5\nmine\nmore\n");
-    // By its first number too: what was done again is undone as it was done last.
+    // By its first number too: a redone change is undone as it was last done.
     undone(&vault, set);
     assert_eq!(vault.content("a.md"), "1\n2\n3\n4, mine\n5\nmine\nmore\n");
     assert!(matches!(vault.undo_error(&again.to_string()), UndoError::AlreadyUndone { .. }));
@@ -131,7 +132,7 @@ fn conflicting_lines_are_refused_with_the_effect_of_force() {
     assert_eq!(vault.content("a.md"), "1\n2\n3\n4\n");
     vault.undo(forced.applied.change_set);
     assert_eq!(vault.content("a.md"), "mine\n");
-    // Where the two do not meet, force throws nothing away either.
+    // Where the two do not overlap, force discards nothing either.
     let vault = crate::vault::vault(&[("a.md", "1\n2\n3\n4\n")]);
     let set = vault.apply(vec![write("a.md", "1\nB\n3\n4\n")]);
     vault.put("a.md", "1\nB\n3\n4\nmine\n");
@@ -199,7 +200,7 @@ fn changes_of_other_lines_are_undone_in_any_order() {
                 undos.push(done.applied.change_set);
             }
             assert_eq!(vault.content("a.md"), format!("mine\n{}", texts[0]), "{order:?}");
-            // And done again, in yet another order.
+            // And redone, in yet another order.
             undos.rotate_left(1);
             for undo in undos {
                 undone(&vault, undo);
@@ -238,7 +239,7 @@ fn a_crash_leaves_it_done_or_undone() {
     let (vault, recovered) = vault.recovered();
     assert_eq!((recovered.completed, recovered.left.len()), (1, 0), "{recovered:?}");
     assert_eq!(vault.content("a.md"), "1\n2\n3\n4\nmine\n");
-    // Cut short between its two writes: the text that was merged with is back.
+    // Interrupted between its two writes: the text it was merged with is restored.
     let vault = merged();
     vault.put("b.md", "bb\n");
     let (vault, recovered) = vault.recovered();
@@ -247,7 +248,7 @@ fn a_crash_leaves_it_done_or_undone() {
     assert_eq!(vault.content("b.md"), "bb\n");
 }
 
-/// A note in a folder, with links of its own, and notes with links to it.
+/// A note in a folder, with links, and notes with links to it.
 fn linked() -> TestVault {
     vault(&[
         ("a/Old.md", "# Old\n\n[n](./near.md)\n\nend\n"),
@@ -282,7 +283,7 @@ fn an_undone_move_keeps_edits_in_notes_with_links() {
             assert!(content.contains(old), "{path}: {content}");
             vault.put(path, &content.replacen(old, text, 1));
         };
-        // Lines beside, in the very paragraph, in the moved note itself; some with links.
+        // Lines nearby, in the same paragraph, in the moved note itself; some with links.
         edit("up.md", "end\n", "end\nmine [[Old]]\n".replace("Old", new).as_str());
         edit("up.md", "and so on", "and, as I say, so on");
         let near = if source == "a" { "b/c d/near.md" } else { "a/near.md" };
@@ -379,7 +380,7 @@ fn a_note_that_was_renamed_since_is_found() {
             assert_eq!(seen(&vault), before);
         }
     }
-    // One that was made goes, if it is as it was.
+    // A created folder is removed if it is unchanged.
     let vault = vault(&[("z.md", "z")]);
     vault.context.vault.watch();
     let set = vault.apply(vec![write("a.md", "1\n2\n")]);
@@ -401,7 +402,7 @@ fn a_note_that_the_steward_moved_since_is_found() {
     let set = vault.apply(vec![write("f/a.md", "1\nB\n3\n4\n")]);
     vault.apply(vec![mv("f", "g")]);
     vault.apply(vec![mv("g/a.md", "b.md")]);
-    // In another process nothing is known but what the journal has.
+    // Another process knows only what the journal has.
     let vault = vault.reopened();
     there_and_back(&vault, set);
     assert_eq!(vault.content("b.md"), "1\n2\n3\n4\n");
@@ -415,7 +416,7 @@ fn another_note_is_never_taken_for_the_one_that_is_gone() {
     }
     let vault = vault(&[("a.md", "1\n2\n3\n4\n")]);
     vault.context.vault.watch();
-    // Renamed before the change, and another one made in its place: that one is gone.
+    // Renamed before the change, and another one created in its place: that one is gone.
     fs::rename(vault.place.join("a.md"), vault.place.join("b.md")).expect("renamed");
     vault.put("a.md", "1\n2\n3\n4\n");
     vault.context.vault.settle();
@@ -428,7 +429,7 @@ fn another_note_is_never_taken_for_the_one_that_is_gone() {
 }
 
 #[test]
-fn a_note_that_is_gone_is_written_anew_by_force() {
+fn a_note_that_is_gone_is_rewritten_by_force() {
     let vault = vault(&[("f/a.md", "1\n2\n"), ("b.md", "b\n")]);
     let set = vault.apply(vec![write("f/a.md", "1\nB\n"), write("b.md", "bb\n")]);
     fs::remove_dir_all(vault.place.join("f")).expect("removed");
@@ -461,9 +462,10 @@ fn a_note_that_is_gone_is_written_anew_by_force() {
     assert_eq!(vault.content("b.md"), "bb\n");
 }
 
-/// Beside names that differ in their case alone all can be moved and deleted, so all comes back, too.
+/// Next to names that differ only in case everything can be moved and deleted, so everything can be
+/// restored too.
 #[test]
-fn a_file_deleted_beside_its_duplicate_is_restored_beside_it() {
+fn a_file_deleted_next_to_its_duplicate_is_restored_next_to_it() {
     if !can(Ability::Case) {
         return;
     }
@@ -486,7 +488,7 @@ fn a_file_deleted_beside_its_duplicate_is_restored_beside_it() {
         vault.undo(set);
         assert_eq!(seen(&vault), before, "{gone}");
     }
-    // One that came since is somebody's new name, and is named as it is.
+    // One that was created since is someone's new name, and is reported as it is.
     let set = vault.apply(vec![mv("lone.md", "L.md")]);
     vault.put("Lone.md", "new\n");
     match undo(&vault, set, true) {
@@ -504,7 +506,8 @@ fn a_deleted_note_makes_no_duplicate() {
     what_lies_there_stays("f/A.md", "f/A.md");
 }
 
-/// Undoes by force an edit of `f/a.md`, which is gone, where something lies at `other` now: that stays.
+/// Undoes by force an edit of `f/a.md`, which is gone, while something exists at `other` now: that
+/// stays.
 fn what_lies_there_stays(other: &str, taken: &str) {
     let vault = crate::vault::vault(&[("f/a.md", "1\n2\n")]);
     let set = vault.apply(vec![write("f/a.md", "1\nB\n")]);
@@ -528,7 +531,7 @@ fn the_last_change_is_determined_by_number_not_time() {
     for n in 1..=4 {
         vault.apply(vec![write("a.md", &format!("{n}\n"))]);
     }
-    // The clock went back an hour after each of them.
+    // The clock was set back an hour after each of them.
     let database = rusqlite::Connection::open(vault.state.join("state.db")).expect("opened");
     for table in ["change_set", "operation"] {
         let set = format!("UPDATE {table} SET began = began - id * 3600000");

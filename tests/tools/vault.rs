@@ -19,7 +19,7 @@ use vault_steward::store::Store;
 use vault_steward::tools::{self, Answer, Context, Registry, ToolError};
 use vault_steward::vault::{self, Cancel, Vault, Writer};
 
-/// A vault whose trash is its own, so that no test fills the machine's.
+/// A vault with its own trash, so that no test fills the machine's.
 pub struct TestVault {
     pub context: Context,
     pub place: PathBuf,
@@ -43,11 +43,11 @@ impl TestVault {
         vault
     }
 
-    /// The same in a folder that exists.
+    /// The same in an existing folder.
     pub fn at(place: &Path, files: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
         let state = tempfile::tempdir().expect("a temporary folder");
         let app = (".obsidian/app.json", r#"{"trashOption":"local"}"#);
-        // Not as Windows has it, by `\\?\`: nobody writes a path so.
+        // Without Windows' prefix `\\?\`, which nobody types.
         let place = dunce::canonicalize(place).expect("it exists");
         for (path, text) in [app].iter().chain(files) {
             put(&place, path, text);
@@ -64,7 +64,7 @@ impl TestVault {
         Calls::new(self.context.clone(), settings, Store::at(&self.state), hooks)
     }
 
-    /// The same vault, as another process would find it. Nothing is recovered yet.
+    /// The same vault, as another process would open it. Nothing is recovered yet.
     pub fn reopened(self) -> Self {
         let context = context(&self.place, &self.state);
         Self { context, ..self }
@@ -75,7 +75,7 @@ impl TestVault {
         self.journal_in(&self.state, settings)
     }
 
-    /// A journal of this vault whose store lies elsewhere.
+    /// A journal of this vault with its store elsewhere.
     pub fn journal_in(&self, store: &Path, settings: journal::Settings) -> Journal {
         Journal::open(open(&self.place, &self.state).1, Store::at(store), settings)
     }
@@ -119,11 +119,12 @@ impl TestVault {
         put(&self.place, path, text);
     }
 
-    /// Goes on once what there is by now is older than what comes, by the file system's own clock.
+    /// Waits until everything that exists is older than what follows, by the file system's own
+    /// clock.
     pub fn let_time_pass(&self) {
         let probe = self.place.join(".obsidian/probe");
         let time = || {
-            // Something: a file that is empty and stays so keeps its time on some disks.
+            // Not empty: a file that is empty and stays so keeps its time on some disks.
             fs::write(&probe, "x").expect("written");
             probe.metadata().and_then(|meta| meta.modified()).expect("a time")
         };
@@ -132,7 +133,7 @@ impl TestVault {
         fs::remove_file(&probe).expect("removed");
     }
 
-    /// The bytes of a file, read past the steward.
+    /// The bytes of a file, read directly.
     #[track_caller]
     pub fn bytes(&self, path: &str) -> Vec<u8> {
         fs::read(self.place.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -162,8 +163,8 @@ impl TestVault {
     }
 }
 
-/// Where a test's vault lies: below `STEWARD_TEST_VAULTS` if that is set, which is how the whole
-/// suite is run on another file system.
+/// The folder of a test's vault: below `STEWARD_TEST_VAULTS` if that is set, which runs the whole
+/// suite on another file system.
 pub fn temporary_folder() -> TempDir {
     match std::env::var_os("STEWARD_TEST_VAULTS") {
         Some(place) => tempfile::tempdir_in(place),
@@ -172,7 +173,7 @@ pub fn temporary_folder() -> TempDir {
     .expect("a temporary folder")
 }
 
-/// The vault as it is found now, and its writer.
+/// The vault as it is now, and its writer.
 pub fn open(place: &Path, state: &Path) -> (Vault, Writer) {
     let opened = Vault::open(place, state, vault::Settings::default(), &|_| ());
     opened.expect("the vault opens")
@@ -209,8 +210,8 @@ pub fn put(place: &Path, path: &str, text: &str) {
     fs::write(file, text).expect("written");
 }
 
-/// Whether a removed file is listed until it is closed, as by wine, and by Windows on disks other than NTFS. The steward
-/// keeps a version that it replaced open for some seconds.
+/// Whether a removed file is listed until it is closed, as by wine, and by Windows on disks other
+/// than NTFS. The steward keeps a version that it replaced open for some seconds.
 fn lists_removed_files() -> bool {
     static LISTS: OnceLock<bool> = OnceLock::new();
     let lists = || {
@@ -247,7 +248,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// Undoes as the journal alone does: no links follow, and nobody is asked.
+/// Undoes as the journal alone does: links do not follow, and nobody is asked.
 pub trait JournalAlone {
     fn undo(&self, target: Target, force: bool, origin: &Origin) -> Result<Undone, UndoError>;
 }
@@ -258,7 +259,7 @@ impl JournalAlone for Journal {
     }
 }
 
-/// Restores as the journal alone does: no links follow, and nobody is asked.
+/// Restores as the journal alone does: links do not follow, and nobody is asked.
 pub trait TrashAlone {
     fn restore(
         &self,

@@ -1,4 +1,4 @@
-//! Changes made by others are noticed, also where events miss them (cases 76, 96).
+//! Changes made by others are noticed, even when events miss them (cases 76, 96).
 
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ fn notes(vault: &TestVault) -> Vec<String> {
     catalogue.within(&root).map(|entry| entry.path().to_string()).collect()
 }
 
-/// On a folder that sends events at once. Elsewhere the next look at the disk tells.
+/// On a folder that sends events at once. Elsewhere the next scan finds the change.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_others_do_is_known_at_once() {
@@ -117,7 +117,7 @@ fn a_flood_of_changes_is_absorbed() {
         fs::write(vault.place.join(format!("{n}.md")), "x").expect("written");
     }
     assert_eq!(notes(&vault).len(), 10_000);
-    // With whatever is lost where the thread takes less than is told.
+    // With events that are lost because the thread takes fewer than are sent.
     for n in 0..10_000 {
         fs::rename(vault.place.join(format!("{n}.md")), vault.place.join(format!("r{n}.md")))
             .expect("moved");
@@ -127,8 +127,8 @@ fn a_flood_of_changes_is_absorbed() {
     assert!(found.iter().all(|path| path.starts_with('r')), "{:?}", &found[..3]);
 }
 
-/// As `git checkout` changes a vault: files removed, rewritten and new ones in new folders, with its own folder busy
-/// meanwhile.
+/// Changes like those of `git checkout`: files removed, rewritten and created in new folders, with
+/// Git's own folder busy at the same time.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_checkout_is_absorbed_while_others_ask() {
@@ -187,7 +187,7 @@ fn a_checkout_is_absorbed_while_others_ask() {
     assert!(paths.iter().all(|path| !path.contains(".git")));
     let told = told.lock().expect("whole");
     assert!(told.iter().all(|change| !change.path.as_str().starts_with(".git")));
-    // Each file came, went or changed at least once, whatever was told together.
+    // Each file was created, removed or changed at least once, however the events were combined.
     let gone: std::collections::HashSet<&str> = told
         .iter()
         .filter(|change| change.kind == ChangeKind::Removed)
@@ -196,7 +196,7 @@ fn a_checkout_is_absorbed_while_others_ask() {
     assert!((0..2_000).all(|n| gone.contains(&*format!("{}/{n}.md", n % 60))));
 }
 
-/// A list rests on what was told where all is told, and on the disk where nothing is.
+/// A list relies on events where all are sent, and on the disk where none are.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_change_is_in_the_next_list() {
@@ -231,7 +231,7 @@ fn a_change_is_in_the_next_list() {
     assert_eq!(listed(&unwatched), []);
 }
 
-/// The saved catalogue is compared with the disk, and nothing in it is believed.
+/// The saved catalogue is compared with the disk; nothing in it is trusted.
 #[test]
 fn a_start_takes_nothing_on_trust() {
     let (first, _) = watched(&[("a.md", "x"), ("Folder/b.md", "x"), ("Gone/c.md", "x")]);
@@ -264,8 +264,8 @@ fn a_start_takes_nothing_on_trust() {
     }
 }
 
-/// One scan with watches is enough: other programs may make, change, move and remove files during it, with and without
-/// a saved catalogue.
+/// One scan with watches is enough: other programs may create, change, move and remove files during
+/// it, with and without a saved catalogue.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_happens_during_the_first_scan_is_not_missed() {
@@ -294,7 +294,7 @@ fn what_happens_during_the_first_scan_is_not_missed() {
         let done = match *random >> 32 & 7 {
             0 => fs::write(at(&format!("{from}/deep/{b}.md")), "xx"),
             1 => fs::remove_file(at(&format!("{from}/deep/{}.md", b & 3))),
-            // There and back, and there.
+            // There and back, and there again.
             2 => fs::rename(at(&from), at("away")).and_then(|()| fs::rename(at("away"), at(&from))),
             3 => fs::rename(at(&from), at(&format!("{to}/in"))),
             4 => fs::rename(at(&format!("{to}/in")), at(&from)),
@@ -320,7 +320,7 @@ fn what_happens_during_the_first_scan_is_not_missed() {
         let over = AtomicBool::new(false);
         let opened = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // Each of a folder costs a walk through it afterwards.
+                // Each event for a folder costs a walk through it afterwards.
                 for _ in 0..250 {
                     if over.load(Ordering::Relaxed) {
                         break;
@@ -342,7 +342,7 @@ fn what_happens_during_the_first_scan_is_not_missed() {
     }
 }
 
-/// As a backup that is put back does, or `rm -rf` and `git clone`.
+/// As restoring a backup does, or `rm -rf` and `git clone`.
 #[test]
 fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
     let (vault, told) = watched(&[("a.md", "one"), ("Folder/b.md", "b"), ("gone.md", "x")]);
@@ -359,7 +359,7 @@ fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
     fs::rename(place, &aside).expect("moved");
     let gone = vault.err("read_file", json!({ "path": "a" }), ErrorCode::IoError);
     assert!(gone.hint.is_some_and(|hint| hint.contains("put the folder back")));
-    // Where a disk is to be mounted lies an empty folder, which is no vault.
+    // An empty mount point is not a vault.
     fs::create_dir(place).expect("made");
     vault.err("list_files", json!({}), ErrorCode::IoError);
     assert!(notes(&vault).contains(&"gone.md".to_owned()));
@@ -380,7 +380,7 @@ fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
     let told = told.lock().expect("whole").clone();
     assert!(told.iter().any(|one| one.path.as_str() == "d.md"), "{told:?}");
     assert!(!told.iter().any(|one| one.path.as_str() == "old.md"), "{told:?}");
-    // The journal goes on, back to before.
+    // The journal still works, back to earlier changes.
     vault.ok("edit_file", json!({ "path": "d.md", "old_text": "new", "new_text": "newer" }));
     vault.ok("undo", json!({ "change_set": set["change_set"] }));
     assert!(!place.join("c.md").exists() && aside.join("c.md").exists());
@@ -388,7 +388,7 @@ fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
     assert_eq!(vault.content("d.md"), "new");
 }
 
-/// Nobody has to ask: clients hear of it.
+/// Clients are told without asking.
 #[test]
 fn the_thread_that_watches_finds_a_vault_that_is_back() {
     let vault = watched(&[("a.md", "one")]).0;
@@ -414,8 +414,8 @@ fn nothing_is_left_after_stop() {
         let names = tasks.filter_map(|t| fs::read_to_string(t.path().join("comm")).ok());
         names.filter(|name| name.starts_with("vault-watch")).count()
     };
-    // Other tests of this process open and close files of their own: a leak would grow with the
-    // rounds, they do not.
+    // Other tests of this process open and close files too: a leak would grow with the rounds,
+    // those do not.
     let before = open();
     for _ in 0..50 {
         let (vault, _) = watched(&[("a.md", "x")]);

@@ -1,5 +1,5 @@
-//! Changes that are taken in together: nobody looks until all of it is done, so that every event of it
-//! lies behind what is on the disk.
+//! Changes that are processed together: nothing is read until all of them are made, so that every
+//! event is older than the state of the disk.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,18 +19,18 @@ use vault_steward::vault::{ChangeKind, Settings, Vault, VaultChange, Watching};
 use crate::abilities::{Ability, can};
 use crate::vault::{TestVault, temporary_folder};
 
-/// A vault that the system tells of, without the thread that takes in what it tells.
+/// A watched vault without the thread that processes the events.
 struct Listening {
     vault: TestVault,
     told: Arc<Mutex<Vec<VaultChange>>>,
     known: BTreeSet<String>,
-    /// Beside the vault, on the same disk.
+    /// Outside the vault, on the same disk.
     outside: TempDir,
 }
 
 impl Listening {
     fn new(files: &[(&str, &str)]) -> Self {
-        // So long ago that the text index keeps what they are.
+        // So old that the text index relies on their stamps.
         let then = SystemTime::now() - Duration::from_secs(3600);
         let mut vault = TestVault::new(files, |place| {
             for (path, _) in files {
@@ -77,13 +77,13 @@ impl Listening {
         catalogue
     }
 
-    /// A note made in each folder now is heard of.
+    /// Events arrive for a note created in each folder now.
     #[track_caller]
     fn hears_of(&mut self, folders: &[&str]) {
         let Watching::Events { folders: watched } = self.vault.context.vault.watching() else {
             panic!("no events");
         };
-        // Beside the vault's own.
+        // Next to the vault's own.
         assert_eq!(watched, folders.len() + 1, "{folders:?}");
         for folder in folders {
             fs::write(self.vault.place.join(folder).join("heard.md"), "x").expect("written");
@@ -113,12 +113,12 @@ fn hear(known: &mut BTreeSet<String>, change: &VaultChange) {
     }
 }
 
-/// Each has the other's name from then on, at no moment none.
+/// From then on each has the other's name; no name is ever missing.
 fn exchange(one: &Path, other: &Path) {
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
 }
 
-/// All below a folder but what is hidden.
+/// Everything below a folder except hidden entries.
 fn list(folder: &Path, before: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("listed").flatten() {
         let name = entry.file_name().into_string().expect("text");
@@ -133,7 +133,8 @@ fn list(folder: &Path, before: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A folder that is moved out takes its own watches along, and not those of the folder that takes its name.
+/// A folder that is moved out takes its own watches along, but not those of the folder that takes
+/// its name.
 #[test]
 fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     if !can(Ability::InKernel) || !can(Ability::Exchange) {
@@ -144,13 +145,13 @@ fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     let outside = here.outside.path().to_owned();
     fs::create_dir(at.join(".trash")).expect("made");
 
-    // Into the trash, and a new one made.
+    // Into the trash, and a new one created.
     fs::rename(at.join("notes"), at.join(".trash/notes")).expect("moved");
     fs::create_dir_all(at.join("notes/sub")).expect("made");
     here.settled();
     here.hears_of(&["notes", "notes/sub"]);
 
-    // Out of the vault, and another in.
+    // Out of the vault, and another one in.
     fs::create_dir_all(outside.join("other/sub/deep")).expect("made");
     fs::write(outside.join("other/sub/deep/c.md"), "x").expect("written");
     fs::rename(at.join("notes"), outside.join("notes")).expect("moved");
@@ -164,7 +165,7 @@ fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     here.settled();
     here.hears_of(&["notes", "notes/sub", "notes/sub/deep"]);
 
-    // Out, and another event before the next thing that is moved.
+    // Out, and another event before the next move.
     fs::rename(at.join("notes"), outside.join("away")).expect("moved");
     fs::write(at.join("b.md"), "longer").expect("written");
     fs::create_dir(at.join("notes")).expect("made");
@@ -172,7 +173,7 @@ fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
     here.settled();
     here.hears_of(&["notes"]);
 
-    // Another of outside has changed places with it: that came before this went.
+    // A folder from outside is exchanged with it: that arrived before this left.
     fs::create_dir_all(outside.join("other/sub")).expect("made");
     exchange(&outside.join("other"), &at.join("notes"));
     here.settled();
@@ -181,7 +182,7 @@ fn a_folder_that_takes_the_name_of_one_moved_out_is_watched() {
 
 /// A swap in one step is reported as two renames, each of which lags behind the disk.
 #[test]
-fn what_changes_places_keeps_both_names() {
+fn what_exchanges_paths_keeps_both_names() {
     if !can(Ability::InKernel) || !can(Ability::Exchange) {
         return;
     }
@@ -216,7 +217,7 @@ fn what_changes_places_keeps_both_names() {
     here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
     assert!(found(&here, "^another$").is_empty(), "no note has it");
 
-    // There and back, and what was made under the old name of what was moved.
+    // There and back, and files created under the old name of what was moved.
     exchange(&at.join("a.md"), &at.join("c"));
     exchange(&at.join("a.md"), &at.join("c"));
     fs::rename(at.join("b.md"), at.join("e.md")).expect("moved");
@@ -225,7 +226,7 @@ fn what_changes_places_keeps_both_names() {
     here.hears_of(&["a.md", "a.md/sub", "c", "c/sub", "c/deep"]);
 }
 
-/// The files of a deleted folder are gone with it, though only the folder's name is reported.
+/// The files of a deleted folder are gone with it, although only the folder's name is reported.
 #[test]
 fn a_file_in_the_place_of_a_folder_leaves_nothing_of_it() {
     if !can(Ability::InKernel) {
@@ -277,8 +278,8 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
     };
     assert_eq!(found("old"), ["a.md", "b.md", "c.md"]);
     assert!(vault.context.vault.is_told_of_changes());
-    // The vault's folder went and came back, in a folder that cannot be found by its name meanwhile:
-    // what else was told is dropped for a scan, which finds no vault.
+    // The vault's folder was moved away and back, through a folder that its name does not reach in
+    // the meantime: other events are dropped for a scan, which finds no vault.
     let (above, away) = (vault.place.parent().expect("a folder"), outside.path().join("away"));
     fs::rename(above, &away).expect("moved");
     fs::write(away.join("Vault/a.md"), "new and longer").expect("written");
@@ -299,8 +300,8 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
     assert_eq!(found("new"), ["a.md", "b.md"]);
 }
 
-/// Finds and reports writes that keep size and time, as of a plugin that keeps the time: one file's change, many at
-/// once, and a file that another one replaced.
+/// Finds and reports writes that keep size and time, such as those of a plugin that keeps the time:
+/// one file's change, many at once, and a file that another one replaced.
 #[test]
 fn a_change_that_keeps_size_and_time_is_found() {
     if !can(Ability::InKernel) {
@@ -335,12 +336,12 @@ fn a_change_that_keeps_size_and_time_is_found() {
     write(&other);
     fs::rename(&other, vault.place.join("1.md")).expect("moved");
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (18, 2));
-    // By way of a name that can be seen, as some programs save.
-    let beside = vault.place.join("2.md.tmp~");
-    write(&beside);
-    fs::rename(&beside, vault.place.join("2.md")).expect("moved");
+    // Through a visible temporary name, as some programs save.
+    let new_file = vault.place.join("2.md.tmp~");
+    write(&new_file);
+    fs::rename(&new_file, vault.place.join("2.md")).expect("moved");
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (17, 3));
-    // And with its folder, which takes the place of one with the same names.
+    // And with its folder, which replaces one with the same names.
     fs::create_dir_all(vault.place.join("f")).expect("made");
     fs::rename(vault.place.join("3.md"), vault.place.join("f/3.md")).expect("moved");
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (17, 3));
@@ -354,8 +355,7 @@ fn a_change_that_keeps_size_and_time_is_found() {
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (0, 20));
 }
 
-/// Also where it was saved a moment ago: no time between the two gives it away but the one that nobody
-/// can set.
+/// Even if it was saved a moment ago: the only time that differs is the one that nobody can set.
 #[test]
 fn a_change_right_after_another_that_keeps_size_and_time_is_found() {
     if !can(Ability::InKernel) {
@@ -374,7 +374,7 @@ fn a_change_right_after_another_that_keeps_size_and_time_is_found() {
             vault.ok("search_files", arguments)["files"].as_array().expect("a list").len()
         };
         assert_eq!(found(round), 1);
-        // So much that the index believes what it has read.
+        // Old enough that the index trusts what it has read.
         vault.let_time_pass();
         vault.context.index.text.refresh();
         assert_eq!(found(round), 1);
@@ -389,8 +389,8 @@ fn a_change_right_after_another_that_keeps_size_and_time_is_found() {
     assert_eq!(missed, [0; 0]);
 }
 
-/// A full look goes by the time of the last change of any kind, too, which a rename is: what the steward did
-/// itself is known as it ended, and told once.
+/// A full scan also goes by the ctime, which a rename changes: the catalogue has the final state of
+/// the steward's own changes, and reports them once.
 #[test]
 fn a_full_scan_reports_nothing_twice() {
     if !can(Ability::InKernel) {
@@ -409,8 +409,8 @@ fn a_full_scan_reports_nothing_twice() {
     assert_eq!(*told.lock().expect("whole"), []);
 }
 
-/// Nobody takes any while more is told than the system keeps: what it lost then is found by a scan,
-/// which knows of no renames.
+/// The queue overflows while no events are processed: what was lost then is found by a scan, which
+/// cannot detect renames.
 #[test]
 fn events_lost_in_a_flood_are_found() {
     if !can(Ability::InKernel) {

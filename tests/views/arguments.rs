@@ -14,7 +14,7 @@ pub const PATHS: &[&str] = &[
     "Open/links.md",
     "Open/twin.md",
     "twin",
-    // Said, not written; a hidden note has the second one as an alias.
+    // As people say them; a hidden note has the second one as an alias.
     "open slash links dot md",
     "alone",
     "the twins",
@@ -86,7 +86,7 @@ fn strings(tool: &Definition, name: &str, schema: &Value, example: Option<&Value
             _ => vec!["today", "zzmarktext"],
         },
     };
-    // A tool that changes texts must not write the marks that are searched in the output.
+    // A tool that changes texts must not write the markers that are searched for in the output.
     let changes = tool.tier != vault_steward::tools::Tier::Safe;
     let mut texts: Vec<Value> = texts.into_iter().map(Value::from).collect();
     if changes && touched.is_none() && name != "to" && name != "change" {
@@ -123,7 +123,7 @@ fn values(tool: &Definition, name: &str, schema: &Value, example: Option<&Value>
     }
 }
 
-/// The tool's own example, in the folder that may be seen.
+/// The tool's own example, in the visible folder.
 fn example(tool: &Definition) -> Map<String, Value> {
     let mut text = tool.example.clone();
     for name in ["a.md", "b.md", "c.md", "t.md", "deleted.md"] {

@@ -1,4 +1,4 @@
-//! Every tool, with all that can be asked of it, by every kind of limited caller.
+//! Every tool, with all arguments, by every kind of limited caller.
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// Calls a tool in both worlds, and says where the answers differ.
+/// Calls a tool in both worlds, and reports where the answers differ.
 fn differ(
     worlds: &mut [World; 2],
     ears: &mut [Ear; 2],
@@ -45,7 +45,7 @@ fn differ(
     let mut answers = Vec::new();
     for (world, ear) in worlds.iter().zip(ears) {
         let answer = match &ear.posts {
-            // MCP's own door has no dry runs, and not all tools.
+            // MCP's own transport has no dry runs, and not all tools.
             Some(token) if !dry_run && !tool.seldom => {
                 posted::call(world.port(), token, &tool.name, &json!(arguments))
             }

@@ -1,4 +1,4 @@
-//! The table of `docs/security.md`, and the outputs that there are.
+//! The table of `docs/security.md`, compared with the existing outputs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -74,7 +74,7 @@ pub fn routes() -> Vec<String> {
 }
 
 /// The parts of a model's input other than messages and answers. A new part does not compile here
-/// until it has its name.
+/// until it is named.
 fn model() -> Vec<String> {
     let now = chrono::DateTime::UNIX_EPOCH.fixed_offset();
     let Situation { now: _, active_note: _, as_of: _, news: _ } =

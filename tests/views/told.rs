@@ -15,7 +15,7 @@ use crate::posted;
 use crate::table::{interface, routes, rows};
 use crate::world::{Ear, LIMITED, MARK, World};
 
-/// Params with which a method can be called; those that need any have a line.
+/// Params with which a method can be called; methods that need any have a line.
 fn params(method: &str) -> Value {
     match method {
         "initialize" => json!({"protocolVersion": 1}),
@@ -59,7 +59,7 @@ fn params(method: &str) -> Value {
     }
 }
 
-/// Which rows of this kind a limited caller gets.
+/// The rows of this kind that a limited caller gets.
 fn open(kind: &str) -> BTreeMap<String, bool> {
     let rows = rows().into_iter().filter(|row| row.kind == kind);
     rows.map(|row| (row.output, row.open)).collect()
@@ -90,7 +90,7 @@ fn without_counts(mut answer: Value) -> Value {
         ours["seq"].take();
     }
     if let Some(settings) = result["settings"].as_array_mut() {
-        // The two worlds have ports of their own.
+        // The two worlds have different ports.
         settings.retain(|one| one["key"] != "models.providers" && one["key"] != "smarthole.port");
     }
     answer
@@ -120,7 +120,7 @@ fn pair() -> [World; 2] {
     worlds
 }
 
-/// A program that has the vault open, with a hidden note on its screen: it does what it is asked to.
+/// A program that has the vault open, with a hidden note on its screen; it does what it is asked.
 fn obsidian(world: &World) -> Ear {
     let operations = ["active_note", "open", "notice", "trash", "rename"];
     let ours = json!({"host": operations, "focused": true});
@@ -132,7 +132,7 @@ fn obsidian(world: &World) -> Ear {
     host
 }
 
-/// Has Obsidian answer what it is asked next.
+/// Makes Obsidian answer its next request.
 fn shows(host: &mut Ear, full: bool) {
     let question = host.until(|message| message["method"].is_string() && message["id"].is_string());
     let selection = json!({"text": "zzmarktext", "startLine": 1, "endLine": 1});
@@ -166,7 +166,7 @@ fn every_method_answers_as_if_the_rest_were_not_there_or_not_at_all() {
             let mut answers = Vec::new();
             for world in &worlds {
                 let mut ear = world.ear(scope);
-                // The first frame of a connection is the one that opens it.
+                // The first frame of a connection is the handshake.
                 let answer = match *method {
                     "initialize" => world.opened(scope),
                     _ => ear.call(method, params(method)),
@@ -257,7 +257,7 @@ fn events_reach_exactly_their_receivers_live_and_replayed() {
     let mut ears = LIMITED.map(|scope| world.ear(scope));
     let epoch = world.person.call("_vault/ping", json!({}))["result"]["epoch"].take();
     let mut host = obsidian(&world);
-    // A conversation, a voice, and changes in the hidden part.
+    // A conversation, a voice message, and changes in the hidden part.
     let said = json!({"prompt": [{"type": "text", "text": "zzmark words"}]});
     let asked = world.person.ask("session/prompt", said);
     shows(&mut host, true);
@@ -274,7 +274,7 @@ fn events_reach_exactly_their_receivers_live_and_replayed() {
         world.does("move", json!({"source": from, "destination": to}));
     }
     world.does("write_file", json!({"path": "Open/seen.md", "content": "seen"}));
-    // A plan and a job there, and where all may see, and a workflow.
+    // A plan and a job there, and in the visible part, and a workflow.
     for note in ["Zzmark Closed/c.md", "Open/seen.md"] {
         let items = json!({"items": [{"path": note, "tag": ["planned"]}]});
         let plan = world.does("plan_changes", items)["result"]["structuredContent"].take();
@@ -288,7 +288,7 @@ fn events_reach_exactly_their_receivers_live_and_replayed() {
     // A file deleted there and restored into the view does not reveal its old path.
     world.does("delete", json!({"path": "Zzmark Closed/Zzmark gone.md"}));
     world.does("restore", json!({"item": "Zzmark Closed/Zzmark gone.md", "to": "Open/back.md"}));
-    // The mode, the settings, and a file of them that is wrong.
+    // The mode, the settings, and an invalid settings file.
     world.person.call("_vault/mode", json!({"mode": "ask"}));
     world.person.call("_vault/mode", json!({"mode": "settings"}));
     world.person.call("_vault/settings/set", json!({"key": "journal.days", "value": 60}));
@@ -304,7 +304,7 @@ fn events_reach_exactly_their_receivers_live_and_replayed() {
         }
     }
     std::fs::write(&file, right).unwrap();
-    // Two are asked, and one answers.
+    // Two requests, and one answer.
     let mut others = [(); 2].map(|()| world.ear_with("person", &json!({"approvals": true})));
     let delete = json!({"name": "delete", "arguments": {"path": "Open/Sub"}});
     let call = ears[0].ask("tools/call", delete);
@@ -368,7 +368,7 @@ fn events_reach_exactly_their_receivers_live_and_replayed() {
     }
 }
 
-/// A request over HTTP: the status, and the answer.
+/// A request over HTTP; returns the status and the answer.
 fn http(world: &World, scope: &str, line: &str, body: Option<&Value>) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", world.port())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -417,7 +417,7 @@ fn every_path_over_http_answers_as_if_the_rest_were_not_there_or_not_at_all() {
                 answers.push((status, plain(world, &answer)));
             }
             assert!(!is_marked(&answers[0].1), "{line} as {scope}: {}", answers[0].1);
-            // A proof is another one each time.
+            // A proof differs each time.
             if !route.starts_with("/v1/challenge") {
                 assert_eq!(answers[0], answers[1], "{line} as {scope}");
             }

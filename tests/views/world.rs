@@ -1,5 +1,6 @@
-//! Two worlds: a vault with a visible folder and many hidden files, and the same vault without those. In each a person
-//! works, a model answers, SmartHole sends messages, and Obsidian has a note open.
+//! Two worlds: a vault with a visible folder and many hidden files, and the same vault without
+//! those. In each a person works, a model answers, SmartHole sends messages, and Obsidian has a
+//! note open.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::home::{Daemon, Home};
 use crate::models::Server;
 use crate::script;
 
-/// The mark in every hidden name and text, in lower case.
+/// The marker in every hidden name and text, in lower case.
 pub const MARK: &str = "zzmark";
 
 /// Kinds of limited callers.
@@ -32,7 +33,7 @@ const OPEN: &[(&str, &str)] = &[
     ("alone.md", "nothing leads here\n"),
     ("twin.md", "the one that is seen\n"),
     ("twins.md", "[[twin]]\n"),
-    // Links by which it could be asked whether there is a note of that name.
+    // Links that could reveal whether a note of that name exists.
     ("links.md", "[[shadow]] [[Shade/shadow]] [[nobody]] [[Shade/nobody]] [[shadow|words]]\n"),
     (
         "board.canvas",
@@ -75,24 +76,24 @@ const SETTINGS: &str = "[policy]\nread = [\"Open\"]\nclient = \"permanent\"\nmcp
     information_architecture = \"Things lie in folders.\"\n[server]\n\
     messages_per_second = 100000\nmessage_burst = 100000\n[log]\nlevel = \"warn\"\n";
 
-/// A vault with a daemon, and all that is around them.
+/// A vault with a daemon, and their environment.
 pub struct World {
-    /// Whether there is anything hidden in it.
+    /// Whether it has hidden files.
     pub full: bool,
     pub home: Home,
     pub vault: PathBuf,
     pub daemon: Daemon,
     pub desktop: Desktop,
     pub model: Server,
-    /// A person's program that receives all events and no questions.
+    /// A person's program that receives all events and no approval requests.
     pub person: Ear,
     step: usize,
     /// The last hidden deletion.
     deleted: Value,
 }
 
-/// The one hidden note of the vault without hidden ones: what a person changes there, so that change
-/// sets have the same numbers in both.
+/// The only hidden note of the vault without hidden files: the person's changes there give change
+/// sets the same numbers in both worlds.
 const LOG: &str = "Elsewhere/log.md";
 
 fn put(path: &Path, text: &str, at: SystemTime) {
@@ -152,7 +153,7 @@ impl World {
         self.ear_with(scope, &json!({}))
     }
 
-    /// The same, of a program that says that it can do this.
+    /// The same, for a program with these capabilities.
     pub fn ear_with(&self, scope: &str, ours: &Value) -> Ear {
         Ear::new(&self.home, &self.vault, &self.daemon, scope, ours)
     }
@@ -171,7 +172,7 @@ impl World {
         self.daemon.port()
     }
 
-    /// Puts the folder that may be seen back as it was in the beginning.
+    /// Restores the visible folder to its initial state.
     pub fn tidy(&self) {
         let open = self.vault.join("Open");
         let mut folders = vec![open.clone()];
@@ -192,7 +193,7 @@ impl World {
         fill(&self.vault);
     }
 
-    /// One more thing that a person, or another program of theirs, does in the hidden part.
+    /// Another action of a person, or of another program of theirs, in the hidden part.
     pub fn meanwhile(&mut self) {
         if !self.full {
             return;
@@ -242,8 +243,7 @@ impl World {
         answer["result"]["structuredContent"]["change_sets"][0]["id"].as_u64().unwrap_or(0)
     }
 
-    /// Has a person's program change the one note that it has to itself, until there are so many change
-    /// sets.
+    /// Makes a person's program change its own note until there are this many change sets.
     pub fn count_up(&mut self, sets: u64) {
         let mut last = self.last_set();
         while last < sets {
@@ -257,7 +257,7 @@ impl World {
         assert_eq!(last, sets, "there are more change sets here");
     }
 
-    /// Has a person's program call a tool.
+    /// Makes a person's program call a tool.
     pub fn does(&mut self, tool: &str, arguments: Value) -> Value {
         let meta = json!({"vault": {"confirmed": true}});
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
@@ -304,11 +304,11 @@ fn token(home: &Home, vault: &Path, scope: &str) -> String {
     run.stdout.trim_end().to_owned()
 }
 
-/// A connection that remembers all that came, but the answers.
+/// A connection that records all messages except answers.
 pub struct Ear {
     client: Client,
     pub heard: Vec<Value>,
-    /// The token with which its tools are called over MCP's own door instead.
+    /// The token with which its tools are called over MCP instead.
     pub posts: Option<String>,
 }
 
@@ -320,7 +320,7 @@ impl Ear {
             "clientCapabilities": {"_meta": {"vault": ours}}});
         client.call("initialize", params);
         let mut ear = Self { client, heard: Vec::new(), posts: None };
-        // From now on, or from where these say.
+        // From now on, or from these events.
         let from = ours.get("epoch").map(|epoch| json!({"epoch": epoch, "after": ours["after"]}));
         ear.call("_vault/subscribe", from.unwrap_or(json!({})));
         ear
@@ -334,7 +334,7 @@ impl Ear {
         self.client.ask(method, params)
     }
 
-    /// The answer, as it came but for its number.
+    /// The answer as it arrived, without its number.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
@@ -344,11 +344,11 @@ impl Ear {
         self.until(|message| message["id"] == id && message.get("method").is_none())
     }
 
-    /// The first message that fits; the others are stored.
+    /// The first message that matches; the others are stored.
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
-            // The server's pings keep a connection for ever.
+            // The server's pings keep a connection open forever.
             assert!(
                 begun.elapsed() < Duration::from_secs(30),
                 "it does not come: {:?}",

@@ -16,16 +16,16 @@ use crate::daemon::{Daemon, Home};
 use crate::rows::search::{PATTERNS, UNINDEXED};
 use crate::rows::{Ground, kept, listing};
 
-/// How long it is looked at.
+/// How long it is profiled.
 const LONG: Duration = Duration::from_secs(3);
 
-/// Samples a second of a start, which is over soon.
+/// Samples per second of a start, which is short.
 const OFTEN_AT_START: &str = "9999";
 
 /// Clients of a crowd.
 const CLIENTS: usize = 64;
 
-/// Something that is done again and again.
+/// Repeated work.
 pub struct Scene {
     /// Its name on the page.
     pub name: &'static str,
@@ -36,7 +36,7 @@ pub struct Scene {
 type Question = (&'static str, Value);
 
 enum Act {
-    /// One client asks these in turn.
+    /// One client sends these requests in turn.
     Ask(fn(&mut Client) -> Result<Vec<Question>>),
     /// Many clients search.
     Crowd,
@@ -46,11 +46,11 @@ enum Act {
     Start { first: bool },
     /// A thousand conversations are listed.
     Conversations,
-    /// A message is appended in this very process.
+    /// A message is appended, in this process.
     Append,
 }
 
-/// The scenes that show why a kind is slow.
+/// The scenes that show why a row is slow.
 pub fn scenes(kind: &str) -> Vec<Scene> {
     let scene = |name, act| Scene { name, act };
     match kind {
@@ -113,9 +113,10 @@ fn lists() -> Vec<Question> {
 }
 
 impl Scene {
-    /// Does it while `perf` looks; `None` where `perf` may not.
+    /// Runs it while `perf` records; `None` if `perf` is not permitted.
     ///
     /// # Errors
+    ///
     /// The daemon failed.
     pub fn taken(&self, perf: &Path, ground: &Ground<'_>) -> Result<Option<Taken>> {
         let files = TempDir::with_prefix_in("profile-", ground.scratch)?;
@@ -167,7 +168,7 @@ impl Scene {
     }
 }
 
-/// Has it done twice, sampled and then traced: a trace makes each call slower.
+/// Runs it twice, sampled and then traced: tracing makes each call slower.
 fn looked_at(
     perf: &Path,
     files: &Path,
@@ -185,7 +186,7 @@ fn looked_at(
     let (processor_then, waits_then) = taken::spent(process);
     watch.end()?;
     let mut seen = Taken { times, took, hot: taken::hot(perf, &samples)?, ..Taken::default() };
-    // Threads that ended meanwhile took theirs with them.
+    // The counts of threads that have ended are lost.
     seen.processor =
         processor_then.zip(processor).and_then(|(then, before)| then.checked_sub(before));
     seen.switches = waits_then.zip(waits).and_then(|(then, before)| then.checked_sub(before));
@@ -197,7 +198,7 @@ fn looked_at(
     Ok(Some(seen))
 }
 
-/// Does it until then; how often.
+/// Repeats it until then; returns the number of repetitions.
 fn until(deadline: Instant, mut work: impl FnMut() -> Result<()>) -> Result<usize> {
     let mut times = 0;
     while Instant::now() < deadline {
@@ -252,7 +253,8 @@ fn crowd(daemon: &Daemon, deadline: Instant) -> Result<usize> {
     Ok(times.into_inner())
 }
 
-/// Starts a daemon below `perf`, and kills it when it is ready, so that its end is not looked at.
+/// Starts a daemon under `perf`, and kills it when it is ready, so that its shutdown is not
+/// profiled.
 fn start(perf: &Path, files: &Path, ground: &Ground<'_>, first: bool) -> Result<Option<Taken>> {
     let (samples, summary) = (files.join("samples"), files.join("summary"));
     let record = |command: &mut Command| {
@@ -264,7 +266,7 @@ fn start(perf: &Path, files: &Path, ground: &Ground<'_>, first: bool) -> Result<
     let fresh = Home::new(ground.scratch)?;
     let home = if first { &fresh } else { &ground.home };
     if !first {
-        // So that there is what a clean end keeps.
+        // A clean shutdown creates the saved state.
         drop(ground.serve()?);
     }
     let took = killed(perf, &record, ground, home, first)?;

@@ -24,12 +24,13 @@ pub struct Profiles {
     perf: PathBuf,
     folder: PathBuf,
     about: String,
-    /// By kind: the pages as far as they are.
+    /// The finished pages, by kind.
     pages: BTreeMap<String, String>,
 }
 
 impl Profiles {
-    /// Profiles that are written to `folder`; `None`, and said, where this machine has no `perf`.
+    /// Profiles that are written to `folder`; `None`, with a message, if this machine has no
+    /// `perf`.
     pub fn at(folder: &Path, about: &str, page: &mut Page) -> Option<Self> {
         let Some(perf) = on_path("perf") else {
             page.say("`perf` is not installed (Debian's package is `linux-perf`), so no profile was taken");
@@ -39,11 +40,12 @@ impl Profiles {
         Some(Self { perf, folder, about, pages: BTreeMap::new() })
     }
 
-    /// Takes the profiles that show why targets of this kind were missed on this ground, and writes
-    /// them; where they are, as a link from the page. None where a profile does not show it.
+    /// Records the profiles that show why targets of this kind were missed on this ground, and
+    /// writes them; returns a link from the page to them, or `None` if a profile does not show it.
     ///
     /// # Errors
-    /// The daemon failed, or the page cannot be written. What `perf` cannot do is said on the page.
+    ///
+    /// The daemon failed, or the page cannot be written. Limits of `perf` are noted on the page.
     pub fn take(
         &mut self,
         kind: &str,
@@ -82,7 +84,7 @@ impl Profiles {
         fs::create_dir_all(&self.folder)?;
         let path = self.folder.join(format!("{kind}.md"));
         fs::write(&path, whole).with_context(|| format!("could not write `{}`", path.display()))?;
-        // The folder lies beside the page.
+        // The folder is next to the page.
         let folder = self.folder.file_name().unwrap_or_default().to_string_lossy();
         Ok(Some(format!("{folder}/{kind}.md")))
     }

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// How long `perf` may take until it watches.
+/// The longest that `perf` may take to start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Samples a second; an odd number, so that nothing regular is hit or missed each time.
+/// Samples per second; an odd number, so that nothing periodic is always hit or always missed.
 pub const OFTEN: &str = "1999";
 
-/// The functions and the calls that are shown.
+/// The number of functions and calls shown.
 const SHOWN: usize = 15;
 const CALLS: usize = 8;
 
@@ -28,15 +28,15 @@ pub struct Taken {
     pub times: usize,
     /// See [`Self::times`].
     pub took: Duration,
-    /// See [`Self::times`]; `None` where it is not known.
+    /// See [`Self::times`]; `None` if unknown.
     pub processor: Option<Duration>,
-    /// How often the process waited for something meanwhile.
+    /// How often the process waited for something in that time.
     pub switches: Option<u64>,
-    /// The functions that took most, the first most.
+    /// The functions that took most time, in descending order.
     pub hot: Vec<Hot>,
-    /// The calls to the system that took most.
+    /// The system calls that took most time.
     pub calls: Vec<Call>,
-    /// How often it was done while those were counted.
+    /// The number of repetitions while those were counted.
     pub traced: usize,
 }
 
@@ -51,24 +51,25 @@ pub struct Hot {
     pub place: String,
 }
 
-/// A call to the system.
+/// A system call.
 #[derive(Debug, PartialEq)]
 pub struct Call {
     /// Its name.
     pub name: String,
-    /// How often it was made.
+    /// The number of calls.
     pub count: u64,
     /// The share of the time in all system calls, waits included, in percent.
     pub share: f64,
 }
 
-/// A `perf` that watches a process until it is stopped.
+/// A `perf` that records a process until it is stopped.
 pub struct Watch(Child);
 
 impl Watch {
-    /// Begins to watch; `None` where `perf` may not.
+    /// Starts recording; `None` if `perf` is not permitted.
     ///
     /// # Errors
+    ///
     /// `perf` cannot be started.
     pub fn begin(mut perf: Command) -> Result<Option<Self>> {
         perf.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -83,7 +84,7 @@ impl Watch {
         Ok(None)
     }
 
-    /// Whether it has opened what it reads samples from.
+    /// Whether it has opened its source of samples.
     fn watches(&self) -> bool {
         let open = fs::read_dir(format!("/proc/{}/fd", self.0.id()));
         open.into_iter().flatten().flatten().any(|entry| {
@@ -92,10 +93,11 @@ impl Watch {
         })
     }
 
-    /// Ends it as a person does, so that it writes what it has.
+    /// Stops it as Ctrl-C does, so that it writes its samples.
     ///
     /// # Errors
-    /// As the system says.
+    ///
+    /// The system's.
     pub fn end(mut self) -> Result<()> {
         #[cfg(unix)]
         if let Some(process) =
@@ -115,7 +117,7 @@ impl Drop for Watch {
     }
 }
 
-/// `perf record` of a process that runs, into `file`.
+/// `perf record` of a running process, into `file`.
 pub fn record(perf: &Path, file: &Path, process: u32) -> Command {
     let mut command = Command::new(perf);
     command.args(["record", "--freq", OFTEN, "--output"]).arg(file);
@@ -123,7 +125,7 @@ pub fn record(perf: &Path, file: &Path, process: u32) -> Command {
     command
 }
 
-/// `perf trace` that counts the calls of a process that runs, into `file`.
+/// `perf trace` that counts the calls of a running process, into `file`.
 pub fn trace(perf: &Path, file: &Path, process: u32) -> Command {
     let mut command = Command::new(perf);
     command.args(["trace", "--summary", "--output"]).arg(file);
@@ -147,7 +149,7 @@ pub fn hot(perf: &Path, file: &Path) -> Result<Vec<Hot>> {
 fn read_hot(report: &str) -> Vec<Hot> {
     let line = |line: &str| {
         let (share, rest) = line.trim().split_once('|')?;
-        // A name may have the separator in it.
+        // A name may contain the separator.
         let (name, place) = rest.rsplit_once('|')?;
         let share = share.trim().trim_end_matches('%').parse().ok()?;
         let name = name.trim();
@@ -169,7 +171,7 @@ pub fn calls(file: &Path) -> Result<Vec<Call>> {
 }
 
 fn read_calls(summary: &str) -> Vec<Call> {
-    // A table for each thread: name, calls, errors, milliseconds in all, and more.
+    // One table per thread: name, calls, errors, total milliseconds, and more.
     let mut all = BTreeMap::<String, (u64, f64)>::new();
     for line in summary.lines() {
         let mut fields = line.split_whitespace();

@@ -10,19 +10,20 @@ use super::Ground;
 use crate::report::{Page, Row};
 use crate::timing::Times;
 
-/// How many changes, and for how long at most.
+/// The number of changes, and the time limit.
 const CHANGES: usize = 300;
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Writes a note again and again as an editor does, and searches until it is found.
 ///
 /// # Errors
+///
 /// The daemon failed, or never found it.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
     let mut client = daemon.client()?;
     let note = ground.vault.join("Bench of changes.md");
-    let filling = "A line that stands in the note beside what changes.\n".repeat(60);
+    let filling = "A line that stands in the note next to what changes.\n".repeat(60);
     let (mut times, mut asked) = (Times::default(), 0_usize);
     let begun = Instant::now();
     for number in 0..CHANGES {
@@ -46,7 +47,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
             }
             ensure!(took < Duration::from_secs(20), "a change was not found for 20 seconds");
         }
-        // Apart from each other, so that each is a change of its own to the watcher.
+        // With a pause, so that the watcher sees each as a separate change.
         std::thread::sleep(Duration::from_millis(5));
     }
     fs::remove_file(&note)?;

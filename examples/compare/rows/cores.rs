@@ -1,4 +1,4 @@
-//! The same crowd on one core, on two, and so on: what more cores are good for.
+//! The same crowd on one core, on two, and so on: what more cores are worth.
 
 use std::thread::available_parallelism;
 
@@ -10,19 +10,20 @@ use super::search::PATTERNS;
 use crate::report::{Page, Row, short, thousands, time};
 use crate::timing::Times;
 
-/// From so many cores on, all of them have to be worth [`LEAST_EFFICIENCY`] each.
+/// From this many cores on, each must be worth [`LEAST_EFFICIENCY`].
 const EFFICIENT_FROM: usize = 8;
 
 /// The least efficiency of a core among several, compared with one alone.
 const LEAST_EFFICIENCY: f64 = 0.7;
 
-/// Questions of the client that is alone.
+/// Requests of the client that is alone.
 const ALONE: usize = 300;
 
-/// Asks with the daemon, its clients and `rg` on as many cores as each of `counts` says.
+/// Measures with the daemon, its clients and `rg` on as many cores as each of `counts` says.
 ///
 /// # Errors
-/// The daemon or `rg` failed, or the system does not let cores be chosen.
+///
+/// The daemon or `rg` failed, or the system does not support choosing cores.
 pub fn measure(ground: &Ground<'_>, page: &mut Page, counts: &[usize]) -> Result<()> {
     let all = available_parallelism()?.get();
     let wanted = match counts {
@@ -106,8 +107,8 @@ fn powers_of_two(all: usize) -> Vec<usize> {
     counts
 }
 
-/// Runs `work` on the first `cores` of this process's cores: threads and processes started
-/// meanwhile have no others. `None` if the system does not support that.
+/// Runs `work` on the first `cores` of this process's cores: threads and processes started in it
+/// use no others. `None` if the system does not support that.
 #[cfg(target_os = "linux")]
 fn on<T>(cores: usize, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -16,10 +16,10 @@ use crate::timing::Times;
 /// Clients that search.
 pub const CLIENTS: usize = 64;
 
-/// Processes of `rg` at once in a vault of a million notes, where each takes many seconds.
+/// Simultaneous processes of `rg` in a vault of a million notes, where each takes many seconds.
 const FEW: usize = 4;
 
-/// For how long at a time.
+/// The duration of a turn.
 const LONG: Duration = Duration::from_secs(4);
 
 /// Turns of each.
@@ -28,9 +28,10 @@ const TURNS: usize = 2;
 /// The pause of the client that pings.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// All at once, beside as many processes of `rg` at once.
+/// All clients at once, compared with as many processes of `rg` at once.
 ///
 /// # Errors
+///
 /// The daemon or `rg` failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
@@ -55,7 +56,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let what = format!("{CLIENTS} clients searching at once");
     let least = ground.target([25.0, 100.0, 250.0]);
     page.add(Row::new(what, notes).more(ours, theirs, "`rg` processes", least));
-    let what = format!("search p99 beside p50 with {CLIENTS} clients searching");
+    let what = format!("search p99 vs p50 with {CLIENTS} clients searching");
     let row = Row::new(what, notes);
     page.add(row.within(searches.at(0.99), searches.median(), "its p50", 2.0));
     let what = format!("ping p99 with {CLIENTS} clients searching");
@@ -63,7 +64,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let rg = "`rg` processes, the mix above";
     let what = format!("{CLIENTS} clients searching, the mix with two that no index helps");
     page.add(Row::new(what, notes).more(other, theirs, rg, least).told());
-    let what = format!("search p99 beside p50 with {CLIENTS} clients, that mix");
+    let what = format!("search p99 vs p50 with {CLIENTS} clients, that mix");
     let (p99, p50) = (other_searches.at(0.99), other_searches.median());
     page.add(Row::new(what, notes).within(p99, p50, "its p50", 2.0).told());
     let what = format!("ping p99 with {CLIENTS} clients, that mix");
@@ -75,9 +76,10 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Requests every pattern once, and then `more` of the mix by one client: the time of each.
+/// Requests every pattern once, and then `more` of the mix by one client; returns the time of each.
 ///
 /// # Errors
+///
 /// The daemon failed.
 pub fn warmed(daemon: &Daemon, more: usize) -> Result<Times> {
     let mut client = daemon.client()?;
@@ -92,9 +94,10 @@ pub fn warmed(daemon: &Daemon, more: usize) -> Result<Times> {
     Ok(times)
 }
 
-/// The number of searches of the mix a second, the time of each, and of a ping meanwhile.
+/// The number of searches of the mix per second, the time of each, and of pings in the meantime.
 ///
 /// # Errors
+///
 /// The daemon failed.
 pub fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> {
     let mut clients = (0..CLIENTS).map(|_| daemon.client()).collect::<Result<Vec<_>>>()?;
@@ -122,16 +125,18 @@ pub fn clients(daemon: &Daemon, mix: &[Pattern]) -> Result<(f64, Times, Times)> 
         for one in searching {
             searches.join(&one.join().expect("asking does not panic")?);
         }
-        // To the end of the last: searches begun in time are done by then.
+        // Until the end of the last one: searches that started in time are done by then.
         let rate = searches.count() as f64 / begun.elapsed().as_secs_f64();
         Ok((rate, searches, pings))
     })
 }
 
-/// As many processes at once, each begun anew when one ends, for as long or until each had its turn:
-/// how many a second. From a million notes on there are [`FEW`] at once, which keep the cores as busy.
+/// As many processes at once, each restarted when it ends, for as long or until each had its turn:
+/// how many per second. From a million notes on there are [`FEW`] at once, which keep the cores as
+/// busy.
 ///
 /// # Errors
+///
 /// `rg` failed.
 pub fn processes(ground: &Ground<'_>) -> Result<f64> {
     let done = AtomicUsize::new(0);

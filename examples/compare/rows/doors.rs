@@ -1,4 +1,4 @@
-//! The doors for MCP and ACP clients, beside the WebSocket that all else comes by.
+//! The transports for MCP and ACP clients, compared with the WebSocket of all other clients.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -13,18 +13,20 @@ use crate::daemon::{Daemon, Home};
 use crate::report::{Page, Row};
 use crate::timing::{Contender, Times, side_by_side};
 
-/// Asked in a row before the other one's turn.
+/// Requests in a row before the other one's turn.
 const EACH: usize = 50;
 
-/// Starts of a relay a round.
+/// Starts of a relay per round.
 const STARTS: usize = 3;
 
 /// The largest vault whose cold start has a target.
 const COLD: usize = 10_000;
 
-/// Reading a note by both ways into MCP, first answers, and the first piece of an agent's answer.
+/// Reading a note through both MCP transports, first answers, and the first piece of an agent's
+/// answer.
 ///
 /// # Errors
+///
 /// The daemon failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     reading(ground, page)?;
@@ -45,7 +47,7 @@ fn reading(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let times = side_by_side(
         vec![
             Contender::new("v1", EACH, || Ok(client.call("read_file", &note)?.took)),
-            // It is closed while others have their turn.
+            // It is closed during the turns of others.
             Contender::new("post", 1, || {
                 let mut posting = Posting::connect(port, &token)?;
                 posting.call(&note)?;
@@ -67,14 +69,14 @@ fn reading(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// A relay that has introduced its client.
+/// A relay after its client's handshake.
 fn relay(ground: &Ground<'_>) -> Result<McpServer> {
     let mut command = ground.home.command(ground.steward);
     command.args(["mcp", "--vault"]).arg(&ground.vault);
     McpServer::run(command, "steward mcp")
 }
 
-/// A client of `POST /mcp` that keeps its connection, as those of MCP's SDKs do.
+/// A client of `POST /mcp` that keeps its connection, as MCP's SDKs do.
 struct Posting {
     stream: BufReader<TcpStream>,
     head: String,
@@ -143,7 +145,7 @@ fn starting(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// What the first piece of an answer holds.
+/// The text of the first piece of an answer.
 pub const PIECE: &str = "agent_message_chunk";
 
 /// A model that answers at once, and the settings that name it.
@@ -165,7 +167,8 @@ pub fn model() -> Result<String> {
     Ok(settings)
 }
 
-/// How much later the first piece of an answer comes by `steward acp` than by the WebSocket.
+/// The additional delay of the first piece of an answer through `steward acp`, compared with the
+/// WebSocket.
 fn thinking(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let settings = model()?;
     let home = Home::with(ground.scratch, &settings)?;
@@ -196,7 +199,7 @@ fn thinking(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// A model that takes no time.
+/// A model that answers without delay.
 fn says_hello(mut stream: TcpStream) -> Result<()> {
     const SAID: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello.\"}}]}\n\n\
         data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";

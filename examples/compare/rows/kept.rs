@@ -39,9 +39,10 @@ fn kept(state: &Path) -> Conversations {
     Conversations::new(Store::at(state), settings, Arc::new(SystemClock::default()))
 }
 
-/// One more message, durable, beside the least that a durable write costs on this disk.
+/// One more message, durable, compared with the least that a durable write costs on this disk.
 ///
 /// # Errors
+///
 /// The disk failed.
 pub fn append(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let state = TempDir::with_prefix_in("state-", ground.scratch)?;
@@ -72,7 +73,7 @@ pub fn append(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
 /// The disk failed.
 pub fn appending(state: &Path) -> Result<impl FnMut() -> Result<Duration> + use<>> {
     let kept = kept(state);
-    // As a daemon does that has been up for some seconds.
+    // Like a daemon that has been running for some seconds.
     kept.store().database.preallocate_log();
     let open = kept.open_new("bench")?.id;
     let said = [item("one more line of an answer".into())];
@@ -125,7 +126,7 @@ pub fn list(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// The time of a start with so many, beside one without any.
+/// The time of a start with this many, compared with one without any.
 fn starts(ground: &Ground<'_>, home: &Home, page: &mut Page) -> Result<()> {
     let empty = Home::new(ground.scratch)?;
     let start = |home: &Home| Ok(Daemon::start(ground.steward, &ground.vault, home)?.ready);
@@ -150,9 +151,10 @@ pub fn whole_list() -> Value {
     json!({"_meta": {"vault": {"limit": CONVERSATIONS}}})
 }
 
-/// A daemon that has a thousand conversations, and its folders.
+/// A daemon with a thousand conversations, and its folders.
 ///
 /// # Errors
+///
 /// The daemon failed.
 pub fn with_conversations(ground: &Ground<'_>) -> Result<(Home, Daemon)> {
     let home = Home::new(ground.scratch)?;
@@ -167,9 +169,9 @@ fn served(ground: &Ground<'_>, home: &Home) -> Result<Daemon> {
     Ok(daemon)
 }
 
-/// Keeps a thousand conversations where the daemon of this vault and these folders finds them.
+/// Stores a thousand conversations where the daemon of this vault and these folders finds them.
 fn fill(ground: &Ground<'_>, home: &Home) -> Result<()> {
-    // The daemon says where its own folder is by making it.
+    // The daemon creates its state folder, which shows its path.
     drop(Daemon::start(ground.steward, &ground.vault, home)?);
     let kept = kept(&home.state()?);
     let had = kept.recent(CONVERSATIONS as u32)?.len();
@@ -185,7 +187,7 @@ fn fill(ground: &Ground<'_>, home: &Home) -> Result<()> {
     Ok(())
 }
 
-/// The same list with its JSON, without a socket: read, put into words, written.
+/// The same list with its JSON, without a socket: read, converted, written.
 fn in_process(kept: &Conversations, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let folder = ground.vault.to_string_lossy().into_owned();
     let kept = StoredConversations::new(kept.clone(), folder);

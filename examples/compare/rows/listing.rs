@@ -1,4 +1,4 @@
-//! Listing files by glob, beside `fd` and `rg`.
+//! Listing files by glob, compared with `fd` and `rg`.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::timing::{Contender, side_by_side};
 /// From everything to nothing; `benches/engine.rs` lists the same.
 pub const GLOBS: [&str; 5] = ["*", "**/*.md", "Projects/**", "**/*needle*", "**/2025-0?-1*.md"];
 
-/// Asked of the daemon for each time that a process is started.
+/// Requests to the daemon for each process that is started.
 const EACH: usize = 10;
 
 /// Each glob, and the worst of them.
@@ -37,7 +37,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         if let Some(fd) = &ground.peers.fd {
             contenders.push(Contender::new("fd", 1, move || {
                 let mut command = Command::new(fd);
-                // Without a slash a glob of the steward's means this folder; fd's the whole path.
+                // A glob without a slash means this folder for the steward, the whole path for fd.
                 let path = ground.vault.join(glob);
                 command.args(["--glob", "--full-path", "--ignore-case"]).arg(path);
                 peers::run(command.arg(&ground.vault))

@@ -1,4 +1,4 @@
-//! Ten vaults, each with a daemon of its own, beside what one process for all of them would hold.
+//! Ten vaults, each with its own daemon, compared with what one process for all of them would use.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use crate::vaultgen;
 /// Vaults, and daemons.
 const VAULTS: usize = 10;
 
-/// For how long it is counted how often they wake.
+/// The time in which wake-ups are counted.
 const LONG: Duration = Duration::from_secs(30);
 
-/// How long after a start a daemon has done what it puts off.
+/// The time after a start in which a daemon finishes its background work.
 const SETTLED: Duration = Duration::from_secs(15);
 
 /// Serves ten vaults of this size.
@@ -29,14 +29,14 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let mut vaults = Vec::new();
     for number in 0..=VAULTS {
         let vault = folder.path().join(format!("{number}"));
-        // The last one has a note alone: what it holds is what a process costs.
+        // The last one has a single note: its memory is the cost of a process.
         let notes = if number < VAULTS { ground.notes } else { 1 };
         vaultgen::generate(&vault, notes, 100 + number as u64)?;
         vaults.push((vault, Home::new(ground.scratch)?));
     }
     let start = |(vault, home): &(PathBuf, Home)| Daemon::start(ground.steward, vault, home);
     let start = &start;
-    // The first start makes what later ones find.
+    // The first start creates the state that later ones use.
     for vault in &vaults {
         start(vault)?.rest();
     }
@@ -62,7 +62,8 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         page.say("This system does not tell what processes share, so `many` was left out");
         return Ok(());
     };
-    // One process would have what nine have beside their vaults once, and the program's pages once.
+    // One process would have only once what nine have in addition to their vaults, and the
+    // program's pages only once.
     let one = shares.saturating_sub(base * (VAULTS as u64 - 1));
     let megabytes = |bytes: u64| short(bytes as f64 / MEGABYTE);
     page.detail(
@@ -88,7 +89,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
             short(woken as f64 / LONG.as_secs_f64()),
         ],
     );
-    let what = format!("{VAULTS} daemons beside one process for {VAULTS} vaults, memory");
+    let what = format!("{VAULTS} daemons vs one process for {VAULTS} vaults, memory");
     page.add(Row::new(what, ground.notes).no_larger(shares, one, "estimated", 1.2).told());
     Ok(())
 }

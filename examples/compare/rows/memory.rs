@@ -1,4 +1,4 @@
-//! How much memory it takes.
+//! The daemon's memory.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use super::search::{PATTERNS, UNINDEXED};
 use crate::daemon::{Daemon, Home, Memory};
 use crate::report::{Page, Row, short, thousands};
 
-/// Bytes of a megabyte, as people count them here.
+/// A megabyte, in bytes.
 pub const MEGABYTE: f64 = 1_048_576.0;
 
-/// How often everything is asked of the daemons whose difference is what notes cost.
+/// The number of requests of each kind to the daemons whose difference is the cost of notes.
 const TIMES: usize = 50;
 
 /// The memory of an almost empty vault's daemon, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Base {
-    /// One that was just started, and asked everything once.
+    /// After a start and one request of each kind.
     fresh: u64,
-    /// One that was asked what the daemon of a larger vault is.
+    /// After the requests that the daemon of a larger vault gets.
     asked: u64,
 }
 
@@ -81,7 +81,8 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<Base>) -> Resu
     };
     let row = Row::new("memory a note, without the texts kept", ground.notes);
     page.add(row.alone(each(memory, base.asked, text), "KB", 1.0));
-    // By the former measure: with all state of this run's requests to the vault, beside a daemon without any.
+    // By the former measure: with all state of this run's requests to the vault, compared with a
+    // daemon without any.
     let daemon = ground.serve()?;
     let text = resident_text(&use_it(&daemon)?);
     let Some(memory) = daemon.memory() else { return Ok(()) };
@@ -90,11 +91,11 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, base: Option<Base>) -> Resu
     Ok(())
 }
 
-/// The memory of this vault's daemon, measured and reported by itself, after its second start in folders of its own and
-/// many requests of each kind. `None` if the system does not report it.
+/// The memory of this vault's daemon, measured and as it reports it, after its second start in its
+/// own folders and many requests of each kind. `None` if the system does not report it.
 fn asked(ground: &Ground<'_>, vault: &Path) -> Result<Option<(Memory, Value)>> {
     let home = Home::new(ground.scratch)?;
-    // The first one makes the index and keeps it.
+    // The first one builds and saves the index.
     Daemon::start(ground.steward, vault, &home)?.rest();
     let daemon = Daemon::start(ground.steward, vault, &home)?;
     daemon.rest();
@@ -105,7 +106,7 @@ fn asked(ground: &Ground<'_>, vault: &Path) -> Result<Option<(Memory, Value)>> {
     Ok(daemon.memory().map(|memory| (memory, status)))
 }
 
-/// Bytes of texts that a daemon with this status keeps.
+/// The bytes of texts that a daemon with this status caches.
 fn resident_text(status: &Value) -> u64 {
     let is_text = |name: &str| name.contains("text") && name.contains("resident");
     let parts = parts(&status["memory"]);
@@ -122,7 +123,7 @@ fn ask_everything(daemon: &Daemon) -> Result<()> {
     Ok(())
 }
 
-/// Asks a little of everything, and, once the daemon is at rest, how it is.
+/// Sends some requests of each kind and, once the daemon is idle, requests its status.
 fn use_it(daemon: &Daemon) -> Result<Value> {
     ask_everything(daemon)?;
     daemon.rest();
@@ -130,7 +131,7 @@ fn use_it(daemon: &Daemon) -> Result<Value> {
     client.ask("_vault/status", &json!({}))?.result()
 }
 
-/// Whatever numbers of bytes a status names, with their names.
+/// All numbers of bytes in a status, with their names.
 fn parts(memory: &Value) -> Vec<(String, u64)> {
     match memory {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! The measurements, a file a subject. Each takes the ground and adds its figures to the page.
+//! The measurements, one file per subject. Each uses the ground and adds its figures to the page.
 
 pub mod change;
 pub mod cores;
@@ -31,15 +31,15 @@ pub struct Ground<'a> {
     pub steward: &'a Path,
     /// The vault.
     pub vault: PathBuf,
-    /// How many notes it has.
+    /// The number of its notes.
     pub notes: usize,
-    /// How often each is asked.
+    /// The rounds of each measurement.
     pub rounds: usize,
-    /// The daemon's own folders, which keep their state from start to start.
+    /// The daemon's own folders, which keep their state between starts.
     pub home: Home,
     /// The programs for comparison.
     pub peers: &'a Peers,
-    /// Where there is room for more.
+    /// A folder for temporary files.
     pub scratch: &'a Path,
 }
 
@@ -47,14 +47,16 @@ impl Ground<'_> {
     /// A daemon of this vault, just started.
     ///
     /// # Errors
+    ///
     /// It does not start.
     pub fn start(&self) -> anyhow::Result<Daemon> {
         Daemon::start(self.steward, &self.vault, &self.home)
     }
 
-    /// A daemon of this vault at rest.
+    /// An idle daemon of this vault.
     ///
     /// # Errors
+    ///
     /// It does not start.
     pub fn serve(&self) -> anyhow::Result<Daemon> {
         let daemon = self.start()?;
@@ -62,8 +64,8 @@ impl Ground<'_> {
         Ok(daemon)
     }
 
-    /// The target for a vault of this size, of those for a thousand notes, ten thousand and a
-    /// hundred thousand; a size between two has the lower one.
+    /// The target for a vault of this size, from those for a thousand, ten thousand and a hundred
+    /// thousand notes; a size between two has the lower one's.
     pub fn target(&self, of: [f64; 3]) -> f64 {
         match self.notes {
             100_000.. => of[2],

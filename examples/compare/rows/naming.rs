@@ -12,13 +12,13 @@ use crate::daemon::{Daemon, Home};
 use crate::report::{Page, Row};
 use crate::timing::Times;
 
-/// Times a name is asked for, and new notes.
+/// Requests per name, and new notes.
 const TIMES: usize = 20;
 
 /// The time limit of the very first name, for which all notes are read.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// The most that a name may take once all are known, in milliseconds.
+/// The longest time for a name once all are known, in milliseconds.
 const MOST: f64 = 20.0;
 
 /// The very first name, the first one of a later run, and those after; then notes that are new.
@@ -80,14 +80,14 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Reads by name; how long it took, and whether a note was meant.
+/// Reads by name; returns the time, and whether a note was found.
 fn read(client: &mut Client, said: &str) -> Result<(Duration, bool)> {
     let asked = json!({"name": "read_file", "arguments": {"path": said}});
     let answer = client.ask("tools/call", &asked)?;
     Ok((answer.took, answer.text.ends_with(r#""isError":false}}"#)))
 }
 
-/// A name that one note has, said so that no path is it.
+/// A name that one note has, in a form that is not a path.
 fn unique(client: &mut Client) -> Result<String> {
     let listed = client.tool("list_files", &json!({"pattern": "*/**/*.md", "max_results": 200}))?;
     let entries = listed["entries"].as_array().context("`list_files` answers entries")?;

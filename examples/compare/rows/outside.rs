@@ -1,4 +1,4 @@
-//! What the programs of others cost: configured servers that nobody uses, and a guest that answers.
+//! The cost of third-party programs: configured servers that nobody uses, and a guest that answers.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -20,24 +20,25 @@ use crate::timing::{Contender, Times, side_by_side};
 /// Servers of the settings.
 const SERVERS: usize = 20;
 
-/// Tools that were allowed of each.
+/// Allowed tools of each.
 const TOOLS: usize = 5;
 
-/// Starts are told apart by milliseconds, so more of them are needed than for other rows.
+/// Starts differ by milliseconds, so more of them are needed than for other rows.
 const STARTS: usize = 3;
 
 /// Turns in a row before the other one's.
 const TURNS: usize = 10;
 
-/// How often each of two daemons is started for its turns.
+/// How often each of the two daemons is started for its turns.
 const TAKES: usize = 2;
 
 /// The name of the guest.
 const GUEST: &str = "helper";
 
-/// Servers that are not used, and a guest's first words.
+/// Unused servers, and a guest's first words.
 ///
 /// # Errors
+///
 /// The daemon failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     servers(ground, page)?;
@@ -147,7 +148,7 @@ fn guest_command(program: &Path) -> Command {
     command
 }
 
-/// Writes down that a person has agreed to the guest.
+/// Stores a person's approval of the guest.
 fn agree(folder: &Path, command: &[String]) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     Ok(std::fs::write(folder.join("allowed.json"), json!({ GUEST: command }).to_string())?)
@@ -156,6 +157,7 @@ fn agree(folder: &Path, command: &[String]) -> Result<()> {
 /// An agent that says hello at once: the other process.
 ///
 /// # Errors
+///
 /// Its pipes broke.
 pub fn answer_as_guest() -> Result<()> {
     let mut output = std::io::stdout().lock();

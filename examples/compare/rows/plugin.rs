@@ -1,5 +1,5 @@
-//! A plugin inside Obsidian that holds every note in memory, as the strongest peer for small vaults:
-//! `benches/peers/plugin.mjs` in Node.
+//! A plugin inside Obsidian that has every note in memory, the strongest competitor for small
+//! vaults: `benches/peers/plugin.mjs` in Node.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::peers::on_path;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, side_by_side};
 
-/// Patterns that no program can end early: with hardly a match, or none.
+/// Patterns that no program can stop at early, with hardly a match, or none.
 const PATTERNS: [&str; 2] = ["Zyxqua Needle", "Qwvxqzzt"];
 
-/// Its program, in the sources that this one was built from.
+/// Its program, in the sources from which this one was built.
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/plugin.mjs");
 
-/// The largest vault that it is given: beyond it Node's usual memory is full.
+/// The largest vault it gets: a larger one fills Node's default memory.
 const MOST: usize = 100_000;
 
 struct Plugin {
@@ -65,9 +65,10 @@ impl Drop for Plugin {
     }
 }
 
-/// Searches that have to look at everything, over the socket beside the plugin's own memory.
+/// Searches that have to read everything, over the socket, compared with the plugin's own memory.
 ///
 /// # Errors
+///
 /// The daemon or the plugin failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let Some(node) = on_path("node") else {

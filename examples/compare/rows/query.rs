@@ -1,4 +1,5 @@
-//! Asking the vault with expressions of Bases, beside the same evaluator over notes that are all read for it.
+//! Querying the vault with expressions of Bases, compared with the same evaluator after reading all
+//! notes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,15 +28,16 @@ const QUESTIONS: [(&str, &str, [f64; 3]); 6] = [
     ("an ending", r#"file.ext == "canvas""#, [2.0, 3.0, 5.0]),
 ];
 
-/// Each question warm, the first one of a start, and the memory that a note takes.
+/// Each query warm, the first one of a start, and the memory per note.
 ///
 /// # Errors
+///
 /// The vault cannot be opened, or the tool failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let state = TempDir::with_prefix_in("state-", ground.scratch)?;
     let context = opened(&ground.vault, state.path())?;
     first(ground, &context, page)?;
-    let anew = || Context { index: Index::new(context.vault.clone()), ..context.clone() };
+    let fresh = || Context { index: Index::new(context.vault.clone()), ..context.clone() };
     for (what, question, most) in QUESTIONS {
         let arguments = json!({"where": question, "limit": 10});
         asked(&context, &arguments)?;
@@ -48,7 +50,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         }
         let mut walk = Times::default();
         let begun = Instant::now();
-        asked(&anew(), &arguments)?;
+        asked(&fresh(), &arguments)?;
         walk.add(begun.elapsed());
         let (own, walk) = (warm.median(), walk.median());
         let row = Row::new(format!("query by {what}, in the process"), ground.notes);
@@ -95,7 +97,7 @@ pub fn opened(vault: &Path, state: &Path) -> Result<Context> {
     })
 }
 
-/// Reading the properties beside building the link graph, and their memory.
+/// Reading the properties, compared with building the link graph, and their memory.
 fn first(ground: &Ground<'_>, context: &Context, page: &mut Page) -> Result<()> {
     let arguments = json!({"where": QUESTIONS[0].1, "limit": 10});
     let times = side_by_side(
@@ -141,7 +143,8 @@ fn asked(context: &Context, arguments: &Value) -> Result<Value> {
 /// Calls a tool in this process.
 ///
 /// # Errors
-/// There is none of this name, or it failed.
+///
+/// There is no tool of this name, or it failed.
 pub fn called(context: &Context, tool: &str, arguments: &Value) -> Result<Value> {
     let tool = Registry::built_in().find(tool).map_err(|error| anyhow::anyhow!(error.message))?;
     let answer = tools::call(tool, context, arguments);

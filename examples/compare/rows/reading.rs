@@ -1,4 +1,4 @@
-//! Light requests: reading a note beside a ping, finding a file by a name.
+//! Light requests: reading a note compared with a ping, finding a file by name.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use vault_steward::index::Index;
 use vault_steward::index::links::resolver;
-use vault_steward::index::names::Asking;
+use vault_steward::index::names::NameContext;
 use vault_steward::note::path::VaultPath;
 use vault_steward::vault::{Cancel, Settings, Vault, Want};
 
@@ -16,18 +16,19 @@ use super::Ground;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, Times, side_by_side};
 
-/// Asked in a row before the other one's turn.
+/// Requests in a row before the other one's turn.
 const EACH: usize = 100;
 
-/// Times a name is asked for a round.
+/// Requests for a name per round.
 const SAID: usize = 20;
 
-/// Times one of the finds inside the process: alone it is too quick for the clock.
+/// Repetitions of a lookup inside the process: a single one is too fast for the clock.
 const FINDS: u32 = 1_000;
 
-/// Reading and asking about one note over the socket, beside a ping.
+/// Reading and looking up one note over the socket, compared with a ping.
 ///
 /// # Errors
+///
 /// The daemon failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
@@ -54,9 +55,10 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Finding inside the process, without socket and JSON.
+/// Looking up inside the process, without socket and JSON.
 ///
 /// # Errors
+///
 /// The vault cannot be opened.
 pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let state = TempDir::with_prefix_in("state-", ground.scratch)?;
@@ -103,13 +105,14 @@ pub fn finding(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Finding a note by its spoken name, beside the `path` of one in another case.
+/// Finding a note by its spoken name, compared with a `path` in another case.
 fn saying(vault: &Vault, path: f64, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     vault.watch();
     let names = Index::new(vault.clone()).names;
     let cancel = Cancel::default();
-    let asking = Asking { vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
-    let find = |said: &str| names.resolve(asking, said, Want::File);
+    let name_context =
+        NameContext { vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
+    let find = |said: &str| names.resolve(name_context, said, Want::File);
     let notes: Vec<String> = {
         let catalogue = vault.catalogue();
         let names = catalogue.files().filter(|path| path.is_note());
@@ -127,7 +130,7 @@ fn saying(vault: &Vault, path: f64, ground: &Ground<'_>, page: &mut Page) -> Res
         };
         time(&mut said, &|| find(unique).is_ok());
         time(&mut near, &|| find(&nowhere).is_err());
-        time(&mut twin, &|| names.answering(asking, &new, Want::File).is_empty());
+        time(&mut twin, &|| names.answering(name_context, &new, Want::File).is_empty());
     }
     for (what, times) in [
         ("a name said, in the process", &said),

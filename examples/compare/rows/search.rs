@@ -1,4 +1,4 @@
-//! Searching text, beside `rg`.
+//! Searching text, compared with `rg`.
 
 use std::process::Command;
 
@@ -11,14 +11,14 @@ use crate::peers;
 use crate::report::{Page, Row, short, thousands, time};
 use crate::timing::{Contender, Times, side_by_side};
 
-/// A pattern: what it is, and itself.
+/// A pattern, with its description first.
 pub type Pattern = (&'static str, &'static str);
 
-/// How many patterns a mix has.
+/// The number of patterns in a mix.
 pub const MIX: usize = 15;
 
-/// Patterns of people and models, from the rarest word to a heading. Each holds three letters in a row that every match
-/// has, by which an index of texts works.
+/// Patterns of people and models, from the rarest word to a heading. Each contains three letters in
+/// a row that every match contains, which an index of texts needs.
 pub const PATTERNS: [Pattern; MIX] = [
     ("literal, rare", "Zyxqua Needle"),
     ("literal, rare, (?i)", "(?i)zyxqua needle"),
@@ -37,22 +37,23 @@ pub const PATTERNS: [Pattern; MIX] = [
     ("a heading", r"^#{2,4} Har\w+"),
 ];
 
-/// Patterns that no index of three letters can narrow: every note has to be read. They have targets of their own, and
-/// in the place of the last two of [`PATTERNS`] they make the other mix, which is shown beside the judged one.
+/// Patterns that no index of three letters can narrow: every note has to be read. They have their
+/// own targets, and replace the last two of [`PATTERNS`] in the other mix, which is shown next to
+/// the judged one.
 pub const UNINDEXED: [Pattern; 2] =
     [("two letters, no hit", "zq"), ("no literal, no hit", "[A-Z]{9}[0-9]{9}")];
 
-/// The mix that has the two which no index helps with.
+/// The mix with the two patterns that no index helps with.
 pub fn other_mix() -> [Pattern; MIX] {
     let mut mix = PATTERNS;
     mix[MIX - UNINDEXED.len()..].copy_from_slice(&UNINDEXED);
     mix
 }
 
-/// Asked of the daemon for each time that a process is started.
+/// Requests to the daemon for each process that is started.
 const EACH: usize = 5;
 
-/// As a client without a daemon would ask for `pattern`.
+/// The search for `pattern` by a client without a daemon.
 pub fn rg(ground: &Ground<'_>, pattern: &str) -> Command {
     let mut command = Command::new(&ground.peers.rg);
     command.args(["--no-config", "-n", "-C2", "-S", "-g", "*.md", "-e", pattern]);
@@ -67,7 +68,7 @@ struct Asked {
     rg: Times,
 }
 
-/// Some of these times together.
+/// Some of these times combined.
 fn together(asked: &[Asked], mix: &[Pattern]) -> (Times, Times) {
     let (mut own, mut peer) = (Times::default(), Times::default());
     for one in asked.iter().filter(|one| mix.contains(&one.pattern)) {
@@ -87,7 +88,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let mut asked = Vec::new();
     for pattern in PATTERNS.into_iter().chain(UNINDEXED) {
         let one = ask(ground, &mut client, pattern, page)?;
-        let (steward, beside) = (one.steward.median(), one.rg.median());
+        let (steward, compared) = (one.steward.median(), one.rg.median());
         page.detail(
             "Each pattern",
             &["pattern", "", "notes", "steward p50", "steward p99", "rg p50", "ratio"],
@@ -97,8 +98,8 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
                 thousands(ground.notes),
                 time(steward),
                 time(one.steward.at(0.99)),
-                time(beside),
-                format!("{}x", short(beside / steward)),
+                time(compared),
+                format!("{}x", short(compared / steward)),
             ],
         );
         asked.push(one);
@@ -109,12 +110,12 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let (own, peer) = together(&asked, &PATTERNS);
     let row = Row::new("search, mix of 15 patterns, p50", notes);
     page.add(row.quicker(own.median(), peer.median(), rg, least));
-    let row = Row::new("search, the same mix, p99 beside rg's p50", notes);
+    let row = Row::new("search, the same mix, p99 vs rg's p50", notes);
     page.add(row.within(own.at(0.99), peer.median(), rg, most));
     let (own, peer) = together(&asked, &other_mix());
     let row = Row::new("search, the mix with two that no index helps, p50", notes);
     page.add(row.quicker(own.median(), peer.median(), rg, least).told());
-    let row = Row::new("search, that mix, p99 beside rg's p50", notes);
+    let row = Row::new("search, that mix, p99 vs rg's p50", notes);
     page.add(row.within(own.at(0.99), peer.median(), rg, most).told());
     for (pattern, what) in UNINDEXED.into_iter().zip([
         "search, two letters that match nothing",
@@ -128,7 +129,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// Asks for one pattern.
+/// Searches for one pattern.
 fn ask(
     ground: &Ground<'_>,
     client: &mut Client,
@@ -153,9 +154,10 @@ fn ask(
     Ok(Asked { pattern, steward, rg })
 }
 
-/// Every match there is, as far as one answer goes: a thousand files.
+/// All matches, up to the limit of one answer: a thousand files.
 ///
 /// # Errors
+///
 /// As for [`measure`].
 pub fn all_matches(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
@@ -184,9 +186,9 @@ pub fn all_matches(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
             ],
             ground.rounds,
         )?;
-        let (steward, beside) = (times[0].1.median(), times[1].1.median());
+        let (steward, compared) = (times[0].1.median(), times[1].1.median());
         let row = Row::new(format!("count all matches of {what}"), ground.notes);
-        page.add(row.quicker(steward, beside, "`rg -c`", least));
+        page.add(row.quicker(steward, compared, "`rg -c`", least));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The servers of others for the same tools, which speak MCP over their standard input and output.
+//! Third-party servers with the same tools, which speak MCP over stdio.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,11 +12,11 @@ use crate::peers::ServerPeer;
 use crate::report::{Page, Row, short, thousands, time};
 use crate::timing::{Contender, side_by_side};
 
-/// The largest vault that they are asked to list and search: beyond it one of them takes a quarter
-/// of a minute for an answer, and the other fails.
+/// The largest vault that they list and search: beyond it one of them takes a quarter of a minute
+/// for an answer, and the other fails.
 const MOST: usize = 10_000;
 
-/// Asked in a row before the other one's turn.
+/// Requests in a row before the other one's turn.
 const EACH: usize = 50;
 
 /// A server that runs until dropped.
@@ -56,13 +56,13 @@ impl McpServer {
         Ok(server)
     }
 
-    /// Asks, and gives the answer and how long it took.
+    /// Sends a request; returns the answer and its time.
     pub fn ask(&mut self, method: &str, params: Value) -> Result<(Duration, String)> {
         let (took, _, line) = self.hear(method, params, None)?;
         Ok((took, line))
     }
 
-    /// Asks, and gives how long it took until a line with `mark` in it came.
+    /// Sends a request; returns the time until a line that contains `mark` arrived.
     pub fn until(&mut self, method: &str, params: Value, mark: &str) -> Result<Duration> {
         let (_, marked, line) = self.hear(method, params, Some(mark))?;
         marked.with_context(|| format!("{} answered {line}", self.name))
@@ -98,7 +98,7 @@ impl McpServer {
             {
                 return Ok((took, marked, line));
             }
-            // It asks which folders it may use; they were given to it at its start.
+            // It asks which folders it may use; it got them at its start.
             if answer["method"].is_string() && !answer["id"].is_null() {
                 let error = json!({"code": -32601, "message": "not here"});
                 let no = json!({"jsonrpc": "2.0", "id": answer["id"], "error": error});
@@ -126,21 +126,22 @@ impl Drop for McpServer {
     }
 }
 
-/// Reading, listing and searching, beside each that is installed.
+/// Reading, listing and searching, compared with each installed server.
 ///
 /// # Errors
-/// The daemon failed. A peer that fails is named, and left out.
+///
+/// The daemon failed. A server that fails is named, and omitted.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     for peer in &ground.peers.servers {
         let told = thousands(ground.notes);
-        if let Err(error) = beside(peer, ground, page) {
+        if let Err(error) = compare(peer, ground, page) {
             page.say(format!("{} at {told} notes: {error:#}", peer.name));
         }
     }
     Ok(())
 }
 
-fn beside(peer: &ServerPeer, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
+fn compare(peer: &ServerPeer, ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
     let mut client = daemon.client()?;
     let mut server = McpServer::start(peer, ground)?;
@@ -161,7 +162,7 @@ fn beside(peer: &ServerPeer, ground: &Ground<'_>, page: &mut Page) -> Result<()>
     )?;
     let (own, theirs) = (times[0].1.median(), times[1].1.median());
     let least = if peer.searches { 3.0 } else { 5.0 };
-    let what = format!("`read_file` beside the {}", peer.name);
+    let what = format!("`read_file` vs the {}", peer.name);
     page.add(Row::new(what, ground.notes).quicker(own, theirs, "its own", least));
     if ground.notes > MOST {
         return Ok(());
@@ -177,7 +178,7 @@ fn beside(peer: &ServerPeer, ground: &Ground<'_>, page: &mut Page) -> Result<()>
             )?;
             let (own, theirs) = (times[0].1.median(), times[1].1.median());
             page.detail(
-                "Beside servers of others",
+                "Compared with other servers",
                 &["what", "notes", "steward", "server", "takes", "ratio"],
                 vec![
                     what.to_owned(),

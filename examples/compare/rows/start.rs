@@ -1,4 +1,5 @@
-//! From nothing to a daemon that answers, beside what the same look at the files costs others.
+//! From starting the process to the first answer, compared with what reading the same metadata
+//! costs others.
 
 use std::fs;
 use std::process::Command;
@@ -22,7 +23,7 @@ const FIRST: &str = "Zyxqua Needle";
 /// # Errors
 /// The daemon does not start, or `rg` failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
-    // The state that later starts find.
+    // The saved state that later starts find.
     warm(&ground.serve()?)?;
     let files = || {
         let mut command = Command::new(&ground.peers.rg);
@@ -59,14 +60,14 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// From the start of its process to the answer of a search.
+/// From the start of its process to the answer to a search.
 fn searched(daemon: &Daemon) -> Result<Duration> {
     let mut client = daemon.client()?;
     client.call("search_files", &json!({"pattern": FIRST}))?;
     Ok(daemon.begun.elapsed())
 }
 
-/// Has the daemon do what it does once and keeps.
+/// Makes the daemon do its one-time work.
 fn warm(daemon: &Daemon) -> Result<()> {
     let mut client = daemon.client()?;
     client.call("search_files", &json!({"pattern": FIRST}))?;
@@ -74,12 +75,13 @@ fn warm(daemon: &Daemon) -> Result<()> {
     Ok(())
 }
 
-/// Many files changed at once by git: how long after it until a search is right.
+/// Many files changed at once by git: the time until a search is right.
 ///
 /// # Errors
+///
 /// The daemon or git failed.
 pub fn checkout(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
-    /// Files that change, in ten kinds, so that an answer can name all of one kind.
+    /// Files that change, of ten kinds, so that an answer can name all of one kind.
     const CHANGED: usize = 10_000;
     let Some(git) = &ground.peers.git else {
         page.say("git is not installed, so no checkout was measured");
@@ -103,7 +105,7 @@ pub fn checkout(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
         let daemon = ground.serve()?;
         let mut client = daemon.client()?;
         let mut names = Vec::new();
-        // A thousand an answer, folder by folder, until there are enough.
+        // A thousand per answer, folder by folder, until there are enough.
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             let asked = json!({"pattern": "*", "path": folder, "max_results": 1000});

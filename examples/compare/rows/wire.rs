@@ -1,4 +1,4 @@
-//! The socket itself: a ping beside a bare TCP echo in a process of its own.
+//! The socket itself: a ping compared with a bare TCP echo in a separate process.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,19 +13,20 @@ use super::Ground;
 use crate::report::{Page, Row};
 use crate::timing::{Contender, side_by_side};
 
-/// Bytes of a round trip: as many as a ping has.
+/// Bytes of a round trip, as many as a ping has.
 const BYTES: usize = 64;
 
-/// Asked in a row before the other one's turn.
+/// Requests in a row before the other one's turn.
 const EACH: usize = 200;
 
-/// Clients at once, and for how long each time.
+/// Simultaneous clients, and how long each run takes.
 const CLIENTS: usize = 64;
 const LONG: Duration = Duration::from_secs(1);
 
-/// Echoes until it is killed: the other process. Says its port first.
+/// Echoes until it is killed: the other process. Prints its port first.
 ///
 /// # Errors
+///
 /// No port is free.
 pub fn echo() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -47,10 +48,10 @@ pub fn echo() -> Result<()> {
     })
 }
 
-/// A process that does something beside us, until dropped.
-struct Beside(Child);
+/// A helper process, until dropped.
+struct Helper(Child);
 
-impl Beside {
+impl Helper {
     fn echo() -> Result<(Self, u16)> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.arg("--echo").stdout(Stdio::piped()).spawn()?;
@@ -70,7 +71,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Helper {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -95,13 +96,14 @@ impl Echo {
     }
 }
 
-/// There and back, on idle cores and on cores that are awake; and 64 clients at once.
+/// Round trips, on idle cores and on cores that are awake; and 64 clients at once.
 ///
 /// # Errors
+///
 /// The daemon or the echo failed.
 pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let daemon = ground.serve()?;
-    let (_echo, port) = Beside::echo()?;
+    let (_echo, port) = Helper::echo()?;
     let (mut client, mut bare) = (daemon.client()?, Echo::connect(port)?);
     let mut round_trips = || -> Result<(f64, f64)> {
         let times = side_by_side(
@@ -118,7 +120,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     let what = "a ping over the WebSocket, cores idle";
     page.add(Row::new(what, ground.notes).within(ping, echo, name, 1.3));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let spinning: Option<Vec<Beside>> = (0..cores).map(|_| Beside::spin()).collect();
+    let spinning: Option<Vec<Helper>> = (0..cores).map(|_| Helper::spin()).collect();
     match spinning {
         Some(spinning) => {
             let (ping, echo) = round_trips()?;
@@ -138,7 +140,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-/// How many a second all clients do together, each as fast as it can.
+/// Requests per second of all clients together, each as fast as it can.
 fn crowd<C: Send>(
     clients: impl Iterator<Item = Result<C>>,
     ask: impl Fn(&mut C) -> Result<()> + Sync,

@@ -206,7 +206,7 @@ function drawLink(near: Node, link: Link, children: Inline[], image: boolean): H
     attributes: { ...attributes, "data-url": link.url, "aria-label": undefined, title: link.url },
   });
   withInlines(made, children);
-  // The destination is shown beside the link unless the link's text is the destination.
+  // The destination is shown next to the link unless the link's text is the destination.
   const said = made.textContent ?? "";
   const says = said === link.url || said === link.host || said === link.url.replace(/^https?:\/\//, "");
   if (!says || image) {

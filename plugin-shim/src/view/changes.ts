@@ -205,7 +205,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   return {
     root,
     update(entry) {
-      // Of a conversation that was loaded anew nothing is known.
+      // Nothing is known about a conversation that was reloaded.
       if (entry !== shown) asked.clear();
       shown = entry;
       draw();

@@ -57,7 +57,7 @@ export interface Sending {
 interface Choice {
   icon: string;
   name: string;
-  /** What stands beside the name. */
+  /** The text next to the name. */
   aside: string;
   take(): void;
 }

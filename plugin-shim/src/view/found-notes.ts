@@ -11,7 +11,7 @@ import { structured } from "./agreed";
 
 /** The number of notes that are shown at first. */
 const SHOWN = 5;
-/** The number of results beside conversations. */
+/** The number of results other than conversations. */
 const BESIDE = 12;
 /** Milliseconds for which the result of a link check stays valid. */
 const KNOWN = 5_000;

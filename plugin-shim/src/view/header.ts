@@ -26,7 +26,7 @@ export interface HeaderActions {
 export interface Header {
   root: HTMLElement;
   update(): void;
-  /** Asks for the models anew. */
+  /** Requests the models again. */
   learn(): void;
   /** Opens the menu of models. */
   chooseModel(): void;
@@ -87,7 +87,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     const { kind, text: words } = chat.stands;
     // Without a model nothing was answered.
     const text = kind === "done" && models !== null && current() === undefined ? "" : words;
-    // Written anew it would be said anew, too.
+    // If it were written again, a screen reader would read it again too.
     if (state.textContent !== text) clear(state);
     if (text !== "" && !state.hasChildNodes()) state.append(element(state, "span", { class: `vs-dot is-${kind}` }), element(state, "span", { class: "vs-state-text", text }));
     toggle(state, "is-told", kind === "failed" || kind === "waiting");

@@ -1,4 +1,4 @@
-/** The approval mode of a conversation: a chip beside the input field. */
+/** The approval mode of a conversation: a chip next to the input field. */
 
 import { element, setText, show } from "./dom";
 import { loadCards } from "./lazy";

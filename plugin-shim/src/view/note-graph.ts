@@ -11,7 +11,7 @@ import { structured } from "./agreed";
 const MOST = 24;
 /** Letters of a name that are drawn. */
 const LETTERS = 20;
-/** Pixels of the picture, and beside the marks for their names. */
+/** Pixels of the graph, and next to the marks for their names. */
 const WIDTH = { least: 280, most: 640 };
 const HEIGHT = { least: 140, most: 420 };
 const ROOM = { x: 70, y: 20 };

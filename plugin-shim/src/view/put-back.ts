@@ -13,7 +13,7 @@ export interface Changed {
   path: string;
 }
 
-/** How often a file is read anew that changes meanwhile. */
+/** How often a file is read again if it changes in the meantime. */
 const TRIES = 3;
 
 /** The line with the button. */

@@ -12,7 +12,7 @@ export function touched(entries: Entry[]): Map<string, boolean> {
   for (const entry of entries) {
     if (entry.kind === "changes") for (const { change, undone } of changesOf(entry)) add(change.path, !undone && change.action !== "deleted");
     if (entry.kind !== "call" || entry.status !== "completed") continue;
-    // The answer has the real path; it may be gone where the conversation was loaded anew.
+    // The answer has the real path; it may be missing if the conversation was reloaded.
     const { path = (entry.input as { path?: unknown } | null)?.path } = (entry.output ?? {}) as { path?: unknown };
     add(path, false);
   }

@@ -20,7 +20,7 @@ use super::entry::Entry;
 use super::read_set::ReadSet;
 use crate::llm::{Block, BlockKind, Message, ToolCall, ToolResult, ToolSpec};
 use crate::policy::Scope;
-use crate::tools::Learnt;
+use crate::tools::ReadUpdate;
 
 /// A conversation as sent to a model.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Context {
                 }
                 self.messages.push(message);
             }
-            Entry::Result { result, learnt, .. } => self.take(result, learnt),
+            Entry::Result { result, read_updates, .. } => self.take(result, read_updates),
             Entry::Sent { .. } => {}
             Entry::Trimmed { summary, asked, kept } => {
                 let from = self.messages.len().saturating_sub(kept);
@@ -122,12 +122,12 @@ impl Context {
         }
     }
 
-    fn take(&mut self, result: ToolResult, learnt: Vec<Learnt>) {
+    fn take(&mut self, result: ToolResult, read_updates: Vec<ReadUpdate>) {
         let is_open = self.missing().iter().any(|call| call.id == result.call_id);
         if !is_open {
             return;
         }
-        learnt.into_iter().for_each(|one| self.known.learn(one));
+        read_updates.into_iter().for_each(|one| self.known.apply(one));
         self.results.push(result);
         if self.results.len() < self.open.len() {
             return;

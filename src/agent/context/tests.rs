@@ -51,7 +51,7 @@ fn result(id: &str) -> Entry {
         content: vec![Block::text(id)],
         is_error: false,
     };
-    Entry::Result { result, learnt: Vec::new(), data: None }
+    Entry::Result { result, read_updates: Vec::new(), data: None }
 }
 
 fn ids(message: &Message) -> Vec<&str> {

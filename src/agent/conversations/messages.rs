@@ -27,10 +27,10 @@ pub struct Arrived {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum DeliveryResult {
     Arrived(Arrived),
     /// It was already delivered, in this turn; nothing changed.
-    Heard(TurnId),
+    Repeated(TurnId),
 }
 
 #[derive(Debug, Clone)]
@@ -69,8 +69,8 @@ impl Conversations {
         to: Option<ConversationId>,
     ) -> Result<Arrived> {
         match self.take(message, source, to, None)? {
-            Taken::Arrived(arrived) => Ok(arrived),
-            Taken::Heard(turn) => {
+            DeliveryResult::Arrived(arrived) => Ok(arrived),
+            DeliveryResult::Repeated(turn) => {
                 unreachable!("a message that was not received was delivered before, in {turn}")
             }
         }
@@ -84,7 +84,7 @@ impl Conversations {
         source: &str,
         to: Option<ConversationId>,
         received: i64,
-    ) -> Result<Taken> {
+    ) -> Result<DeliveryResult> {
         self.take(message, source, to, Some(received))
     }
 
@@ -99,8 +99,8 @@ impl Conversations {
         received: i64,
     ) -> Result<Arrived> {
         match self.take(notice, VOICE, Some(conversation), Some(received))? {
-            Taken::Arrived(arrived) => Ok(arrived),
-            Taken::Heard(turn) => {
+            DeliveryResult::Arrived(arrived) => Ok(arrived),
+            DeliveryResult::Repeated(turn) => {
                 unreachable!("only a resumed message may have been delivered before, in {turn}")
             }
         }
@@ -112,14 +112,14 @@ impl Conversations {
         source: &str,
         to: Option<ConversationId>,
         received: Option<i64>,
-    ) -> Result<Taken> {
+    ) -> Result<DeliveryResult> {
         let mut activity = lock(&self.0.last_active);
         let is_said = message.kind == ItemKind::User;
         if is_said
             && let Some(received) = received
             && let Some(turn) = self.0.store.inbox.delivered_to(received)?
         {
-            return Ok(Taken::Heard(turn));
+            return Ok(DeliveryResult::Repeated(turn));
         }
         let (now, wall) = (self.now(), self.wall());
         let limits = self.settings().limits();
@@ -157,7 +157,7 @@ impl Conversations {
         let began = into.map_or(Ok(true), |open| self.is_empty_branch(open))?;
         let delivery = match self.rows().turns.arrive(&new, id, ends.as_ref(), message, received)? {
             Delivery::Began(delivery) => delivery,
-            Delivery::Duplicate(turn) => return Ok(Taken::Heard(turn)),
+            Delivery::Duplicate(turn) => return Ok(DeliveryResult::Repeated(turn)),
         };
         activity.insert(delivery.conversation, now);
         let ended = ends.map(|ending| ending.conversation);
@@ -171,7 +171,7 @@ impl Conversations {
         if ended.is_some() {
             self.trim_locked()?;
         }
-        Ok(Taken::Arrived(Arrived {
+        Ok(DeliveryResult::Arrived(Arrived {
             conversation: delivery.conversation,
             turn: delivery.turn,
             item: delivery.item,

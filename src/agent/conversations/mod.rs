@@ -27,7 +27,7 @@ use crate::store::conversations::Conversations as Rows;
 
 pub use error::ConversationError;
 use error::Result;
-pub use messages::{Arrived, Taken, TurnEnd};
+pub use messages::{Arrived, DeliveryResult, TurnEnd};
 pub use queries::{ConversationMatch, Excerpt};
 
 /// The suffix of the source of messages whose token does not represent a person.
@@ -117,9 +117,9 @@ impl Conversations {
         &self.0.clock
     }
 
-    /// Calls `hear` for every event, in order. It must be quick and must not change a conversation.
-    pub fn subscribe(&self, hear: Box<dyn Fn(&ConversationEvent) + Send + Sync>) {
-        lock(&self.0.subscribers).push(hear);
+    /// Calls `subscriber` for every event, in order. It must be quick and must not change a conversation.
+    pub fn subscribe(&self, subscriber: Box<dyn Fn(&ConversationEvent) + Send + Sync>) {
+        lock(&self.0.subscribers).push(subscriber);
     }
 
     pub fn store(&self) -> &Store {
@@ -140,7 +140,7 @@ impl Conversations {
             self.0.wake.notify_one();
         }
         let subscribers = lock(&self.0.subscribers);
-        subscribers.iter().for_each(|hear| hear(event));
+        subscribers.iter().for_each(|subscriber| subscriber(event));
     }
 
     /// Tells the subscribers that a person decided on what was proposed in a conversation.

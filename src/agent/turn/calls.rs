@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Effect, MessageKind, Show, Turn};
 use crate::agent::call_result::CallResult;
 use crate::agent::entry::Entry;
-use crate::agent::own_tools::{self, Own};
+use crate::agent::own_tools::{self, OwnCall};
 use crate::agent::{read_set, wrap};
 use crate::calls::{Answerer, Decision};
 use crate::llm::{Block, BlockKind, ToolArgs, ToolCall, ToolResult};
@@ -65,7 +65,7 @@ pub fn name_of(id: &str, nth: u32) -> String {
 }
 
 impl Turn {
-    pub(super) fn take_up(&mut self, calls: Vec<ToolCall>) {
+    pub(super) fn add_calls(&mut self, calls: Vec<ToolCall>) {
         let named = |call: ToolCall| {
             let nth = self.names.entry(call.id.clone()).or_default();
             *nth += 1;
@@ -154,8 +154,8 @@ impl Turn {
                 out.push(Effect::Run { call: named, scope: self.scope, changes });
             }
             Some(Err(wrong)) => self.settle(at, CallResult::error(wrong), out),
-            Some(Ok(Own::Send { text, is_question })) => self.send(at, text, is_question, out),
-            Some(Ok(Own::End { reason })) => {
+            Some(Ok(OwnCall::Send { text, is_question })) => self.send(at, text, is_question, out),
+            Some(Ok(OwnCall::End { reason })) => {
                 self.ends = Some(reason);
                 let text = "the conversation ends after this turn".to_owned();
                 self.settle(at, CallResult::done(text, json!({})), out);
@@ -240,9 +240,9 @@ impl Turn {
             text = format!("{text}\n[{warning}]");
         }
         let is_cut = called.text.chars().count() > self.limits.result_chars;
-        let learnt = match is_cut {
-            true => read_set::of_a_part(called.learnt.clone()),
-            false => called.learnt.clone(),
+        let read_updates = match is_cut {
+            true => read_set::of_a_part(called.read_updates.clone()),
+            false => called.read_updates.clone(),
         };
         let image = called.image.as_ref().map(|image| {
             let (path, revision) = (image.path.clone(), image.revision.clone());
@@ -255,11 +255,11 @@ impl Turn {
                 content: std::iter::once(Block::text(text)).chain(image).collect(),
                 is_error: called.is_error,
             },
-            learnt,
+            read_updates,
             data: called
                 .refusal()
                 .or_else(|| called.proposal(MAX_DRAWN))
-                .or_else(|| drawn(&called)),
+                .or_else(|| structured_result(&called)),
         }));
         let call = self.slots[at].name.clone();
         out.push(Effect::Show(Show::Result { call, called }));
@@ -320,7 +320,7 @@ impl Turn {
 }
 
 /// The structured result, if clients draw it and it is not too long to be stored.
-fn drawn(called: &CallResult) -> Option<Value> {
+fn structured_result(called: &CallResult) -> Option<Value> {
     let is_stored = called.is_drawn && called.data.to_string().len() <= MAX_DRAWN;
     is_stored.then(|| called.data.clone())
 }

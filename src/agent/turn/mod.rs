@@ -393,7 +393,7 @@ impl Turn {
                 })
             }
         };
-        self.take_up(calls);
+        self.add_calls(calls);
         self.phase = Phase::Working;
         if let Some(why) = cut_off {
             self.refuse_all(why, out);

@@ -9,7 +9,7 @@ use crate::agent::call_result::CallResult;
 use crate::agent::context::Context;
 use crate::calls::Decision;
 use crate::llm::{LlmError, Origin, ToolArgs, ToolCall, Usage, Wire};
-use crate::tools::Learnt;
+use crate::tools::ReadUpdate;
 
 const LIMITS: Limits = Limits { rounds: 4, calls: 12, tokens: 200, result_chars: 1_000 };
 
@@ -133,21 +133,21 @@ fn reads_run_side_by_side_and_changes_alone_and_in_order() {
 
 #[test]
 fn of_an_answer_that_is_cut_no_line_counts_as_shown() {
-    let learnt = |text: String| {
+    let read_updates = |text: String| {
         let mut turn = turn();
         turn.handle(began());
         turn.handle(answer(vec![call("a", "read", json!({}))], Stop::ToolUse));
         let (path, revision) = ("n.md".to_owned(), "1".to_owned());
-        let read = Learnt::Read { path, revision, first: 1, last: 5, lines: 5 };
-        let called = CallResult { learnt: vec![read], ..CallResult::done(text, json!({})) };
+        let read = ReadUpdate::Read { path, revision, first: 1, last: 5, lines: 5 };
+        let called = CallResult { read_updates: vec![read], ..CallResult::done(text, json!({})) };
         let effects = turn.handle(Event::finished("a", called));
         effects.into_iter().find_map(|effect| match effect {
-            Effect::Record(Entry::Result { learnt, .. }) => Some(learnt),
+            Effect::Record(Entry::Result { read_updates, .. }) => Some(read_updates),
             _ => None,
         })
     };
-    let last = |text| match learnt(text).as_deref() {
-        Some([Learnt::Read { last, .. }]) => *last,
+    let last = |text| match read_updates(text).as_deref() {
+        Some([ReadUpdate::Read { last, .. }]) => *last,
         other => panic!("{other:?}"),
     };
     assert_eq!(last("short".to_owned()), 5);
@@ -262,7 +262,7 @@ fn a_cancelled_turn_completes_its_change() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_in_sight_is_taken_back_told_and_counted() {
+fn an_answer_that_breaks_off_in_sight_is_discarded_reported_and_counted() {
     let mut turn = turn();
     turn.handle(began());
     turn.handle(Event::Streamed(TurnEvent::Text { block: 0, delta: "half".to_owned() }));

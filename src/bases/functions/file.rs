@@ -51,7 +51,7 @@ functions! { FUNCTIONS of File:
     "hasTag"(repeated("values", TEXT)) -> Bool, Plain(has_tag):
         "Whether it has one of the tags, or a tag nested below one of them.";
     "inFolder"(one("folder", TEXT)) -> Bool, Plain(in_folder):
-        "Whether it lies in a folder, or in one below it.";
+        "Whether it is in a folder, at any depth.";
     "similarity"(one("text", TEXT)) -> Number,
         Plain(|context, value, args| context.source().similarity(file_id(value), text_of(args, 0)).map(Value::Number)) extension:
         "How near its nearest passage is in meaning to a text, from 0 to 1.";

@@ -85,8 +85,12 @@ fn escape_html(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome 
     if matches!(first(args), Value::Null) {
         return Ok(Value::Null);
     }
-    let mut escaped = String::new();
-    for c in text_of(args, 0).chars() {
+    context.made_text(escaped_html(text_of(args, 0)))
+}
+
+pub fn escaped_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -96,7 +100,7 @@ fn escape_html(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome 
             c => escaped.push(c),
         }
     }
-    context.made_text(escaped)
+    escaped
 }
 
 fn file(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {

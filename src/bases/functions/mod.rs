@@ -45,6 +45,7 @@ use super::natural;
 pub use super::value::Type;
 use super::value::{Outcome, Value};
 pub(super) use file::shown_name;
+pub use global::escaped_html;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Param {

@@ -36,7 +36,7 @@ fn what_grows_is_stopped() {
 }
 
 #[test]
-fn formulas_are_remembered_and_circles_named() {
+fn formulas_are_remembered_and_cycles_named() {
     let source = sample();
     let names = ["a", "b", "c", "twice", "random"];
     let texts =

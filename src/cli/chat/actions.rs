@@ -38,8 +38,10 @@ pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
             talk.waiting = false;
             talk.new_session = Some(new_session.session_id.clone());
             talk.conversation = Some(new_session.session_id.clone());
-            talk.view
-                .tell(Style::DIM, &format!("conversation {}", safe::line(&new_session.session_id)))
+            talk.view.remark(
+                Style::DIM,
+                &format!("conversation {}", safe::line(&new_session.session_id)),
+            )
         }
         Command::End => {
             let reason = "ended in the chat".to_owned();
@@ -50,9 +52,9 @@ pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
             match ended.session_id {
                 Some(id) => {
                     let words = format!("conversation {} has ended", safe::line(&id));
-                    talk.view.tell(Style::DIM, &words)
+                    talk.view.remark(Style::DIM, &words)
                 }
-                None => talk.view.tell(Style::DIM, "there is no current conversation"),
+                None => talk.view.remark(Style::DIM, "there is no current conversation"),
             }
         }
         Command::Undo => undo(talk).await,
@@ -73,7 +75,7 @@ pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
                 safe::line(&name),
                 safe::line(&session_id)
             );
-            talk.view.tell(Style::DIM, &words)
+            talk.view.remark(Style::DIM, &words)
         }
         Command::Tools(number) => {
             let text = talk.view.transcript.calls().whole(number, talk.view.look);
@@ -87,7 +89,7 @@ pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
             talk.follow(&info)?;
             talk.recall(&info).await
         }
-        Command::Usage => used(talk).await,
+        Command::Usage => usage(talk).await,
         Command::Trash => {
             let found =
                 talk.link.call_tool(ListTrash::NAME, json!({ "limit": LISTED }), None).await?;
@@ -123,7 +125,7 @@ async fn undo(talk: &mut Chat<'_>) -> Result<()> {
     let mut sets = talk.view.transcript.take_changes();
     if sets.is_empty() {
         let words = "the last turn changed nothing; `steward log` shows what was changed before";
-        return talk.view.tell(Style::DIM, words);
+        return talk.view.remark(Style::DIM, words);
     }
     while let Some(set) = sets.pop() {
         let arguments = json!({ "change_set": set });
@@ -133,7 +135,7 @@ async fn undo(talk: &mut Chat<'_>) -> Result<()> {
                 Err(failure) if failure.code == "approval_needed" => {
                     let asked = agreement(failure.data.as_ref(), talk.view.look);
                     if !confirm(&asked, &mut talk.view).await? {
-                        return talk.view.tell(Style::DIM, "nothing was undone");
+                        return talk.view.remark(Style::DIM, "nothing was undone");
                     }
                     agreed = Some(failure.identity());
                 }
@@ -144,11 +146,11 @@ async fn undo(talk: &mut Chat<'_>) -> Result<()> {
         for change in changes.map(Vec::as_slice).unwrap_or_default() {
             let text = |key: &str| safe::line(change[key].as_str().unwrap_or_default());
             let line = format!("  {} {}", text("action").replace('_', " "), text("path"));
-            talk.view.tell(Style::PLAIN, &line)?;
+            talk.view.remark(Style::PLAIN, &line)?;
         }
         let by = done["change_set"].as_u64().unwrap_or_default();
         let line = format!("undid change set {set}; `steward undo {by}` brings it back");
-        talk.view.tell(Style::GREEN, &line)?;
+        talk.view.remark(Style::GREEN, &line)?;
     }
     Ok(())
 }
@@ -165,7 +167,7 @@ async fn model(talk: &mut Chat<'_>) -> Result<()> {
             format!("{} is asked, and where it does not answer {others}", safe::line(first))
         }
     };
-    talk.view.tell(Style::PLAIN, &words)
+    talk.view.remark(Style::PLAIN, &words)
 }
 
 /// Puts a model first in the chain; the previous models remain as fallbacks.
@@ -195,10 +197,10 @@ async fn agents(talk: &mut Chat<'_>) -> Result<()> {
     for (name, description) in [(STEWARD, "the steward itself")].into_iter().chain(own) {
         let mark = if name == now { "*" } else { " " };
         let line = format!("{mark} {}  {}", safe::line(name), safe::line(description));
-        talk.view.tell(Style::PLAIN, line.trim_end())?;
+        talk.view.remark(Style::PLAIN, line.trim_end())?;
     }
     match offered.is_empty() {
-        true => talk.view.tell(Style::DIM, "`[agents.NAME]` in the settings adds one"),
+        true => talk.view.remark(Style::DIM, "`[agents.NAME]` in the settings adds one"),
         false => Ok(()),
     }
 }
@@ -241,25 +243,25 @@ async fn list(talk: &mut Chat<'_>) -> Result<()> {
         ]);
     }
     if rows.len() == 1 {
-        return talk.view.tell(Style::DIM, "there are no conversations yet");
+        return talk.view.remark(Style::DIM, "there are no conversations yet");
     }
     let table = talk.session.output.table(&rows);
     talk.view.show(vec![OutputPart::Remark(table)])?;
-    talk.view.tell(Style::DIM, "/conversations N continues one")
+    talk.view.remark(Style::DIM, "/conversations N continues one")
 }
 
-async fn used(talk: &mut Chat<'_>) -> Result<()> {
+async fn usage(talk: &mut Chat<'_>) -> Result<()> {
     let of = |session_id| UsageParams { days: None, session_id };
     if let Some(id) = talk.conversation.clone() {
         let used = talk.link.call(&of(Some(id.clone()))).await?.total;
         let words = format!("conversation {}: {}", safe::line(&id), tokens(&used));
-        talk.view.tell(Style::PLAIN, &words)?;
+        talk.view.remark(Style::PLAIN, &words)?;
     }
     if let Some(window) = talk.view.transcript.used() {
-        talk.view.tell(Style::PLAIN, &window)?;
+        talk.view.remark(Style::PLAIN, &window)?;
     }
     let all = talk.link.call(&of(None)).await?.total;
-    talk.view.tell(Style::PLAIN, &format!("all stored conversations: {}", tokens(&all)))
+    talk.view.remark(Style::PLAIN, &format!("all stored conversations: {}", tokens(&all)))
 }
 
 fn tokens(used: &UsageInfo) -> String {

@@ -8,7 +8,7 @@ use crate::cli::server_questions;
 use crate::note::path::{visible, visible_lines};
 use crate::protocol::diff::DiffChange;
 use crate::protocol::permission::{PermissionChange, RequestPermissionParams};
-use crate::servers::asking;
+use crate::servers::elicitation;
 
 /// The most diff lines shown in total.
 const MAX_LINES: usize = 200;
@@ -89,7 +89,7 @@ pub fn prompt(request: &RequestPermissionParams) -> String {
         Some(name) => {
             format!("Allow it? [y]es, [a]lways ({}), [N]o or why not ", safe::line(name))
         }
-        None if request.meta.vault.tool == asking::TOOL => {
+        None if request.meta.vault.tool == elicitation::TOOL => {
             "Answer it? [y, or y and the answer; N] ".to_owned()
         }
         None => "Allow it? [y/N, or why not] ".to_owned(),
@@ -99,7 +99,7 @@ pub fn prompt(request: &RequestPermissionParams) -> String {
 /// The option that the typed words choose, and the comment; anything that is not a yes is a refusal.
 pub fn answer<'a>(request: &RequestPermissionParams, typed: &'a str) -> (&'static str, &'a str) {
     let typed = typed.trim();
-    if request.meta.vault.tool == asking::TOOL
+    if request.meta.vault.tool == elicitation::TOOL
         && let Some(words) = server_questions::yes(typed)
     {
         return ("allow_once", words);
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(answer(&request(folder), typed), option, "{typed:?}");
         }
         let mut question = request(false);
-        question.meta.vault.tool = asking::TOOL.to_owned();
+        question.meta.vault.tool = elicitation::TOOL.to_owned();
         assert_eq!(answer(&question, "y octocat\n"), ("allow_once", "octocat"));
         assert_eq!(answer(&question, "octocat"), ("reject_once", "octocat"));
         assert_eq!(prompt(&question), "Answer it? [y, or y and the answer; N] ");

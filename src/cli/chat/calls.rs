@@ -183,18 +183,18 @@ pub fn changed(diff: &str, most: usize, look: Look) -> String {
         };
         text.push_str(&format!("    {}\n", look.paint(style, &safe::line(line))));
     }
-    rest(lines.len(), most, &mut text);
+    push_rest(lines.len(), most, &mut text);
     text
 }
 
 fn indented(lines: &str, most: usize) -> String {
     let shown = lines.lines().take(most).map(|line| format!("    {}\n", safe::line(line)));
     let mut text: String = shown.collect();
-    rest(lines.lines().count(), most, &mut text);
+    push_rest(lines.lines().count(), most, &mut text);
     text
 }
 
-fn rest(lines: usize, most: usize, text: &mut String) {
+fn push_rest(lines: usize, most: usize, text: &mut String) {
     if let Some(more @ 1..) = lines.checked_sub(most) {
         text.push_str(&format!("    … {}\n", counted(more, "more line")));
     }

@@ -105,8 +105,8 @@ impl EventLoop<'_, '_> {
                     talk.questions.decide(answer, &mut talk.link, &mut talk.view).await?;
                 }
                 incoming = talk.link.next(), if !talk.lost => match incoming {
-                    Ok((incoming, _)) => talk.hear(incoming).await?,
-                    Err(_) => self.come_back().await?,
+                    Ok((incoming, _)) => talk.handle(incoming).await?,
+                    Err(_) => self.reconnect().await?,
                 },
             }
             if next == NextStep::Leave {
@@ -136,7 +136,7 @@ impl EventLoop<'_, '_> {
                         self.talk.view.fail(&failure)?;
                     }
                 }
-                Some(Err(error)) => self.talk.view.tell(Style::RED, &error.to_string())?,
+                Some(Err(error)) => self.talk.view.remark(Style::RED, &error.to_string())?,
             },
             Typed::Interrupted { had_text } => {
                 self.interrupted = interrupted;
@@ -150,7 +150,7 @@ impl EventLoop<'_, '_> {
     /// Handles a line that could have been a prompt and is none.
     async fn no_prompt(&mut self, line: &str) -> Result<()> {
         match commands::read(line) {
-            Some(Err(error)) => self.talk.view.tell(Style::RED, &error.to_string()),
+            Some(Err(error)) => self.talk.view.remark(Style::RED, &error.to_string()),
             _ => self.talk.say(vec![words(line.trim())]).await,
         }
     }
@@ -167,7 +167,7 @@ impl EventLoop<'_, '_> {
         if self.talk.running {
             self.talk.stop_turn().await?;
         } else {
-            self.talk.view.tell(Style::DIM, "Ctrl-C once more leaves; so does Ctrl-D")?;
+            self.talk.view.remark(Style::DIM, "Ctrl-C once more leaves; so does Ctrl-D")?;
         }
         self.interrupted = Some(Instant::now());
         Ok(NextStep::GoOn)
@@ -181,34 +181,36 @@ impl EventLoop<'_, '_> {
     }
 
     /// Handles a lost connection.
-    async fn come_back(&mut self) -> Result<()> {
+    async fn reconnect(&mut self) -> Result<()> {
         let talk = &mut *self.talk;
         let words = "the connection to the daemon broke; trying again";
-        talk.view.tell(Style::YELLOW, words)?;
+        talk.view.remark(Style::YELLOW, words)?;
         // The daemon asks open questions again after the reconnect.
         talk.questions.clear();
         let typing = talk.view.is_typing();
         let back = tokio::select! {
-            back = talk.link.come_back() => back,
+            back = talk.link.reconnect() => back,
             () = self.interrupts.next(), if !typing => {
                 Err(Failure::other("cancelled", "the connection is lost", "the conversation is saved"))
             }
         };
         match back {
-            Ok(Reconnected { missed: true, anew }) => {
-                let words = match anew {
+            Ok(Reconnected { missed: true, is_new_run }) => {
+                let words = match is_new_run {
                     true => "connected again; the daemon was restarted",
                     false => "connected again; some events were missed",
                 };
-                talk.view.tell(Style::YELLOW, words)?;
+                talk.view.remark(Style::YELLOW, words)?;
                 talk.running = talk.link.is_waiting();
                 Ok(())
             }
-            Ok(Reconnected { missed: false, .. }) => talk.view.tell(Style::DIM, "connected again"),
+            Ok(Reconnected { missed: false, .. }) => {
+                talk.view.remark(Style::DIM, "connected again")
+            }
             Err(failure) if talk.stays && typing => {
                 talk.lost = true;
                 talk.view.fail(&failure)?;
-                talk.view.tell(Style::DIM, "the next message tries again")
+                talk.view.remark(Style::DIM, "the next message tries again")
             }
             Err(failure) => Err(failure),
         }

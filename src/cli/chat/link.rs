@@ -61,7 +61,7 @@ pub struct Reconnected {
     /// The events in between can no longer be received.
     pub missed: bool,
     /// Another daemon, or the same one restarted.
-    pub anew: bool,
+    pub is_new_run: bool,
 }
 
 /// A message without an answer yet.
@@ -101,8 +101,10 @@ impl<'a> Link<'a> {
         let (epoch, after) = (Some(self.epoch.clone()), Some(self.seq));
         let SubscribeResult { mode, epoch, seq } =
             self.call(&SubscribeParams { epoch, after }).await?;
-        let back =
-            Reconnected { missed: mode == SubscribeMode::Snapshot, anew: epoch != self.epoch };
+        let back = Reconnected {
+            missed: mode == SubscribeMode::Snapshot,
+            is_new_run: epoch != self.epoch,
+        };
         if mode != SubscribeMode::Replay {
             (self.epoch, self.seq) = (epoch, seq);
         }
@@ -179,7 +181,7 @@ impl<'a> Link<'a> {
     }
 
     pub async fn cancel(&mut self, conversation: &str) -> Result<(), ClientError> {
-        self.client.tell("session/cancel", json!({ "sessionId": conversation })).await
+        self.client.notify("session/cancel", json!({ "sessionId": conversation })).await
     }
 
     /// Answers question `id`, with the person's comment.
@@ -197,7 +199,7 @@ impl<'a> Link<'a> {
     /// The next event, with the message that carried it. Cancel-safe.
     ///
     /// # Errors
-    /// The connection was lost; call [`Link::come_back`].
+    /// The connection was lost; call [`Link::reconnect`].
     pub async fn next(&mut self) -> Result<(ChatEvent, Value), ClientError> {
         let message = match self.backlog.pop_front() {
             Some(message) => message,
@@ -245,7 +247,7 @@ impl<'a> Link<'a> {
     ///
     /// # Errors
     /// No answer for a minute, or the listener is not the daemon.
-    pub async fn come_back(&mut self) -> Result<Reconnected> {
+    pub async fn reconnect(&mut self) -> Result<Reconnected> {
         let mut attempt = 0;
         loop {
             let pause = PAUSES[attempt.min(PAUSES.len() - 1)];

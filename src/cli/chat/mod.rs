@@ -52,7 +52,7 @@ use link::Link;
 use look::Look;
 use names::Names;
 use talk::{Chat, ChatOptions};
-use terminal::AsFound;
+use terminal::TerminalMode;
 
 use crate::protocol::session::{EmbeddedResource, PromptContent};
 
@@ -96,7 +96,7 @@ pub fn run(session: &Session, arguments: &ChatArguments) -> Result<ExitCode> {
     if message.is_none() && !person {
         return Err(no_message());
     }
-    let _as_found = person.then(AsFound::new);
+    let _terminal_mode = person.then(TerminalMode::new);
     runtime.block_on(async {
         // Connects first: without a daemon, the terminal stays untouched.
         let mut link = Link::open(session, person).await?;

@@ -29,7 +29,7 @@ pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
     let proposals: Vec<_> = waiting.into_iter().flat_map(|one| one.proposals).collect();
     if proposals.is_empty() {
         return match was_asked {
-            true => talk.view.tell(Style::DIM, "no proposed change waits in this conversation"),
+            true => talk.view.remark(Style::DIM, "no proposed change waits in this conversation"),
             false => Ok(()),
         };
     }
@@ -39,7 +39,7 @@ pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
         true => "/apply applies all of it, /apply 1 or /apply 1.2 a part; /reject drops it",
         false => "in `steward chat`, /apply applies it and /reject drops it",
     };
-    talk.view.tell(Style::DIM, words)
+    talk.view.remark(Style::DIM, words)
 }
 
 /// Applies the waiting proposals, or parts of them.
@@ -50,9 +50,9 @@ pub async fn apply(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     if let Some(set) = done.change_set {
         words.push_str(&format!("; `steward undo {set}` takes it back"));
     }
-    talk.view.tell(Style::GREEN, &words)?;
+    talk.view.remark(Style::GREEN, &words)?;
     match done.failed {
-        Some(why) => talk.view.tell(Style::RED, &safe::line(&why)),
+        Some(why) => talk.view.remark(Style::RED, &safe::line(&why)),
         None => Ok(()),
     }
 }
@@ -61,7 +61,7 @@ pub async fn apply(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
 pub async fn reject(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     let params = ProposalsRejectParams { session_id: conversation(talk)?, turn: None, only };
     let done = talk.link.call(&params).await?;
-    talk.view.tell(Style::DIM, &format!("rejected {}; nothing was changed", done.rejected))
+    talk.view.remark(Style::DIM, &format!("rejected {}; nothing was changed", done.rejected))
 }
 
 fn conversation(talk: &Chat<'_>) -> Result<String> {

@@ -82,7 +82,7 @@ impl Questions {
     /// Answers the first question.
     pub async fn agree(&mut self, typed: &str, link: &mut Link<'_>, view: &mut View) -> Result<()> {
         let Some(question) = self.waiting.pop_front() else {
-            return view.tell(Style::DIM, "you are asked nothing");
+            return view.remark(Style::DIM, "you are asked nothing");
         };
         let (option, words) = approval::answer(&question.request, typed);
         // After a lost connection the daemon asks again.
@@ -113,7 +113,7 @@ impl Questions {
         if self.answer.take().is_some() {
             view.screen.write("\n", None)?;
         }
-        view.tell(Style::DIM, "that needs no answer any more")?;
+        view.remark(Style::DIM, "that needs no answer any more")?;
         if view.is_typing() { self.show(view) } else { Ok(()) }
     }
 

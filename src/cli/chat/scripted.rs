@@ -39,7 +39,7 @@ pub async fn run(
             }
         };
         let Ok((received, raw)) = received else {
-            link.come_back().await?;
+            link.reconnect().await?;
             continue;
         };
         let of = match &received {

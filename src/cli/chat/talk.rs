@@ -130,7 +130,7 @@ impl<'a> Chat<'a> {
         }
         if self.stays {
             let words = "/help says what can be typed, Ctrl-C stops the agent, Ctrl-D leaves";
-            self.view.tell(Style::DIM, words)?;
+            self.view.remark(Style::DIM, words)?;
         }
         Ok(())
     }
@@ -155,10 +155,10 @@ impl<'a> Chat<'a> {
         let title = info.title.as_deref().map(|title| format!(": {}", safe::line(title)));
         let title = title.unwrap_or_default();
         let head = format!("conversation {}{title}", safe::line(&info.session_id));
-        self.view.tell(Style::DIM, &head)?;
+        self.view.remark(Style::DIM, &head)?;
         if let Some(question) = &info.question {
             let question = format!("you were asked: {}", safe::line(question));
-            self.view.tell(Style::YELLOW, &question)?;
+            self.view.remark(Style::YELLOW, &question)?;
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl<'a> Chat<'a> {
                 _ if text.is_empty() => {}
                 "user" => {
                     let words = format!("» {}", safe::lines(text));
-                    self.view.tell(Style::BOLD, &words)?;
+                    self.view.remark(Style::BOLD, &words)?;
                 }
                 "assistant" | "message" | "question" => {
                     let mut message = self.view.look.message();
@@ -191,7 +191,7 @@ impl<'a> Chat<'a> {
 
     pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<()> {
         if self.lost {
-            self.link.come_back().await?;
+            self.link.reconnect().await?;
             self.lost = false;
         }
         let to = self.pinned.as_deref().or(self.new_session.as_deref());
@@ -211,7 +211,7 @@ impl<'a> Chat<'a> {
         let found = prompts::filled(&self.prompts, &mut self.link, line).await?;
         let Some(message) = found else { return Ok(false) };
         if let Some(PromptContent::Text { text }) = message.first() {
-            self.view.tell(Style::DIM, &safe::lines(text))?;
+            self.view.remark(Style::DIM, &safe::lines(text))?;
         }
         self.say(message).await?;
         Ok(true)
@@ -236,7 +236,7 @@ impl<'a> Chat<'a> {
     }
 
     /// Handles an event and shows the part that belongs to this conversation.
-    pub async fn hear(&mut self, incoming: ChatEvent) -> Result<()> {
+    pub async fn handle(&mut self, incoming: ChatEvent) -> Result<()> {
         match incoming {
             ChatEvent::Update(update) => {
                 let ours = self.is_ours(&update.update);
@@ -302,23 +302,24 @@ impl<'a> Chat<'a> {
         match (&state.error, state.stop_reason) {
             // The answer reports the end of this client's turns.
             (Some(error), _) if !self.link.is_waiting() => {
-                self.view.tell(Style::RED, &safe::line(error))?;
+                self.view.remark(Style::RED, &safe::line(error))?;
             }
-            (_, Some(StopReason::Cancelled)) => self.view.tell(Style::DIM, "stopped")?,
+            (_, Some(StopReason::Cancelled)) => self.view.remark(Style::DIM, "stopped")?,
             (_, Some(StopReason::MaxTurnRequests)) => {
-                self.view.tell(Style::DIM, "the turn reached its limit; say \"go on\" to go on")?;
+                self.view
+                    .remark(Style::DIM, "the turn reached its limit; say \"go on\" to go on")?;
             }
             (_, Some(StopReason::MaxTokens)) => {
                 self.view
-                    .tell(Style::DIM, "the answer reached its limit; say \"go on\" to go on")?;
+                    .remark(Style::DIM, "the answer reached its limit; say \"go on\" to go on")?;
             }
-            (_, Some(StopReason::Refusal)) => self.view.tell(Style::DIM, "the model declined")?,
+            (_, Some(StopReason::Refusal)) => self.view.remark(Style::DIM, "the model declined")?,
             _ => {}
         }
         if self.usage
             && let Some(used) = self.view.transcript.used()
         {
-            self.view.tell(Style::DIM, &used)?;
+            self.view.remark(Style::DIM, &used)?;
         }
         Ok(())
     }
@@ -355,7 +356,7 @@ impl<'a> Chat<'a> {
             self.view.show(shown)?;
         }
         match &outcome {
-            Err(failure) if self.stays && !is_told(failure) => self.view.fail(failure)?,
+            Err(failure) if self.stays && !was_shown(failure) => self.view.fail(failure)?,
             _ => {}
         }
         self.outcome = Some(outcome);
@@ -397,12 +398,12 @@ impl<'a> Chat<'a> {
     }
 
     fn tell_staying(&mut self, words: &str) -> Result<()> {
-        if self.stays { self.view.tell(Style::DIM, words) } else { Ok(()) }
+        if self.stays { self.view.remark(Style::DIM, words) } else { Ok(()) }
     }
 }
 
 /// Whether a failure was shown when it happened.
-fn is_told(failure: &Failure) -> bool {
+fn was_shown(failure: &Failure) -> bool {
     failure.code == "cancelled" || failure.code == NO_MODEL
 }
 

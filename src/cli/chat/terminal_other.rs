@@ -8,9 +8,9 @@ pub const GIVES_UP: bool = false;
 
 /// The mode of the terminal, which is never changed here.
 #[derive(Debug)]
-pub struct AsFound;
+pub struct TerminalMode;
 
-impl AsFound {
+impl TerminalMode {
     /// Does nothing.
     pub fn new() -> Self {
         Self

@@ -17,16 +17,16 @@ const LONGEST: usize = 4_096;
 
 /// Restores the terminal's mode on exit, even if a line was being typed.
 #[derive(Debug)]
-pub struct AsFound(Option<Termios>);
+pub struct TerminalMode(Option<Termios>);
 
-impl AsFound {
+impl TerminalMode {
     /// Saves the current mode.
     pub fn new() -> Self {
         Self(tcgetattr(std::io::stdin()).ok())
     }
 }
 
-impl Drop for AsFound {
+impl Drop for TerminalMode {
     fn drop(&mut self) {
         if let Some(found) = &self.0 {
             // Fails only if the terminal is gone.

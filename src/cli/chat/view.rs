@@ -29,16 +29,16 @@ impl View {
     }
 
     /// A remark of this program.
-    pub fn tell(&mut self, style: Style, words: &str) -> Result<()> {
+    pub fn remark(&mut self, style: Style, words: &str) -> Result<()> {
         let shown = self.transcript.say(style, words);
         self.show(shown)
     }
 
     /// Shows an error and its hint.
     pub fn fail(&mut self, failure: &Failure) -> Result<()> {
-        self.tell(Style::RED, &safe::line(&failure.message))?;
+        self.remark(Style::RED, &safe::line(&failure.message))?;
         match failure.hint.as_deref().filter(|hint| !hint.is_empty()) {
-            Some(hint) => self.tell(Style::DIM, &safe::lines(hint)),
+            Some(hint) => self.remark(Style::DIM, &safe::lines(hint)),
             None => Ok(()),
         }
     }

@@ -35,7 +35,7 @@ pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode> {
             doctor.config = settings.config;
             settings.vault
         }
-        None => layers::remains(flags, environment, folders).and_then(|settings| settings.vault),
+        None => layers::fallback(flags, environment, folders).and_then(|settings| settings.vault),
     };
     look(&doctor, named);
     let checks = doctor.checks.into_inner();
@@ -54,7 +54,7 @@ fn look(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
         doctor.warn(
             "vault list",
             format!("could not use `{}`: {reason}", list.display()),
-            "Obsidian writes it anew when a vault is opened; until then name vaults by path",
+            "Obsidian writes it again when a vault is opened; until then name vaults by path",
         );
     }
     if known.faults.is_empty() {

@@ -1,4 +1,4 @@
-//! Checks of the programs of others that the daemon runs: each is there, and works as a service.
+//! Checks of the third-party programs that the daemon runs: each is there, and works as a service.
 
 #![expect(
     clippy::disallowed_methods,
@@ -15,7 +15,7 @@ use crate::config::keyring::Keyring;
 use crate::config::outside::{OutsideProgram, programs};
 use crate::config::{Environment, vendor_keys};
 use crate::daemon::confine;
-use crate::hooks::places;
+use crate::hooks::program_path;
 use crate::protocol::status::ConfinementState;
 use crate::servers::Reference;
 
@@ -73,7 +73,7 @@ pub(super) fn look(doctor: &Doctor<'_>, root: &Path) {
                 "its unit ends programs that make code as they run, as Node does; {} may need that",
                 program.part
             ),
-            "`steward service install` writes the unit anew without this limit",
+            "`steward service install` writes the unit again without this limit",
         );
     }
 }
@@ -95,7 +95,7 @@ fn values(doctor: &Doctor<'_>, root: &Path) {
                 Ok(true) => continue,
                 Ok(false) => (
                     format!("the server `{name}` names `${{{reference}}}`, which does not exist"),
-                    "`key:X` is the file `keys/X` beside the settings".to_owned(),
+                    "`key:X` is the file `keys/X` next to the settings".to_owned(),
                 ),
                 Err(error) => (format!("the server `{name}`: {error}"), error.hint()),
             };
@@ -110,7 +110,7 @@ fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
     if path.components().count() > 1 {
         return path.is_file().then_some(path);
     }
-    places::find(name, environment.get("PATH")?)
+    program_path::find(name, environment.get("PATH")?)
 }
 
 /// Whether it is Node, or a script for it.

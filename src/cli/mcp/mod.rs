@@ -2,7 +2,7 @@
 
 mod clients;
 mod relay;
-mod subscribed;
+mod subscriptions;
 mod write;
 
 use clap::{Args, Subcommand};

@@ -3,7 +3,7 @@
 //!
 //! Between two lines the relay remembers only the client's name, its subscriptions and idle connections,
 //! so a restart of the daemon goes unnoticed. Stdout carries nothing but messages. The token stays in its
-//! file ([`crate::cli::posting`]).
+//! file ([`crate::cli::http_post`]).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::subscribed::{SubscriptionAnswers, SubscriptionChange, Subscriptions};
+use super::subscriptions::{SubscriptionAnswers, SubscriptionChange, Subscriptions};
 use crate::cli::client::{self, ClientError};
-use crate::cli::posting::{Connection, PostAnswer};
-use crate::cli::relay::{DaemonFinder, Line, lines, tell};
+use crate::cli::http_post::{Connection, PostAnswer};
+use crate::cli::relay::{DaemonFinder, Line, lines, write};
 use crate::cli::{Result, Session};
 use crate::mcp::fault::{Fault, INTERNAL};
 use crate::policy::Scope;
@@ -77,7 +77,7 @@ impl Relay<'_> {
                 Some((id, answer)) = calls.next() => {
                     in_flight.remove(&id);
                     // A cancelled request gets no answer.
-                    if let Ok(answer) = answer && !tell(&answer) {
+                    if let Ok(answer) = answer && !write(&answer) {
                         break;
                     }
                     continue;
@@ -157,7 +157,7 @@ impl Relay<'_> {
                 }
                 Err(fault) => fault,
             };
-            if !tell(&fault) {
+            if !write(&fault) {
                 break;
             }
         }
@@ -167,7 +167,7 @@ impl Relay<'_> {
     /// The answer to one request; a failure becomes an error message.
     async fn ask(&self, id: RequestId, text: String, name: String, changes: bool) -> String {
         let pass = |piece: &str| {
-            let _ = is_message(piece) && tell(piece);
+            let _ = is_message(piece) && write(piece);
         };
         let answer = self.post(&text, &name, changes, pass).await;
         answer.unwrap_or_else(|fault| fault.text(Some(&id)))
@@ -186,13 +186,13 @@ impl Relay<'_> {
         let end = || before.iter().for_each(AbortHandle::abort);
         let hearing = SubscriptionAnswers::new(id, &end);
         let pass = |piece: &str| {
-            if let Some(told) = hearing.told(piece) {
-                tell(&told);
+            if let Some(told) = hearing.translate(piece) {
+                write(&told);
             }
         };
         let last = self.post(&request, &name, false, pass).await;
         let refused = hearing.ended(last)?;
-        tell(&refused);
+        write(&refused);
         uri.flatten()
     }
 

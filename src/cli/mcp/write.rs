@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::clients::{McpClient, NAME};
-use crate::cli::keeping::agreed;
+use crate::cli::maintenance::agreed;
 use crate::cli::{Failure, Output, Result};
 use crate::config::Environment;
 use crate::config::foreign::{ForeignError, ForeignFile, Language};

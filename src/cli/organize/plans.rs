@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::cli::{Failure, Result, Session, completions};
-use crate::tools::enabled::{self, Done};
+use crate::tools::enabled::{self, JobChanges};
 use crate::tools::{PlanChanges, ShowPlan, Tool as _};
 
 #[derive(Debug, Clone, Args)]
@@ -201,7 +201,7 @@ pub fn why(session: &Session, arguments: &WhyArguments) -> Result<()> {
 
 /// Prints the past changes of a note by rules, and the present result of each rule.
 fn why_now(session: &Session, arguments: &WhyArguments) -> Result<()> {
-    let why = session.here(false, |context| Ok(enabled::why(context, &arguments.note)?))?;
+    let why = session.here(false, |context| Ok(enabled::explain(context, &arguments.note)?))?;
     let mut lines = vec![why.path.clone()];
     for done in &why.done {
         lines.push(String::new());
@@ -220,7 +220,7 @@ fn why_now(session: &Session, arguments: &WhyArguments) -> Result<()> {
 }
 
 /// The changes of a note by rules in one job.
-fn item_lines(done: &Done, with_rules: bool) -> Vec<String> {
+fn item_lines(done: &JobChanges, with_rules: bool) -> Vec<String> {
     let rules = done.item.rules.join(", ");
     let time = local(done.time, "%Y-%m-%d %H:%M:%S");
     let how = match done.enabled.is_empty() {
@@ -245,7 +245,7 @@ fn item_lines(done: &Done, with_rules: bool) -> Vec<String> {
     lines
 }
 
-fn done_data(done: &Done) -> Value {
+fn done_data(done: &JobChanges) -> Value {
     let enabled = done.enabled.iter().map(|rule| {
         json!({
             "name": rule.name, "source": rule.source, "hash": rule.hash, "does": rule.sentence,

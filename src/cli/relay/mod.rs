@@ -82,7 +82,7 @@ impl<'a> DaemonFinder<'a> {
 }
 
 /// Writes a message; returns false if stdout is closed.
-pub fn tell(message: &str) -> bool {
+pub fn write(message: &str) -> bool {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{message}").and_then(|()| stdout.flush()).is_ok()
 }

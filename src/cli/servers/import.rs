@@ -37,7 +37,7 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
         }
         let read = read(session, foreign_entry).and_then(|mut entry| {
             entry.network = network && entry.url.is_none();
-            let keys = secrets::taken(&name, &mut entry);
+            let keys = secrets::take(&name, &mut entry);
             entry.fault().map_or(Ok((entry, keys)), Err)
         });
         match read {

@@ -128,7 +128,7 @@ fn listen(prepared: &Prepared) -> Result<TcpListener> {
     }
 }
 
-/// Reads addresses from stdin, a line each, until it ends.
+/// Reads addresses from stdin, one line each, until it ends.
 fn read_pasted(sender: Sender<Callback>) {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -155,7 +155,7 @@ impl CallbackPage {
             let _entered = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let router = Router::new().route(CALLBACK, get(came_back)).with_state(sender);
+        let router = Router::new().route(CALLBACK, get(receive_callback)).with_state(sender);
         let (ends, ended) = oneshot::channel::<()>();
         let served = runtime.spawn(async move {
             let ended = async { drop(ended.await) };
@@ -176,7 +176,10 @@ impl CallbackPage {
     }
 }
 
-async fn came_back(State(sender): State<Sender<Callback>>, address: Uri) -> impl IntoResponse {
+async fn receive_callback(
+    State(sender): State<Sender<Callback>>,
+    address: Uri,
+) -> impl IntoResponse {
     let (page, text) = oneshot::channel();
     let text = match sender.send((address.to_string(), Some(page))) {
         Ok(()) => text.await.unwrap_or_default(),

@@ -15,13 +15,13 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::keeping::agreed;
+use super::maintenance::agreed;
 use super::{key, policy};
 use crate::cli::{Failure, Result, Session};
 use crate::config::foreign::{ForeignFile, Language};
 use crate::config::{change, file};
 use crate::daemon::tool_servers;
-use crate::hooks::places::find;
+use crate::hooks::program_path::find;
 use crate::llm::key::Key;
 use crate::note::path::visible_lines;
 use crate::servers::oauth::SignedIn;
@@ -145,7 +145,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
             let mut entry = ServerEntry::remote(url);
             entry.oauth.client_id = client_id.clone();
             entry.headers = header.iter().map(|one| header_of(one)).collect::<Result<_, _>>()?;
-            let mut keys = secrets::taken(name, &mut entry);
+            let mut keys = secrets::take(name, &mut entry);
             if *key {
                 keys.push(secrets::bearer(name, &mut entry, key::read(name)?));
             }
@@ -179,7 +179,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
         ServersAction::Remove { name } => remove(session, name)?,
         ServersAction::Log { name } => {
             let servers = session.servers()?;
-            if known(&servers, name)?.url.is_some() {
+            if configured(&servers, name)?.url.is_some() {
                 return Err(Failure::other(
                     "not_found",
                     format!("the server `{name}` runs elsewhere and has no log here"),
@@ -195,7 +195,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn known(servers: &Servers, name: &str) -> Result<ServerEntry> {
+fn configured(servers: &Servers, name: &str) -> Result<ServerEntry> {
     let entry = servers.settings().entries.get(name).cloned();
     Ok(entry.ok_or_else(|| Fault::Unknown(name.to_owned()))?)
 }
@@ -242,7 +242,7 @@ struct ServerReview {
 }
 
 fn look(servers: &Servers, name: &str) -> Result<ServerReview> {
-    let entry = known(servers, name)?;
+    let entry = configured(servers, name)?;
     let tools = servers.list(name)?;
     let signed_in = servers.signed_in(name)?;
     let (offers, left_out) = offers(name, &tools);
@@ -272,7 +272,7 @@ fn allow(session: &Session, name: &str, yes: bool) -> Result<()> {
         return Ok(());
     }
     // A permanent approval is valid only for the tool as it was approved.
-    policy::revoke_tools(session, &review.others(name))?;
+    policy::revoke_tools(session, &review.changed_tools(name))?;
     Pin::new(&review.entry, &review.tools).store(servers.place(), name)?;
     let text = format!(
         "the agent has them from its next turn on, and asks before each call; name a tool under `allow` in \
@@ -283,7 +283,7 @@ fn allow(session: &Session, name: &str, yes: bool) -> Result<()> {
 
 impl ServerReview {
     /// The allowed tools that are others now, by the names under which they are offered.
-    fn others(&self, server: &str) -> Vec<String> {
+    fn changed_tools(&self, server: &str) -> Vec<String> {
         let Some(pin) = &self.pin else { return Vec::new() };
         let is_same = |name: &String| {
             let is_another = self.differences.as_ref().is_some_and(|it| it.is_another);
@@ -390,7 +390,7 @@ impl ServerReview {
 
 fn remove(session: &Session, name: &str) -> Result<()> {
     let servers = session.servers()?;
-    known(&servers, name)?;
+    configured(&servers, name)?;
     let was_signed_in = servers.logout(name)?;
     let path = &session.settings.file;
     let removed = change::set(path, &format!("{SECTION}.{name}"), &Value::Null);

@@ -43,7 +43,7 @@ pub enum ServiceAction {
     },
     /// Show whether the service is installed and runs
     Status,
-    /// Stop the daemon and start it anew, as after an update
+    /// Restart the daemon, for example after an update
     Restart,
 }
 

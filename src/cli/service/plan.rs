@@ -15,7 +15,7 @@ pub struct Service {
     pub environment: Vec<(String, String)>,
     /// The folders that the daemon must be able to write.
     pub bounds: Bounds,
-    /// Whether the daemon runs programs of others, which may make code as they run.
+    /// Whether the daemon runs third-party programs, which may make code as they run.
     pub runs_others: bool,
     /// The log file, on systems that collect no logs.
     pub log: PathBuf,

@@ -167,9 +167,9 @@ impl Folders {
         };
         if old != state {
             let began = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
-            let beside = self.state.join(format!("{}.before-{began}", vault_id(root)));
+            let old_state = self.state.join(format!("{}.before-{began}", vault_id(root)));
             let unusable = |source| FolderError::Unusable { state: state.clone(), source };
-            std::fs::rename(&state, beside).map_err(unusable)?;
+            std::fs::rename(&state, old_state).map_err(unusable)?;
             std::fs::rename(&old, &state).map_err(unusable)?;
         }
         Ok(state)
@@ -227,7 +227,7 @@ pub fn hooks_folder(state: &Path) -> PathBuf {
     state.join("hooks")
 }
 
-/// The folder of other people's tool servers in a vault's state folder.
+/// The folder of third-party tool servers in a vault's state folder.
 pub fn servers_folder(state: &Path) -> PathBuf {
     state.join("servers")
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::change::Beside;
+use super::change::NewVersion;
 
 /// The largest settings file in bytes: some programs also keep other data in theirs.
 const MAX_BYTES: u64 = 64 << 20;
@@ -106,9 +106,9 @@ impl ForeignFile {
         if let Some(folder) = self.real.parent() {
             std::fs::create_dir_all(folder).map_err(unwritable)?;
         }
-        let beside = Beside::write(&self.real, text.as_bytes()).map_err(unwritable)?;
+        let new_version = NewVersion::write(&self.real, text.as_bytes()).map_err(unwritable)?;
         match current(&self.real) {
-            Ok(now) if now == self.before => beside.put(&self.real).map_err(unwritable),
+            Ok(now) if now == self.before => new_version.replace(&self.real).map_err(unwritable),
             _ => Err(ForeignError::Raced(self.path.clone())),
         }
     }

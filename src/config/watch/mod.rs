@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use super::live::{Live, Look};
+use super::live::{InvalidFile, Live};
 
 /// How long the file must stay unchanged before it is read.
 const QUIET: Duration = Duration::from_millis(500);
@@ -34,7 +34,7 @@ pub(super) const POLL: Duration = Duration::from_secs(2);
 
 /// A file's metadata; if it differs, the file has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Sight {
+struct FileStamp {
     size: u64,
     modified: Option<SystemTime>,
     /// On Unix: device, inode and ctime.
@@ -42,7 +42,7 @@ struct Sight {
 }
 
 /// The current metadata; `None` if the file does not exist.
-fn sight(path: &Path) -> Option<Sight> {
+fn stamp(path: &Path) -> Option<FileStamp> {
     let meta = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
     let identity = {
@@ -51,7 +51,7 @@ fn sight(path: &Path) -> Option<Sight> {
     };
     #[cfg(not(unix))]
     let identity = Default::default();
-    Some(Sight { size: meta.len(), modified: meta.modified().ok(), identity })
+    Some(FileStamp { size: meta.len(), modified: meta.modified().ok(), identity })
 }
 
 /// Watches the file of `live` until dropped.
@@ -63,7 +63,7 @@ pub async fn follow(live: Arc<Live>) {
         if known.as_ref() != Some(&now) {
             known = Some(settled(now, || look(live.path().to_path_buf())).await);
             let live = Arc::clone(&live);
-            if let Err(error) = spawn_blocking(move || live.look(Look::Settled)).await {
+            if let Err(error) = spawn_blocking(move || live.look(InvalidFile::Reject)).await {
                 tracing::error!(%error, "looking at the settings broke off");
             }
         }
@@ -72,8 +72,8 @@ pub async fn follow(live: Arc<Live>) {
 }
 
 /// Runs [`sight`] on a thread that may block.
-async fn look(path: PathBuf) -> Option<Sight> {
-    spawn_blocking(move || sight(&path)).await.unwrap_or_default()
+async fn look(path: PathBuf) -> Option<FileStamp> {
+    spawn_blocking(move || stamp(&path)).await.unwrap_or_default()
 }
 
 /// Waits until two checks in a row, [`QUIET`] apart, are equal, and returns the result.
@@ -115,11 +115,11 @@ mod tests {
     fn another_file_of_the_same_size_is_another_sight() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        assert_eq!(sight(&path), None);
+        assert_eq!(stamp(&path), None);
         std::fs::write(&path, "a").unwrap();
-        let first = sight(&path);
+        let first = stamp(&path);
         std::fs::write(folder.path().join("new"), "b").unwrap();
         std::fs::rename(folder.path().join("new"), &path).unwrap();
-        assert_ne!(sight(&path), first);
+        assert_ne!(stamp(&path), first);
     }
 }

@@ -113,9 +113,9 @@ impl Better {
     }
 
     /// Gives notes that a search found priority.
-    pub fn hurry(&self, found: &[FoundNote]) {
+    pub fn prioritise(&self, found: &[FoundNote]) {
         if self.is_wanted.load(Ordering::Relaxed) {
-            self.vectors.synced.hurry(found.iter().map(|note| note.path.clone()));
+            self.vectors.synced.prioritise(found.iter().map(|note| note.path.clone()));
         }
     }
 
@@ -243,8 +243,8 @@ mod tests {
             match few.fetch_add(1, Ordering::Relaxed) {
                 0 => {
                     // The later search is more urgent; notes already read are not read again.
-                    synced.hurry(["04.md", "05.md"].map(path).into_iter());
-                    synced.hurry(["02.md", "19.md", "Gone.md", "05.md"].map(path).into_iter());
+                    synced.prioritise(["04.md", "05.md"].map(path).into_iter());
+                    synced.prioritise(["02.md", "19.md", "Gone.md", "05.md"].map(path).into_iter());
                 }
                 1 => {
                     for name in ["New.md", "19.md"] {
@@ -257,7 +257,7 @@ mod tests {
             true
         };
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-        synced.hurry([path("00.md")].into_iter());
+        synced.prioritise([path("00.md")].into_iter());
         alone.install(|| synced.refresh_while(&Cancel::default(), &goes_on)).expect("it goes on");
         let read = names(&synced.table());
         assert!(read.starts_with("00 18 17 16 15 14 13 02 05 04 12 11 10 09 08 "), "{read}");

@@ -342,7 +342,7 @@ impl Knowledge {
         let mut found = answer(&table, query, asking, &means, |path| passing.contains(path));
         found.meant = meant;
         if query.needs_word {
-            self.0.better.hurry(&found.notes);
+            self.0.better.prioritise(&found.notes);
         }
         if !is_whole {
             let catalogue = vault.catalogue();

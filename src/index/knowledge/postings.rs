@@ -3,7 +3,7 @@
 //! For each number: its difference to the previous one, times two, as a variable-length integer; it is odd if a byte of
 //! counts follows.
 
-use crate::index::sealed::{Fields, put};
+use crate::index::checksummed_file::{Fields, put};
 
 /// The counts that take no byte.
 pub(super) const ONCE: u8 = 1;

@@ -3,8 +3,8 @@
 use super::postings::Postings;
 use super::reading::Source;
 use super::table::{Note, Read, Table};
+use crate::index::checksummed_file::{Fields, put, put_text};
 use crate::index::persistent::{SameAs, SavedTable};
-use crate::index::sealed::{Fields, put, put_text};
 use crate::index::synced::RecordTable as _;
 use crate::note::path::VaultPath;
 

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A link with its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lead {
+pub struct ResolvedLink {
     pub link: StoredLink,
     pub resolution: Resolution,
 }
@@ -42,7 +42,7 @@ pub struct Doubtful {
     /// The file that contains it.
     pub source: VaultPath,
     /// The link with its target.
-    pub lead: Lead,
+    pub lead: ResolvedLink,
 }
 
 /// The kind of notes to list.
@@ -98,7 +98,11 @@ impl Links {
 
     /// The updated graph as in [`Self::seen_through`]; during the first reading of all notes, the
     /// part read so far.
-    pub fn look<'a>(&'a self, view: &'a View, cancel: &Cancel) -> Result<Seen<'a>, Cancelled> {
+    pub fn look<'a>(
+        &'a self,
+        view: &'a View,
+        cancel: &Cancel,
+    ) -> Result<VisibleLinks<'a>, Cancelled> {
         self.look_within(PATIENCE, view, cancel)
     }
 
@@ -107,7 +111,7 @@ impl Links {
         patience: Duration,
         view: &'a View,
         cancel: &Cancel,
-    ) -> Result<Seen<'a>, Cancelled> {
+    ) -> Result<VisibleLinks<'a>, Cancelled> {
         let seen = self.seen_through(view);
         if !self.0.is_first(patience) {
             self.refresh(cancel)?;
@@ -117,7 +121,7 @@ impl Links {
         let catalogue = self.0.synced.vault.catalogue();
         let files = catalogue.files().filter(|file| Graph::wants(*file) && view.shows(*file));
         let unread = files.filter(|file| graph.get(&file.to_path()).is_none()).count();
-        Ok(Seen { unread, ..seen })
+        Ok(VisibleLinks { unread, ..seen })
     }
 
     /// Statistics of the graph, computed on demand.
@@ -135,8 +139,8 @@ impl Links {
     }
 
     /// The graph in a view of the vault: files outside it count as nonexistent, so no link leads to or comes from them.
-    pub fn seen_through<'a>(&'a self, view: &'a View) -> Seen<'a> {
-        Seen { links: self, view, unread: 0 }
+    pub fn seen_through<'a>(&'a self, view: &'a View) -> VisibleLinks<'a> {
+        VisibleLinks { links: self, view, unread: 0 }
     }
 
     /// The graph with its linkpaths resolved.
@@ -155,15 +159,15 @@ impl Links {
 
 /// The graph in a caller's view, with its queries.
 #[derive(Clone, Copy)]
-pub struct Seen<'a> {
+pub struct VisibleLinks<'a> {
     pub(super) links: &'a Links,
     pub(super) view: &'a View,
     unread: usize,
 }
 
-impl Seen<'_> {
+impl VisibleLinks<'_> {
     /// The links of the file at `source` with their targets; `None` if the file has no record.
-    pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<Lead>> {
+    pub fn outgoing(&self, source: &VaultPath) -> Option<Vec<ResolvedLink>> {
         if self.unread > 0 && self.links.graph().get(source).is_none() {
             self.links.0.synced.read(source);
         }
@@ -343,7 +347,7 @@ impl Seen<'_> {
         found.sort_unstable_by(|(a, at, _), (b, other, _)| in_order(a, b).then(at.cmp(other)));
         let found = found.into_iter().filter_map(|(source, at, resolution)| {
             let link = graph.get(source)?.links[at].clone();
-            Some(Doubtful { source: source.clone(), lead: Lead { link, resolution } })
+            Some(Doubtful { source: source.clone(), lead: ResolvedLink { link, resolution } })
         });
         found.collect()
     }
@@ -464,8 +468,8 @@ fn in_order(a: &VaultPath, b: &VaultPath) -> Ordering {
 }
 debug_only!(Links);
 
-fn lead(files: &dyn Files, source: &VaultPath, link: &StoredLink) -> Lead {
-    Lead { resolution: target_of(files, source, link), link: link.clone() }
+fn lead(files: &dyn Files, source: &VaultPath, link: &StoredLink) -> ResolvedLink {
+    ResolvedLink { resolution: target_of(files, source, link), link: link.clone() }
 }
 
 /// Resolves a recorded link. A canvas names files by their whole path.

@@ -21,7 +21,7 @@ pub(super) fn linkpaths(
         false => text.to_owned(),
     };
     let preferred = match format {
-        LinkFormat::Shortest if is_unique(files, &name) => name.to_string(),
+        LinkFormat::Shortest if called(files, &name).len() < 2 => name.to_string(),
         LinkFormat::Relative => relative(source, &path),
         LinkFormat::Shortest | LinkFormat::Absolute => path.to_string(),
     };
@@ -52,11 +52,6 @@ pub(super) fn goal(paths: Vec<String>, old: &VaultPath, new: &VaultPath) -> Goal
         pair(old.as_str(), new.as_str()),
     ];
     Goal { paths, shown, alias: Some(pair(old.stem(), new.stem())) }
-}
-
-/// Whether at most one file has this name.
-fn is_unique(files: &dyn Files, name: &str) -> bool {
-    called(files, name).len() < 2
 }
 
 /// The relative path from the folder of `source` to `path`, without `./`.

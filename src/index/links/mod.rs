@@ -32,7 +32,7 @@ mod tests;
 mod unknown;
 
 pub use super::synced::Cancelled;
-pub use answers::{Backlinks, Doubtful, Lead, Links, Scope, Seen, TagCount};
+pub use answers::{Backlinks, Doubtful, Links, ResolvedLink, Scope, TagCount, VisibleLinks};
 pub use graph::Summary;
 pub use parts::{LinkPlace, MissingPart, missing_parts, place};
 pub use record::{Form, Gap, StoredLink, StoredTag};

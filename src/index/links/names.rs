@@ -35,24 +35,24 @@ impl NameChange {
             };
             let Some(new) = new else { continue };
             self.names.extend(names_of(path.name()));
-            self.leaves(&path);
+            self.remove_new_path(&path);
             match origin {
                 // Moved back: nothing has changed.
                 Some(origin) if origin == new => drop(self.moved.remove(&origin)),
                 Some(origin) => {
-                    self.come(new.clone(), Some(origin.clone()));
+                    self.insert(new.clone(), Some(origin.clone()));
                     self.moved.insert(origin, new);
                 }
-                None => self.comes(new),
+                None => self.add(new),
             }
         }
     }
 
-    pub fn comes(&mut self, path: VaultPath) {
-        self.come(path, None);
+    pub fn add(&mut self, path: VaultPath) {
+        self.insert(path, None);
     }
 
-    fn come(&mut self, path: VaultPath, origin: Option<VaultPath>) {
+    fn insert(&mut self, path: VaultPath, origin: Option<VaultPath>) {
         self.names.extend(names_of(path.name()));
         if self.origins.insert(path.clone(), origin).is_none() {
             self.added.entry(fold_key(path.name())).or_default().push(path);
@@ -62,15 +62,15 @@ impl NameChange {
     /// Writes the file at `path`, which adds it if there is none.
     pub fn written(&mut self, catalogue: &Catalogue, path: &VaultPath) {
         if self.files_at(catalogue, path).is_empty() {
-            self.comes(path.clone());
+            self.add(path.clone());
         }
     }
 
     /// Removes the file at `path`, or every file below it.
-    pub fn goes(&mut self, catalogue: &Catalogue, path: &VaultPath) {
+    pub fn remove(&mut self, catalogue: &Catalogue, path: &VaultPath) {
         for (origin, path) in self.files_at(catalogue, path) {
             self.names.extend(names_of(path.name()));
-            self.leaves(&path);
+            self.remove_new_path(&path);
             if let Some(origin) = origin {
                 self.moved.remove(&origin);
                 self.gone.insert(origin);
@@ -97,7 +97,7 @@ impl NameChange {
         found
     }
 
-    fn leaves(&mut self, path: &VaultPath) {
+    fn remove_new_path(&mut self, path: &VaultPath) {
         if self.origins.remove(path).is_none() {
             return;
         }
@@ -159,19 +159,19 @@ impl NameChange {
 }
 
 /// The files after a change.
-pub struct After<'a> {
+pub struct FilesAfter<'a> {
     pub catalogue: &'a Catalogue,
     pub change: &'a NameChange,
 }
 
-impl After<'_> {
+impl FilesAfter<'_> {
     fn stays(&self, path: PathRef<'_>) -> bool {
         let path = path.as_str();
         !self.change.moved.contains_key(path) && !self.change.gone.contains(path)
     }
 }
 
-impl Files for After<'_> {
+impl Files for FilesAfter<'_> {
     fn named(&self, key: &str) -> Vec<PathRef<'_>> {
         let mut found = Files::named(self.catalogue, key);
         found.retain(|path| self.stays(*path));

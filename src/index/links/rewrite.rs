@@ -12,9 +12,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::answers::{Links, Seen, target_of};
+use super::answers::{Links, VisibleLinks, target_of};
 use super::form;
-use super::names::{After, NameChange};
+use super::names::{FilesAfter, NameChange};
 use super::record::{Gap, StoredLink, is_canvas};
 use super::resolver::{Files, file_at, last, lower, resolve_among};
 use super::unknown::{self, Unknown};
@@ -81,7 +81,7 @@ pub struct Stuck {
 
 /// The links that a change breaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct BrokenLinks {
     pub links: usize,
     /// The number of files that contain them.
     pub files: usize,
@@ -89,7 +89,7 @@ pub struct Lost {
 
 /// A broken link that a change of names would capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedLink {
     /// The path of its file before the change.
     pub source: VaultPath,
     pub link: String,
@@ -98,10 +98,10 @@ pub struct Captured {
 }
 
 /// The broken links in view that `change` would capture, by file. Does not access the disk.
-pub fn captured(seen: Seen<'_>, change: &NameChange) -> Vec<Captured> {
+pub fn captured(seen: VisibleLinks<'_>, change: &NameChange) -> Vec<CapturedLink> {
     let graph = seen.links.graph();
     let catalogue = seen.links.0.synced.vault.catalogue();
-    let after = After { catalogue: &catalogue, change };
+    let after = FilesAfter { catalogue: &catalogue, change };
     let names: Vec<String> = change.names().iter().cloned().collect();
     let mut found = Vec::new();
     for source in graph.sources(&names) {
@@ -117,7 +117,7 @@ pub fn captured(seen: Seen<'_>, change: &NameChange) -> Vec<Captured> {
         found.extend(links.filter_map(|link| {
             let led_nowhere = target_of(&*catalogue, &source, link).target.is_none();
             let target = led_nowhere.then(|| target_of(&after, new_source, link).target)??;
-            Some(Captured { source: source.clone(), link: link.path().to_owned(), target })
+            Some(CapturedLink { source: source.clone(), link: link.path().to_owned(), target })
         }));
     }
     found
@@ -135,8 +135,8 @@ pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
 }
 
 /// Counts the links in view from remaining files to removed files. Does not access the disk.
-pub fn lost(seen: Seen<'_>, change: &NameChange) -> Lost {
-    let mut lost = Lost::default();
+pub fn lost(seen: VisibleLinks<'_>, change: &NameChange) -> BrokenLinks {
+    let mut lost = BrokenLinks::default();
     each_turned(seen.links, change, |source, turned| {
         if !seen.view.shows(source) {
             return;
@@ -160,7 +160,7 @@ fn each_turned(
     let mut sources: BTreeSet<VaultPath> = graph.sources(&names);
     sources.extend(change.moved().keys().filter(|path| graph.get(path).is_some()).cloned());
     let catalogue = links.0.synced.vault.catalogue();
-    let after = After { catalogue: &catalogue, change };
+    let after = FilesAfter { catalogue: &catalogue, change };
     let names: HashSet<&str> = names.iter().map(String::as_str).collect();
     for source in &sources {
         let (Some(record), Some(new_source)) = (graph.get(source), change.after(source)) else {
@@ -290,7 +290,7 @@ pub fn copied(
 /// An earlier text of the file now at `disk`, for its path after `change`, with its links updated
 /// to their original targets; `None` if they need no update. `then` has the names of the time when
 /// it was the text of `was`. Links that leave the view stay.
-pub fn put_back(
+pub fn restore_text(
     vault: &Vault,
     (then, was): (&NameChange, &VaultPath),
     (change, disk): (&NameChange, &VaultPath),
@@ -336,8 +336,8 @@ fn rewrite_from(
     }
     let rewritten = {
         let catalogue = vault.catalogue();
-        let after = After { catalogue: &catalogue, change };
-        let before = then.map(|then| After { catalogue: &catalogue, change: then });
+        let after = FilesAfter { catalogue: &catalogue, change };
+        let before = then.map(|then| FilesAfter { catalogue: &catalogue, change: then });
         let mut decide = |asked: LinkReference<'_>| -> Option<Goal> {
             let target = |files: &dyn Files, source| match asked.is_file {
                 true => file_at(files, asked.path).map(PathRef::to_path),

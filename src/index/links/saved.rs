@@ -2,8 +2,8 @@
 
 use super::graph::Graph;
 use super::record::{Form, Record, StoredLink, StoredTag};
+use crate::index::checksummed_file::{Fields, put, put_text};
 use crate::index::persistent::{SameAs, SavedTable};
-use crate::index::sealed::{Fields, put, put_text};
 use crate::index::synced::RecordTable as _;
 use crate::note::link::LinkKind;
 use crate::note::path::VaultPath;

@@ -9,7 +9,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::record::is_source;
-use super::{Lead, Scope, Seen};
+use super::{ResolvedLink, Scope, VisibleLinks};
 use crate::index::Index;
 use crate::index::synced::RecordTable as _;
 use crate::note::path::VaultPath;
@@ -69,12 +69,13 @@ fn live(vault: &Path, step: &Step) {
     }
 }
 
-fn is_as_one_by_one(seen: &Seen<'_>, files: &[VaultPath]) {
+fn is_as_one_by_one(seen: &VisibleLinks<'_>, files: &[VaultPath]) {
     let root = VaultPath::root();
-    let leads: Vec<(&VaultPath, Vec<Lead>)> =
+    let leads: Vec<(&VaultPath, Vec<ResolvedLink>)> =
         files.iter().filter_map(|file| Some((file, seen.outgoing(file)?))).collect();
-    let is_doubtful =
-        |lead: &&Lead| lead.resolution.target.is_none() || !lead.resolution.others.is_empty();
+    let is_doubtful = |lead: &&ResolvedLink| {
+        lead.resolution.target.is_none() || !lead.resolution.others.is_empty()
+    };
     let each = leads.iter().flat_map(|(file, leads)| leads.iter().map(move |lead| (*file, lead)));
     let doubtful: Vec<_> = each.clone().filter(|(_, lead)| is_doubtful(lead)).collect();
     let found = seen.doubtful(&root, true);

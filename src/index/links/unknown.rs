@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::answers::Links;
-use super::names::{After, NameChange};
+use super::names::{FilesAfter, NameChange};
 use super::record::{Gap, is_canvas};
 use super::resolver::{Files, file_at, last, lower, resolve_among};
 use crate::note::path::{PathRef, VaultPath};
@@ -71,7 +71,7 @@ pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
         })
         .collect();
     let catalogue = vault.catalogue();
-    let after = After { catalogue: &catalogue, change };
+    let after = FilesAfter { catalogue: &catalogue, change };
     let turned = |source: &VaultPath, link: &Candidate| {
         let target = |files: &dyn Files, source| match link.is_file {
             true => file_at(files, &link.path).map(PathRef::to_path),

@@ -76,7 +76,7 @@ pub struct Names(Arc<Persistent<Table>>);
 
 /// The caller of a request, and its time.
 #[derive(Clone, Copy)]
-pub struct Asking<'a> {
+pub struct NameContext<'a> {
     /// The vault in the caller's view.
     pub vault: &'a Vault,
     /// The local time, for days such as "yesterday".
@@ -129,12 +129,14 @@ impl Names {
     /// error includes the nearest names.
     pub fn resolve(
         &self,
-        asking: Asking<'_>,
+        context: NameContext<'_>,
         asked: &str,
         want: Want,
     ) -> Result<ResolvedEntry, VaultError> {
-        match asking.vault.resolve(asked, want) {
-            Err(VaultError::NotFound { path, near }) => self.resolve_name(asking, path, near, want),
+        match context.vault.resolve(asked, want) {
+            Err(VaultError::NotFound { path, near }) => {
+                self.resolve_name(context, path, near, want)
+            }
             other => other,
         }
     }
@@ -142,14 +144,14 @@ impl Names {
     /// Resolves a path or name to a file, and reads it.
     pub fn read(
         &self,
-        asking: Asking<'_>,
+        context: NameContext<'_>,
         asked: &str,
     ) -> Result<(VaultPath, FileContent), VaultError> {
-        match asking.vault.read_asked(asked) {
+        match context.vault.read_asked(asked) {
             Err(VaultError::NotFound { path, near }) => {
                 let ResolvedEntry { path, .. } =
-                    self.resolve_name(asking, path, near, Want::File)?;
-                let content = asking.vault.read(&path)?;
+                    self.resolve_name(context, path, near, Want::File)?;
+                let content = context.vault.read(&path)?;
                 Ok((path, content))
             }
             other => other,
@@ -157,24 +159,29 @@ impl Names {
     }
 
     /// The files with the name `path`, which does not exist as a path, and the folders if `want` includes them; by path. Waits for the first reading of the notes.
-    pub fn answering(&self, asking: Asking<'_>, path: &VaultPath, want: Want) -> Vec<VaultPath> {
-        let found = self.ask(asking, path, want, |search, table| search.exact(table));
+    pub fn answering(
+        &self,
+        context: NameContext<'_>,
+        path: &VaultPath,
+        want: Want,
+    ) -> Vec<VaultPath> {
+        let found = self.ask(context, path, want, |search, table| search.exact(table));
         found.unwrap_or_default().into_iter().map(|(path, _)| path).collect()
     }
 
     /// The notes with an alias that may begin with the typed text, by path. Empty until a large
     /// vault has been read once: a completion does not wait for it.
-    pub fn aliases_with_prefix(&self, asking: Asking<'_>, typed: &str) -> Vec<VaultPath> {
+    pub fn aliases_with_prefix(&self, context: NameContext<'_>, typed: &str) -> Vec<VaultPath> {
         let words = spoken::words(typed);
-        let is_small = || asking.vault.catalogue().files().nth(READ_AT_ONCE).is_none();
+        let is_small = || context.vault.catalogue().files().nth(READ_AT_ONCE).is_none();
         let is_quick = self.0.is_read() || is_small();
-        if !is_quick || words.is_empty() || self.refresh(asking.cancel).is_none() {
+        if !is_quick || words.is_empty() || self.refresh(context.cancel).is_none() {
             return Vec::new();
         }
         let known = self.0.synced.table();
         let found = known.with_alias_prefix(&words).into_iter().map(|known| &known.path);
         let mut found: Vec<_> =
-            found.filter(|path| asking.vault.view().shows(*path)).cloned().collect();
+            found.filter(|path| context.vault.view().shows(*path)).cloned().collect();
         found.sort();
         found
     }
@@ -182,7 +189,7 @@ impl Names {
     /// `near` is a file that recently took its name; then nothing else is meant.
     fn resolve_name(
         &self,
-        asking: Asking<'_>,
+        context: NameContext<'_>,
         path: VaultPath,
         mut near: Vec<VaultPath>,
         want: Want,
@@ -191,15 +198,15 @@ impl Names {
             return Err(VaultError::NotFound { path, near });
         }
         if self.0.is_first(PATIENCE) {
-            near.extend(called_so(asking.vault, &path));
+            near.extend(called_so(context.vault, &path));
             return Err(VaultError::NotFound { path, near: first(near) });
         }
         let is_sure = near.is_empty() && !is_hidden(&path);
-        let answer = self.ask(asking, &path, want, |search, table| search.answer(table, is_sure));
+        let answer = self.ask(context, &path, want, |search, table| search.answer(table, is_sure));
         let answer = answer.unwrap_or_default();
         match &answer.exact[..] {
             [(one, _)] if is_sure && answer.is_one(want) => {
-                return asking.vault.resolve(one.as_str(), want);
+                return context.vault.resolve(one.as_str(), want);
             }
             several
                 if is_sure && several.len() + answer.holders.len() > 1 && !several.is_empty() =>
@@ -239,15 +246,15 @@ impl Names {
     /// Runs `look` on the complete table; not if the notes could not be read.
     fn ask<T>(
         &self,
-        asking: Asking<'_>,
+        context: NameContext<'_>,
         path: &VaultPath,
         want: Want,
         look: impl FnOnce(&Search<'_>, &Table) -> T,
     ) -> Option<T> {
-        self.refresh(asking.cancel)?;
-        let asked = NameQuery::new(path, asking.now.date_naive());
-        let days = daily_notes(asking, &asked, want);
-        Some(look(&Search { asking, asked: &asked, want, days }, &self.0.synced.table()))
+        self.refresh(context.cancel)?;
+        let asked = NameQuery::new(path, context.now.date_naive());
+        let days = daily_notes(context, &asked, want);
+        Some(look(&Search { context, asked: &asked, want, days }, &self.0.synced.table()))
     }
 }
 
@@ -279,22 +286,22 @@ fn called_so(vault: &Vault, path: &VaultPath) -> Vec<VaultPath> {
     named.filter(|entry| !entry.unnameable).map(|entry| entry.path().to_path()).collect()
 }
 /// Existing daily notes of the named day.
-fn daily_notes(asking: Asking<'_>, asked: &NameQuery, want: Want) -> Vec<VaultPath> {
+fn daily_notes(context: NameContext<'_>, asked: &NameQuery, want: Want) -> Vec<VaultPath> {
     let days = match asked.day.filter(|_| want != Want::Folder) {
         None => return Vec::new(),
         Some(Day::Sure(day)) => vec![day],
         Some(Day::Yearless { past, coming }) => vec![past, coming],
     };
-    let Ok(settings) = asking.vault.daily_notes() else { return Vec::new() };
-    let moments = days.into_iter().filter_map(|day| day::at_the_time_of(day, asking.now));
+    let Ok(settings) = context.vault.daily_notes() else { return Vec::new() };
+    let moments = days.into_iter().filter_map(|day| day::at_the_time_of(day, context.now));
     let found = moments.filter_map(|moment| {
-        asking.vault.resolve(&settings.path(&moment).text, Want::File).ok().map(|found| found.path)
+        context.vault.resolve(&settings.path(&moment).text, Want::File).ok().map(|found| found.path)
     });
     found.collect()
 }
 
 struct Search<'a> {
-    asking: Asking<'a>,
+    context: NameContext<'a>,
     asked: &'a NameQuery,
     want: Want,
     /// The daily notes of the named day.
@@ -312,14 +319,14 @@ impl Search<'_> {
         }
         let is_told = answer.exact.len() + answer.holders.len() > 1 || answer.is_one(self.want);
         if !(is_sure && is_told) {
-            answer.near = self.near(table, &Ranking::new(matcher, self.asking.vault.view()));
+            answer.near = self.near(table, &Ranking::new(matcher, self.context.vault.view()));
         }
         answer
     }
 
     fn is_seen(&self, known: &NameEntry) -> bool {
         let may_be_meant = self.want != Want::Folder || known.kind == Kind::Folder;
-        may_be_meant && self.asking.vault.view().shows(&known.path)
+        may_be_meant && self.context.vault.view().shows(&known.path)
     }
 
     /// Files with the same key in the requested folders, by path; the daily note of a named day first.
@@ -414,7 +421,7 @@ impl Search<'_> {
         table: &Table,
         folders: &'f HashMap<&str, Box<[f64]>>,
     ) -> Vec<(u32, &'f [f64])> {
-        let catalogue = self.asking.vault.catalogue();
+        let catalogue = self.context.vault.catalogue();
         let said = table.others().filter_map(|folder| {
             let is_said = |path: &str| {
                 folders.get(path).filter(|alike| Ranking::is_said(alike)).map(|alike| &**alike)
@@ -522,8 +529,8 @@ mod tests {
         let cancel = Cancel::default();
         let now = chrono::Utc::now().fixed_offset();
         let resolve_in = |names: &Names, said: &str| {
-            let asking = Asking { vault: &vault, now, cancel: &cancel };
-            match names.resolve(asking, said, Want::File) {
+            let context = NameContext { vault: &vault, now, cancel: &cancel };
+            match names.resolve(context, said, Want::File) {
                 Ok(found) => found.path.to_string(),
                 Err(VaultError::NotFound { near, .. }) => format!("near {near:?}"),
                 Err(other) => other.to_string(),
@@ -543,6 +550,6 @@ mod tests {
         let again = Names::new(vault.clone(), &Feed::new(vault.clone()));
         assert!(again.0.set_folder(state), "it was saved");
         again.start(state);
-        assert!(!again.0.is_first(Duration::ZERO), "nothing is to be read beside");
+        assert!(!again.0.is_first(Duration::ZERO), "nothing else is to be read");
     }
 }

@@ -64,13 +64,13 @@ impl<'a> Matcher<'a> {
         let mut matcher = Self { asked, table, alike, compounds, said, pairs };
         let forms = matcher.said.iter().chain(&matcher.pairs).flat_map(QueryWord::forms);
         let known: Vec<u32> = forms.filter_map(|form| table.words.number(&form)).collect();
-        known.into_iter().for_each(|word| matcher.hear(word));
+        known.into_iter().for_each(|word| matcher.add_if_similar(word));
         matcher.find_compounds();
         matcher
     }
 
     /// Adds a word of the table if it is similar to a requested one.
-    fn hear(&mut self, number: u32) {
+    fn add_if_similar(&mut self, number: u32) {
         let word = self.table.words.get(number);
         let mut alike = [0.0; MOST_WORDS];
         alike.iter_mut().zip(&self.said).for_each(|(alike, said)| *alike = said.alike(word));
@@ -197,7 +197,7 @@ impl<'a> Ranking<'a> {
         };
         (0..).zip(table.words.iter()).for_each(|(number, word): (u32, &Word)| {
             if !word.files.is_empty() {
-                matcher.hear(number);
+                matcher.add_if_similar(number);
             }
         });
         let mut ranking = Self {

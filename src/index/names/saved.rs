@@ -1,8 +1,8 @@
 //! The file format of the saved index.
 
 use super::table::{Labels, NameEntry, Table};
+use crate::index::checksummed_file::{Fields, put, put_text};
 use crate::index::persistent::{SameAs, SavedTable};
-use crate::index::sealed::{Fields, put, put_text};
 use crate::index::synced::RecordTable as _;
 use crate::note::path::VaultPath;
 use crate::vault::Kind;

@@ -130,12 +130,12 @@ impl Values {
         self.values.capacity() * size_of::<Typed>()
             + (self.uses.capacity() + self.free.capacity()) * size_of::<u32>()
             + self.numbers.allocation_size()
-            + self.values.iter().map(beside).sum::<usize>()
+            + self.values.iter().map(heap_bytes).sum::<usize>()
     }
 }
 
 /// Heap memory of a value in bytes.
-fn beside(value: &Typed) -> usize {
+fn heap_bytes(value: &Typed) -> usize {
     // A shared text has two reference counts.
     let text = |text: &Text| 16 + text.len();
     match value {
@@ -143,9 +143,9 @@ fn beside(value: &Typed) -> usize {
         Typed::Link(link) => {
             size_of::<(Text, Option<Text>)>() + text(&link.0) + link.1.as_ref().map_or(0, text)
         }
-        Typed::List(items) => size_of_val(&**items) + items.iter().map(beside).sum::<usize>(),
+        Typed::List(items) => size_of_val(&**items) + items.iter().map(heap_bytes).sum::<usize>(),
         Typed::Object(entries) => {
-            let inside = entries.iter().map(|(key, value)| text(key) + beside(value));
+            let inside = entries.iter().map(|(key, value)| text(key) + heap_bytes(value));
             size_of_val(&**entries) + inside.sum::<usize>()
         }
         Typed::Null

@@ -8,12 +8,12 @@
 //!
 //! A query uses one snapshot: [`Moment`] shares the rows, and changes during a query go to a copy.
 //!
-//! In reading order: this file, `interned`, `rows`, `reading`, [`moment`].
+//! In reading order: this file, `interned`, `rows`, `reading`, [`snapshot`].
 
 mod interned;
-pub mod moment;
 mod reading;
 mod rows;
+pub mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -26,8 +26,8 @@ use super::synced::{Cancelled, Synced};
 use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
-pub use moment::Moment;
 use rows::Table;
+pub use snapshot::Moment;
 
 /// Why a note's properties could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

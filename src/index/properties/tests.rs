@@ -196,7 +196,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn rows_kept_true_are_rows_made_anew(edits in prop::collection::vec(edit(), 1..24)) {
+    fn rows_updated_equal_rows_created_again(edits in prop::collection::vec(edit(), 1..24)) {
         let bench = Bench::new();
         for edit in edits {
             let at = |path: &str| bench.place.join(path);

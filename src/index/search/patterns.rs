@@ -111,7 +111,11 @@ mod tests {
         assert_eq!(patterns.len(), 1, "it is not as large as that");
         patterns.get(r"\w{100}", None).expect("compiled");
         patterns.drop_large();
-        assert_eq!(patterns.len(), 0, "nothing is kept beside one so large, and it not for long");
+        assert_eq!(
+            patterns.len(),
+            0,
+            "nothing is cached next to one so large, and that not for long"
+        );
         for n in 0..MAX_CACHED {
             patterns.get(&format!("p{n}"), None).expect("compiled");
         }

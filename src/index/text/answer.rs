@@ -360,7 +360,7 @@ impl<'a> Verify<'a> {
             }
             return candidates.len();
         }
-        let outcomes = self.together(candidates, threads);
+        let outcomes = self.verify_in_parallel(candidates, threads);
         for (at, (candidate, outcome)) in candidates.iter().zip(outcomes).enumerate() {
             if answer.is_full() {
                 return at;
@@ -372,7 +372,7 @@ impl<'a> Verify<'a> {
     }
 
     /// Verifies each candidate, on so many threads.
-    fn together(&self, candidates: &[Candidate], threads: usize) -> Vec<Outcome> {
+    fn verify_in_parallel(&self, candidates: &[Candidate], threads: usize) -> Vec<Outcome> {
         let taken = AtomicUsize::new(0);
         let work = || {
             let mut tools = self.tools();

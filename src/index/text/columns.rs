@@ -120,7 +120,7 @@ impl Columns {
 
     /// Adds adjacent columns. Returns the first.
     pub fn add(&mut self, owner: u32, signatures: &[Signature]) -> u32 {
-        let first = self.room(signatures.len());
+        let first = self.allocate(signatures.len());
         for (signature, column) in signatures.iter().zip(first..) {
             let (block, word, bit) = place(column);
             let block = &mut self.blocks[block];
@@ -146,7 +146,7 @@ impl Columns {
     }
 
     /// Allocates adjacent columns. Returns the first.
-    fn room(&mut self, count: usize) -> u32 {
+    fn allocate(&mut self, count: usize) -> u32 {
         if count == 0 {
             return 0;
         }

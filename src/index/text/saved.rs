@@ -16,7 +16,7 @@ use super::columns::{Rows, Slot};
 use super::notes::NoteState;
 use super::slots;
 use crate::index::changes::Stamp;
-use crate::index::sealed::{self, Fields};
+use crate::index::checksummed_file::{self, Fields};
 use crate::note::path::PathRef;
 
 /// The table's first bytes. The number changes with the format, and with the meaning of signatures.
@@ -107,7 +107,7 @@ pub(super) fn load(folder: &Path) -> Saved {
 }
 
 fn parse(table: Vec<u8>) -> Option<(Notes, Vec<Slot>)> {
-    let content = sealed::content(&table, HEADER)?;
+    let content = checksummed_file::content(&table, HEADER)?;
     let mut rest = Fields(content);
     let blocks = rest.number()?;
     let slots = (0..blocks).map(|_| slot(&mut rest)).collect::<Option<Vec<Slot>>>()?;
@@ -152,14 +152,14 @@ pub(super) fn save(
     blocks: &[(Rows, Option<Slot>)],
     retained: &[u32],
 ) -> io::Result<Vec<Slot>> {
-    sealed::make_folder(folder)?;
+    checksummed_file::make_folder(folder)?;
     let slots = slots::save(&signatures_file(folder), blocks, retained)?;
     let mut head = HEADER.to_vec();
     let mut put = |number: u64| head.extend(number.to_le_bytes());
     put(slots.len() as u64);
     slots.iter().for_each(|slot| [u64::from(slot.number), slot.sum].into_iter().for_each(&mut put));
     put(notes.count);
-    sealed::write(folder, TABLE, &[&head, &notes.bytes])?;
+    checksummed_file::write(folder, TABLE, &[&head, &notes.bytes])?;
     Ok(slots)
 }
 

@@ -179,30 +179,30 @@ struct Line {
 impl Line {
     const BEGUN: Self = Self { last: NONE as Letter, four: 0, plain: 0, word: 0 };
 
-    /// Adds a letter, and calls `tell` with each bit of it and the letters before. The bits of a part of a line
+    /// Adds a letter, and calls `visit` with each bit of it and the letters before. The bits of a part of a line
     /// are bits of the line, too.
     #[inline(always)]
-    fn add(&mut self, letter: Letter, tell: &mut impl FnMut(u16)) {
+    fn add(&mut self, letter: Letter, visit: &mut impl FnMut(u16)) {
         const BLANK: Letter = CLASSES[b' ' as usize] as Letter;
         let last = std::mem::replace(&mut self.last, letter);
         if letter >= SAYS_MUCH {
-            tell(bit_of_one(letter));
+            visit(bit_of_one(letter));
             if last != Letter::from(NONE) {
-                tell(bit_of_two(last, letter));
+                visit(bit_of_two(last, letter));
             }
             (self.plain, self.word) = (0, 0);
             return;
         }
         if last >= SAYS_MUCH {
-            tell(bit_of_two(last, letter));
+            visit(bit_of_two(last, letter));
         }
         self.four = (self.four << 6 ^ letter) & 0xff_ffff;
         self.plain += 1;
         if self.plain >= 2 {
-            tell(pair(last, letter));
+            visit(pair(last, letter));
         }
         if self.plain >= 3 {
-            tell(bit_of_three(self.four));
+            visit(bit_of_three(self.four));
         }
         self.word = match letter {
             BLANK => 1,
@@ -210,7 +210,7 @@ impl Line {
             _ => 0,
         };
         if self.word >= 4 {
-            tell(bit_of_four(self.four));
+            visit(bit_of_four(self.four));
         }
     }
 }

@@ -6,7 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
-use crate::index::sealed;
+use crate::index::checksummed_file;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -90,7 +90,7 @@ pub(super) fn save(
     blocks: &[(Rows, Option<Slot>)],
     retained: &[u32],
 ) -> io::Result<Vec<Slot>> {
-    let mut file = sealed::open(path)?;
+    let mut file = checksummed_file::open(path)?;
     let complete = file.metadata()?.len();
     let named = blocks.iter().filter_map(|(_, slot)| Some((*slot)?.number));
     let taken: HashSet<u32> = named.chain(retained.iter().copied()).collect();

@@ -88,7 +88,7 @@ impl FrontmatterReader<'_> {
                     Open::List(values) => Value::Array(values),
                     Open::Mapping(map, _) => Value::Object(map),
                 };
-                self.keep(anchor, &value)?;
+                self.store_anchor(anchor, &value)?;
                 // The parser's position of a closing bracket extends to the end of the line.
                 let closes = self.text[at.start..].starts_with([']', '}']);
                 let end = if closes { at.start + 1 } else { at.end };
@@ -99,7 +99,7 @@ impl FrontmatterReader<'_> {
                 let at = self.quoted(at, style);
                 let is_key = self.wants_key();
                 let value = scalar(&text, style, tag.as_deref());
-                self.keep(anchor, &value)?;
+                self.store_anchor(anchor, &value)?;
                 if !is_key {
                     links.extend(self.link(&at, style, &text));
                 }
@@ -198,7 +198,7 @@ impl FrontmatterReader<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, anchor: usize, value: &Value) -> Result<(), FrontmatterError> {
+    fn store_anchor(&mut self, anchor: usize, value: &Value) -> Result<(), FrontmatterError> {
         if anchor > 0 {
             self.values += size(value);
             self.anchors.insert(anchor, value.clone());

@@ -152,11 +152,10 @@ fn holds(
 }
 
 fn ends_with_extension(path: &str) -> bool {
-    path.len().checked_sub(3).and_then(|at| path.get(at..)).is_some_and(is_note_extension)
-}
-
-fn is_note_extension(end: &str) -> bool {
-    end.eq_ignore_ascii_case(".md")
+    path.len()
+        .checked_sub(3)
+        .and_then(|at| path.get(at..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(".md"))
 }
 
 #[cfg(test)]

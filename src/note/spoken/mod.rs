@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_heard_the_same_written_and_said() {
+    fn a_name_is_the_same_written_and_spoken() {
         for (written, said) in [
             ("SmartHole Notes", "smart hole notes"),
             ("To-Do List", "todo list"),

@@ -2,6 +2,7 @@
 
 use super::text::effects;
 use super::{View, summary, tree};
+use crate::bases::functions::escaped_html;
 use crate::note::path::visible;
 use crate::organize::plan::{Item, Risk};
 
@@ -25,22 +26,7 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bo
 
 /// Escapes a text for HTML, and spells out invisible characters.
 fn escaped(text: &str) -> String {
-    escape(&visible(text))
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    escaped_html(&visible(text))
 }
 
 pub fn html(view: &View<'_>) -> String {
@@ -96,7 +82,7 @@ pub fn html(view: &View<'_>) -> String {
     let tree = tree::tree(&View { room: left / 2, ..*view });
     page.push_str(&format!(
         "<details><summary>Folders before and after</summary>\n<pre>{}</pre></details>\n</body>\n</html>\n",
-        escape(&tree)
+        escaped_html(&tree)
     ));
     page
 }
@@ -107,7 +93,8 @@ fn row(item: &Item) -> String {
         Risk::Medium => "medium",
         Risk::High => "high",
     };
-    let mut changes: Vec<String> = effects(item).iter().map(|effect| escape(effect)).collect();
+    let mut changes: Vec<String> =
+        effects(item).iter().map(|effect| escaped_html(effect)).collect();
     changes.extend(item.problems.iter().map(|problem| {
         let mark = if problem.blocks { "left out: " } else { "" };
         format!("<span class=\"problem\">{mark}{}</span>", escaped(&problem.message))

@@ -17,7 +17,7 @@ pub fn shown(path: &str) -> String {
     visible(path)
 }
 
-/// An item: its number, path and change; then its problems, a line each.
+/// An item: its number, path and change; then its problems, one line each.
 pub fn item_lines(item: &Item) -> Vec<String> {
     let path = match &item.to {
         Some(to) => format!("{} → {}", shown(&item.path), shown(to)),

@@ -107,7 +107,7 @@ steps:
 }
 
 #[test]
-fn a_circle_is_named() {
+fn a_cycle_is_named() {
     let step = |id: &str, before: &str| {
         format!(
             "  - id: {id}\n    tool: read_file\n    depends_on: {before}\n    input: {{path: a}}\n"

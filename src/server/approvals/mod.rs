@@ -311,7 +311,7 @@ impl Approvals {
         // earlier one.
         for (_, sender) in calls.into_iter().rev() {
             let answer = match agreed && delivered {
-                true => (Decision::Anew, Answerer::default()),
+                true => (Decision::JudgeAgain, Answerer::default()),
                 false => (decision, by.clone()),
             };
             delivered |= sender.send(answer).is_ok();

@@ -151,7 +151,7 @@ async fn an_approval_is_for_one_of_the_waiting_calls() {
     let (first, second) =
         (approvals.ask(request(1, "a"), MINUTE), approvals.ask(request(2, "a"), MINUTE));
     assert_eq!(approvals.decide(1, "allow_once", answerer("chat", ""), None), Some(true));
-    assert_eq!(first.await, (Decision::Anew, Answerer::default()));
+    assert_eq!(first.await, (Decision::JudgeAgain, Answerer::default()));
     assert_eq!(second.await, (Decision::Once, answerer("chat", "")));
     assert_eq!(
         approvals.ask(request(3, "a"), MINUTE).await.0,

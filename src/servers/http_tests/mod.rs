@@ -177,7 +177,7 @@ impl Site {
         let folder = tempfile::tempdir().expect("a folder");
         let vault = folder.path().join("vault");
         let place = folder.path().join("servers");
-        let places = Places { vault, place, hidden: Vec::new(), confines: None };
+        let sandbox = ServerSandbox { vault, folder: place, hidden: Vec::new(), confines: None };
         let values: Values = Box::new(|reference| match reference {
             Reference::Key("there") => Some("sk-secret".to_owned()),
             Reference::Key("lines") => Some("a\r\nX: 1".to_owned()),
@@ -188,7 +188,7 @@ impl Site {
         let clock: Clock = Arc::new(move || Duration::from_secs(seconds.load(Ordering::Relaxed)));
         let logins = MemoryLogins::new(folder.path());
         let stored = Arc::clone(&logins) as Arc<dyn Logins>;
-        let servers = Servers::new(Settings::default(), places, values, stored, clock);
+        let servers = Servers::new(Settings::default(), sandbox, values, stored, clock);
         let site = Self { _folder: folder, servers, logins, now, port, request, does };
         site.set(&site.url("/mcp"), |_| {});
         site

@@ -3,10 +3,14 @@
 use super::*;
 
 /// A person who says these things, one after the other, and what they were asked.
-struct Says(Mutex<Vec<asking::PersonAnswer>>, Mutex<Vec<asking::PersonQuestion>>);
+struct Says(Mutex<Vec<elicitation::PersonAnswer>>, Mutex<Vec<elicitation::PersonQuestion>>);
 
-impl asking::Ask for Says {
-    fn ask(&self, asked: &asking::PersonQuestion, _: &dyn Fn() -> bool) -> asking::PersonAnswer {
+impl elicitation::Ask for Says {
+    fn ask(
+        &self,
+        asked: &elicitation::PersonQuestion,
+        _: &dyn Fn() -> bool,
+    ) -> elicitation::PersonAnswer {
         self.1.lock().expect("no panic").push(asked.clone());
         self.0.lock().expect("no panic").remove(0)
     }
@@ -44,9 +48,10 @@ fn a_server_of_an_older_version_asks_the_user_in_the_middle_of_a_call() {
     let note = answer["content"][1]["text"].as_str().expect("a note");
     assert!(note.contains("nobody can be asked"), "{note}");
 
-    let says = vec![asking::PersonAnswer::Yes("Ada".to_owned()), asking::PersonAnswer::No];
+    let says =
+        vec![elicitation::PersonAnswer::Yes("Ada".to_owned()), elicitation::PersonAnswer::No];
     let person = Arc::new(Says(Mutex::new(says), Mutex::default()));
-    site.servers.set_ask(Arc::clone(&person) as Arc<dyn asking::Ask>);
+    site.servers.set_ask(Arc::clone(&person) as Arc<dyn elicitation::Ask>);
     let answer = site.call(&tools[0], &json!({})).expect("an answer");
     assert_eq!(answer["content"].as_array().map(Vec::len), Some(1));
     assert_eq!(
@@ -82,7 +87,7 @@ fn a_server_of_the_newer_version_asks_before_it_answers() {
         });
     });
     let tools = site.allow();
-    let says = vec![asking::PersonAnswer::Yes("Ada".to_owned())];
+    let says = vec![elicitation::PersonAnswer::Yes("Ada".to_owned())];
     site.servers.set_ask(Arc::new(Says(Mutex::new(says), Mutex::default())));
     let answer = site.call(&tools[0], &json!({})).expect("an answer");
     let expected = json!({ "action": "accept", "content": { "name": "Ada" } }).to_string();

@@ -30,7 +30,7 @@ fn a_server_of_the_newer_version_gets_its_headers_and_no_session() {
     assert_eq!((call.method.as_str(), call.path.as_str()), ("POST", "/mcp"));
     assert_eq!(site.servers.running(), ["s"]);
     site.now.fetch_add(600, Ordering::Relaxed);
-    site.servers.tend();
+    site.servers.end_idle();
     assert!(site.servers.running().is_empty());
 }
 
@@ -64,7 +64,7 @@ fn a_server_of_an_older_version_has_a_session_that_is_ended() {
 }
 
 #[test]
-fn a_session_that_is_forgotten_is_begun_anew_at_once() {
+fn a_session_that_is_forgotten_is_started_again_at_once() {
     let site = Site::new(|request, stream| legacy(request, stream, done));
     let tools = site.allow();
     let refused = AtomicU64::new(0);
@@ -84,7 +84,7 @@ fn a_session_that_is_forgotten_is_begun_anew_at_once() {
 }
 
 #[test]
-fn a_status_that_is_no_answer_is_told_with_what_to_do() {
+fn a_status_that_is_not_an_answer_is_told_with_what_to_do() {
     let site = Site::new(|request, stream| modern(request, stream, done));
     site.set(&site.url("/mcp"), |entry| {
         entry.headers.insert("Authorization".to_owned(), "Bearer ${key:there}".to_owned());
@@ -185,7 +185,7 @@ fn what_a_server_at_an_address_sends_has_limits() {
 }
 
 #[test]
-fn a_server_at_an_address_that_is_late_or_broken_holds_nobody_up() {
+fn a_server_at_an_address_that_is_late_or_broken_delays_nobody() {
     let site = Site::new(|request, stream| modern(request, stream, done));
     let tools = site.allow();
     let hang = |request: &ReceivedRequest, stream: &mut TcpStream| {
@@ -291,7 +291,7 @@ fn news_of_tools_come_over_a_stream_of_their_own() {
 }
 
 #[test]
-fn a_value_that_is_no_header_is_refused_without_showing_it() {
+fn a_value_that_is_not_a_header_is_refused_without_showing_it() {
     let site = Site::new(|request, stream| modern(request, stream, done));
     for (value, name) in [("${key:lines}", "Authorization"), ("${key:nowhere}", "key:nowhere")] {
         site.set(&site.url("/mcp"), |entry| {

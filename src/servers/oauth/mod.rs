@@ -149,7 +149,7 @@ impl Tokens {
     ///
     /// # Errors
     /// They cannot be stored.
-    pub async fn want(&self, scopes: Vec<String>) -> Result<(), LoginError> {
+    pub async fn request_scopes(&self, scopes: Vec<String>) -> Result<(), LoginError> {
         let _lock = locked(&self.logins, &self.server).await?;
         let Some(mut login) = self.load()? else { return Ok(()) };
         login.wanted = scopes;

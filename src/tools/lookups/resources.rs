@@ -57,7 +57,7 @@ impl Tool for ListResources {
 fn place(cursor: &str) -> Result<usize, ToolError> {
     let place = cursor.parse().ok().filter(|at| at % PAGE == 0 && *at < MOST_LISTED);
     place.ok_or_else(|| {
-        let hint = "leave `cursor` out to begin anew";
+        let hint = "leave out `cursor` to start over";
         ToolError::invalid("there is no such cursor", hint)
     })
 }

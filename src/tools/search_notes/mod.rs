@@ -11,7 +11,7 @@ use super::prelude::*;
 use super::text_file::count;
 use super::{graph, paging, when};
 use crate::index::knowledge::{self, Asking, FoundNote, Knowledge, Meant, Query, SearchResults};
-use crate::index::links::Seen;
+use crate::index::links::VisibleLinks;
 use crate::note::path::VaultPath;
 use crate::note::search_query;
 use passage::Passage;
@@ -254,7 +254,7 @@ pub(super) fn word(meant: Meant) -> &'static str {
 /// A note for the answer, with passages from its current text.
 fn shown(
     knowledge: &Knowledge,
-    links: &Seen<'_>,
+    links: &VisibleLinks<'_>,
     note: FoundNote,
     marks: &HashMap<String, f64>,
 ) -> NoteFound {

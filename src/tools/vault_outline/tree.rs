@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::Context;
-use crate::index::links::Seen;
+use crate::index::links::VisibleLinks;
 use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Kind;
 
@@ -57,7 +57,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub fn of(context: &Context, links: &Seen<'_>, place: &VaultPath) -> Self {
+    pub fn of(context: &Context, links: &VisibleLinks<'_>, place: &VaultPath) -> Self {
         let counts = links.backlink_counts();
         let mut tags = links.tags_by_note(place);
         let top = Folder { path: place.as_str().to_owned(), ..Folder::default() };

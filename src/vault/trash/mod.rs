@@ -84,7 +84,7 @@ impl Trash {
         }
         let trashed = match self.vault.obsidian().trash {
             _ if keeping.past_trash => {
-                Trashed::Kept { place: self.keep(path, &folder, name, keeping)? }
+                Trashed::Kept { place: self.move_to_kept(path, &folder, name, keeping)? }
             }
             TrashOption::Local => self.to_local(path, &folder, name, None)?,
             TrashOption::System => {
@@ -93,7 +93,9 @@ impl Trash {
                     Err(reason) => self.to_local(path, &folder, name, Some(reason))?,
                 }
             }
-            TrashOption::None => Trashed::Kept { place: self.keep(path, &folder, name, keeping)? },
+            TrashOption::None => {
+                Trashed::Kept { place: self.move_to_kept(path, &folder, name, keeping)? }
+            }
         };
         let synced = self.durable.sync_names(&folder);
         self.vault.forget(path);
@@ -158,7 +160,7 @@ impl Trash {
     }
 
     /// Moves to a new folder in `kept/`.
-    fn keep(
+    fn move_to_kept(
         &self,
         path: &VaultPath,
         folder: &Folder,

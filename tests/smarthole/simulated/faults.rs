@@ -21,21 +21,21 @@ use crate::desktop::message;
 /// The behaviour of SmartHole on one connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Does {
-    /// Nobody listens.
+    /// Nothing listens.
     Nothing,
-    /// It takes the connection and says nothing.
+    /// It accepts the connection and sends nothing.
     NoGreeting,
     /// 503.
     TooMany,
-    /// It is no web socket.
+    /// It does not speak WebSocket.
     NoUpgrade,
     /// No answer to the registration.
     NoAnswer,
     /// The name is taken.
     Duplicate,
-    /// It answers, and is never heard of again.
+    /// It answers, and then goes silent.
     HalfOpen,
-    /// It pings, for as long.
+    /// It pings for this long.
     Beats(Duration),
     /// It sends this message, and reads the answer.
     Sends(&'static str),
@@ -114,7 +114,7 @@ async fn act(does: Does, mut stream: DuplexStream, answers: Arc<Mutex<Vec<String
 struct Full(Vec<&'static str>);
 
 impl Inbox for Full {
-    fn keep(&self, _: &ReceivedMessage) -> Result<(), String> {
+    fn store(&self, _: &ReceivedMessage) -> Result<(), String> {
         Err("the disk is full, so nothing can be kept".to_owned())
     }
 

@@ -1,8 +1,9 @@
 //! One life of the program, and the point at which it is killed.
 //!
-//! Points are passed before and after each commit of the store, and wherever the world around the
-//! program does something. At the last one whoever passes it stays there, and nothing of the program
-//! is run any more; a commit that another thread is at may still come to its end, as in a real kill.
+//! Points are passed before and after each commit of the store, and whenever the simulated
+//! environment does something. Whatever reaches the last point stops there, and nothing of the
+//! program runs any more; a commit in progress on another thread may still complete, as in a real
+//! kill.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -80,7 +81,7 @@ impl Life {
         self.passed.load(Ordering::SeqCst)
     }
 
-    /// Has this thread's commits be points of this life.
+    /// Makes this thread's commits points of this life.
     pub fn enter(self: &Arc<Self>) {
         LIFE.with_borrow_mut(|life| *life = Some(Arc::clone(self)));
     }
@@ -92,7 +93,7 @@ thread_local! {
     static LIFE: RefCell<Option<Arc<Life>>> = const { RefCell::new(None) };
 }
 
-/// Hears of commits.
+/// Receives commits.
 struct Commits;
 
 impl tracing::Subscriber for Commits {

@@ -24,8 +24,8 @@ use super::stand_in::{WENT_WRONG, Wire};
 use super::world::{Time, Trouble, World, lock};
 use crate::chance::Chance;
 
-/// Lives of each of the two parts, which run side by side. `STEWARD_SMARTHOLE_LIVES` says how many in
-/// all.
+/// Lives of each of the two parts, which run in parallel. `STEWARD_SMARTHOLE_LIVES` is the total
+/// number.
 const LIVES: u64 = 1_500;
 
 fn lives() -> u64 {
@@ -43,7 +43,7 @@ fn lives_of_the_second_part() {
     live_on(1 << 32);
 }
 
-/// `SEED=17 TALE=1 cargo test --test smarthole one_story -- --nocapture` tells one again.
+/// `SEED=17 TALE=1 cargo test --test smarthole one_story -- --nocapture` repeats one and prints it.
 #[test]
 fn one_story() {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
@@ -59,14 +59,14 @@ fn live_on(first: u64) {
     println!("{lived} lives, {} stories", seed - first);
 }
 
-/// A place for a store. No power is cut here, so no disk has to be waited for.
+/// A folder for a store. No power is cut here, so nothing has to wait for a disk.
 fn place() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     place.unwrap()
 }
 
-/// Some lives over one store, each but the last killed; how many.
+/// Several lives over one store, all but the last killed; returns their number.
 fn story(seed: u64) -> u64 {
     let mut chance = Chance::new(seed ^ 0x5a5a_a5a5);
     let trouble = Trouble {
@@ -113,7 +113,7 @@ fn a_thousand_messages_run_once_and_in_order_over_broken_connections() {
     println!("{:?}", desk.happened);
 }
 
-/// The parts of a story in one life.
+/// The parts of one life.
 struct Parts {
     world: Arc<World>,
     agent: Agent,
@@ -122,7 +122,8 @@ struct Parts {
     smarthole: SmartHole,
 }
 
-/// The program from its start to its end, or to the point at which it is killed. How many it passed.
+/// The program from its start to its end, or to the point at which it is killed. Returns the number
+/// of points it passed.
 fn run(world: &Arc<World>, folder: &Path, killed: Option<u64>, said: u32) -> u64 {
     let life = Life::until(killed);
     let enters = Arc::clone(&life);
@@ -146,7 +147,7 @@ fn run(world: &Arc<World>, folder: &Path, killed: Option<u64>, said: u32) -> u64
     });
     life.end();
     world.tell(|| format!("a life ends after {} points of {killed:?}", life.passed()));
-    // Whatever is at work is gone with it.
+    // All running tasks end with it.
     drop(runtime);
     world.tell(|| {
         let rows = Store::at(folder).inbox.last(VOICE, 100).unwrap();
@@ -156,7 +157,7 @@ fn run(world: &Arc<World>, folder: &Path, killed: Option<u64>, said: u32) -> u64
     life.passed()
 }
 
-/// Puts together what the daemon does.
+/// Connects the parts as the daemon does.
 async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
     world.forget_connections();
     let time = Arc::new(Time::begin(world));
@@ -194,12 +195,12 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
     Parts { world: Arc::clone(world), agent, conversations, voice, smarthole }
 }
 
-/// The worker, not held by the door that it holds: it ends with a life.
+/// A weak reference to the worker, which owns this: it ends with a life.
 struct Hears(Weak<Voice>);
 
 impl Inbox for Hears {
-    fn keep(&self, heard: &ReceivedMessage) -> Result<(), String> {
-        self.0.upgrade().map_or_else(|| Err("it has ended".to_owned()), |voice| voice.keep(heard))
+    fn store(&self, heard: &ReceivedMessage) -> Result<(), String> {
+        self.0.upgrade().map_or_else(|| Err("it has ended".to_owned()), |voice| voice.store(heard))
     }
 
     fn has(&self, id: &str, text: Option<&str>) -> bool {
@@ -222,7 +223,7 @@ async fn delete_some(world: &Arc<World>, conversations: &Conversations) {
         if !conversation.is_working && world.once_in(2) {
             let conversations = conversations.clone();
             let delete = move || conversations.delete(conversation.id);
-            // It may have been trimmed meanwhile.
+            // It may have been deleted in the meantime.
             let _ = blocking(delete).await;
         }
     }
@@ -241,7 +242,7 @@ fn id(number: u32) -> String {
 }
 
 impl Parts {
-    /// A person says the first so many messages, again where nobody took them.
+    /// A person says the first messages, and repeats those that were lost.
     async fn talk(&self, many: u32) {
         let world = &self.world;
         let mut typed = 0;
@@ -282,7 +283,7 @@ impl Parts {
         self.world.fault(format!("never registered: {:?}", self.smarthole.status()));
     }
 
-    /// Somebody types into the same conversation.
+    /// Someone types into the same conversation.
     async fn type_something(&self) {
         let number = 9_000 + u32::try_from(self.world.below(900)).unwrap();
         let said = UserMessage {
@@ -304,7 +305,7 @@ impl Parts {
     /// Waits until all messages are processed and shown; a person retries messages that were set aside.
     async fn come_to_rest(&self, said: u32) {
         let store = self.conversations.store().clone();
-        // Ten notifications go out in a minute, and a failed message waits for one or two.
+        // Ten notifications are sent in a minute, and a failed message waits for one or two.
         for _ in 0..20_000 + 200 * said {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let store = store.clone();
@@ -334,7 +335,7 @@ impl Parts {
     }
 }
 
-/// The inbox of a state folder, with nobody who works on it.
+/// The inbox of a state folder, without a worker.
 #[cfg(unix)]
 pub struct Keeper(Voice, Conversations);
 
@@ -359,7 +360,7 @@ impl Keeper {
 
     pub fn keep(&self, id: &str, text: &str) -> Result<(), String> {
         let (id, text) = (id.to_owned(), text.to_owned());
-        self.0.keep(&ReceivedMessage { id, text, how: Delivery::default() })
+        self.0.store(&ReceivedMessage { id, text, how: Delivery::default() })
     }
 
     pub fn kept(&self) -> Vec<String> {
@@ -377,7 +378,7 @@ fn judge(world: &Arc<World>, folder: &Path, messages: u32) {
         }
     }
     for (number, times) in counts.range(messages..) {
-        // Whatever was typed and cut short is not gone on with by itself.
+        // Typed messages that were cut short do not resume by themselves.
         if *times > 1 {
             world.fault(format!("item{number:04}, which was typed, was added {times} times"));
         }

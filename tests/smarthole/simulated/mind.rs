@@ -29,7 +29,7 @@ pub fn request(number: u32) -> String {
     format!("please add item{number:04}")
 }
 
-/// The numbers that a text wants added.
+/// The numbers that a text asks to add.
 pub fn wanted(text: &str) -> impl Iterator<Item = u32> + '_ {
     text.split("add item").skip(1).filter_map(|piece| {
         let digits = piece.get(..4)?;
@@ -65,7 +65,7 @@ fn next(messages: &[Message], is_careful: bool) -> Next {
             Message::Notice { text } => {
                 looks_first |= text.contains("in a conversation that was deleted since")
                     || (is_careful && text.starts_with(CUT_SHORT));
-                // Messages that other notices quote are no new requests.
+                // Messages that other notices quote are not new requests.
                 let goes_on = text.starts_with("The turn in which you worked on a message");
                 for number in wanted(text).filter(|_| goes_on) {
                     if !open.contains(&number) {
@@ -76,7 +76,8 @@ fn next(messages: &[Message], is_careful: bool) -> Next {
             Message::Assistant { content, .. } => {
                 for text in texts(content).iter().filter(|text| text.starts_with("Added ")) {
                     let items = text.split("item").skip(1).filter_map(|item| item.get(..4));
-                    // It knows its own answers, also about numbers that it found and did not add.
+                    // It knows its own answers, including those about numbers that it found and did
+                    // not add.
                     known.extend(items.filter_map(|item| item.parse::<u32>().ok()));
                     open.clear();
                     looks_first = false;
@@ -241,7 +242,7 @@ impl Toolbox for Mind {
             let text = match wanted.call.name.as_str() {
                 "look" if world.has(number) => "it is there",
                 "look" => "it is not among them",
-                // Once: who fails again and again is stopped.
+                // Once: a caller that fails again and again is stopped.
                 _ if wanted.call.id.starts_with("add1-")
                     && world.troubles(|trouble| trouble.model, 12) =>
                 {
@@ -250,7 +251,7 @@ impl Toolbox for Mind {
                 _ => {
                     world.add(number);
                     world.tell(|| format!("added {number}: {wanted:?}"));
-                    // Done, and nobody knows yet.
+                    // Done, but not reported yet.
                     life.pass().await;
                     tokio::time::sleep(pause).await;
                     "it was added"
@@ -265,17 +266,17 @@ impl Toolbox for Mind {
     }
 }
 
-/// Tells the worker what happens, as the daemon does.
+/// Reports events to the worker, as the daemon does.
 #[derive(Clone, Default)]
 pub struct Tells {
-    /// Not held by it: the agent, which holds this, ends with a life.
+    /// A weak reference: the agent, which owns this, ends with a life.
     pub voice: Arc<OnceLock<Weak<Voice>>>,
 }
 
 impl UpdateSink for Tells {
-    fn tell(&self, told: TurnUpdate) {
+    fn send(&self, told: TurnUpdate) {
         if let Some(voice) = self.voice.get().and_then(Weak::upgrade) {
-            voice.hear(&told);
+            voice.on_update(&told);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! SmartHole in memory: what outlives the program of it, and its end of a connection.
+//! SmartHole in memory: the state that survives the program, and its end of a connection.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -39,7 +39,7 @@ pub struct Desk {
     /// The faults that occurred, by kind, with their number.
     pub happened: BTreeMap<&'static str, usize>,
     chances: BTreeMap<&'static str, u64>,
-    /// Whether each kind has to occur, regardless of chance.
+    /// Whether each kind must occur, regardless of chance.
     pub meets_all: bool,
 }
 
@@ -102,7 +102,7 @@ impl World {
         self.more.notify_one();
     }
 
-    /// The program is started: of its connections none is left, and its name may be held by one.
+    /// The program starts: it has no connections, and one of its old ones may hold its name.
     pub fn forget_connections(&self) {
         let is_held = self.troubles(|trouble| trouble.wire, 3);
         let seconds = self.below(60);
@@ -128,7 +128,7 @@ impl World {
     }
 }
 
-/// The way to it.
+/// The dialler.
 pub struct Wire {
     pub world: Arc<World>,
     pub life: Arc<Life>,
@@ -162,7 +162,7 @@ struct Connection {
     number: u64,
 }
 
-/// How a connection ends: as when the program at the other end is closed, or breaks, or goes silent.
+/// How a connection ends: the program at the other end is closed, or breaks, or goes silent.
 enum End {
     Away,
     Breaks,
@@ -186,7 +186,7 @@ impl Connection {
         let Ok(mut socket) = accept_async(stream).await else { return };
         let end = self.converse(&mut socket).await;
         if matches!(end, End::Hangs) {
-            // The name stays taken; messages sent meanwhile are lost.
+            // The name stays taken; messages sent in the meantime are lost.
             tokio::time::sleep(Duration::from_secs(100)).await;
         }
         let is_held = self.world.troubled(HELD, 3);

@@ -1,4 +1,4 @@
-//! The state that outlives the program: the list that it adds to, SmartHole, chance.
+//! The state that survives the program: the list that it adds to, SmartHole, the random generator.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,13 +17,13 @@ use crate::chance::Chance;
 /// Faults other than kills.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Trouble {
-    /// Connections break, hang and are refused, frames come twice.
+    /// Connections break, hang and are refused; frames arrive twice.
     pub wire: bool,
     /// The model fails.
     pub model: bool,
     /// Conversations are deleted.
     pub deletes: bool,
-    /// Somebody types meanwhile.
+    /// Someone types in the meantime.
     pub types: bool,
     /// Stored state cannot always be read.
     pub forgets: bool,
@@ -38,7 +38,7 @@ pub struct World {
     pub desk: Mutex<Desk>,
     /// Woken when SmartHole has something to send.
     pub more: tokio::sync::Notify,
-    /// The time that has gone by in earlier lives.
+    /// The time that passed in earlier lives.
     past: Mutex<Duration>,
     pub seed: u64,
 }
@@ -69,7 +69,7 @@ impl World {
         lock(&self.chance).once_in(many)
     }
 
-    /// Once in so many times, where there is this kind of trouble.
+    /// True once in this many times, if this kind of fault is enabled.
     pub fn troubles(&self, kind: impl Fn(&Trouble) -> bool, many: u64) -> bool {
         kind(&lock(&self.trouble)) && self.once_in(many)
     }
@@ -82,7 +82,7 @@ impl World {
         lock(&self.faults).clone()
     }
 
-    /// Tells the tale, where somebody wants to hear it (`TALE=1`).
+    /// Prints what happens, if requested (`TALE=1`).
     pub fn tell(&self, what: impl FnOnce() -> String) {
         if std::env::var_os("TALE").is_some() {
             eprintln!("{}", what());
@@ -124,7 +124,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// For a life that begins now.
+    /// For a life that starts now.
     pub fn begin(world: &Arc<World>) -> Self {
         let past = *lock(&world.past);
         Self { world: Arc::clone(world), past, begun: Instant::now() }

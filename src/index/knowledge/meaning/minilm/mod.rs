@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
-use crate::index::sealed;
+use crate::index::checksummed_file;
 use crate::locks::lock;
 use encoder::Encoder;
 
@@ -62,12 +62,13 @@ impl MiniLm {
 /// Loads the model from this folder, unless its file is unchanged since the last load.
 pub fn load(folder: &Path) -> ModelState {
     let path = folder.join(FILE);
-    let Ok(time) = sealed::modified(&path) else { return ModelState::Missing };
+    let Ok(time) = checksummed_file::modified(&path) else { return ModelState::Missing };
     let mut loaded = all();
     let known = loaded.file.as_ref().filter(|known| (&known.0, known.1) == (&path, time));
     let is_sound = known.map(|known| known.2).unwrap_or_else(|| {
-        let read = sealed::read(&path).ok();
-        let read = read.as_deref().and_then(|file| file::read(sealed::content(file, HEADER)?));
+        let read = checksummed_file::read(&path).ok();
+        let read =
+            read.as_deref().and_then(|file| file::read(checksummed_file::content(file, HEADER)?));
         let is_sound = read.is_some();
         loaded.file = Some((path, time, is_sound));
         loaded.encoder = read.map(Arc::new).or_else(|| loaded.encoder.take());

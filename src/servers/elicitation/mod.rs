@@ -72,7 +72,7 @@ pub trait Ask: Send + Sync {
 }
 
 /// The user of one call, as far as its server may ask them.
-pub(super) struct Asking<'a> {
+pub(super) struct Elicitation<'a> {
     call: ServerCall<'a>,
     conversation: Option<String>,
     /// `None` if nobody can be asked.
@@ -82,7 +82,7 @@ pub(super) struct Asking<'a> {
     unanswered: RefCell<Vec<String>>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> Elicitation<'a> {
     /// The user of this call, made by this conversation.
     pub fn new(
         call: ServerCall<'a>,
@@ -261,7 +261,7 @@ mod tests {
             words => PersonAnswer::Yes(words.to_owned()),
         });
         let person = Person(Mutex::new((answers.collect(), Vec::new())));
-        let asking = Asking::new(call(), Some("7".to_owned()), Some(&person), &|| false);
+        let asking = Elicitation::new(call(), Some("7".to_owned()), Some(&person), &|| false);
         let (answer, notes) = (asking.answer(params, &|| false), asking.unanswered.take());
         let person_question = std::mem::take(&mut person.0.lock().expect("no panic").1);
         (answer, notes, person_question)
@@ -363,7 +363,7 @@ mod tests {
         let (answer, notes, _) = put(&form(json!({}), &[]), &["nobody"]);
         assert_eq!(answer, json!({ "action": "cancel" }));
         assert!(notes[0].contains("nobody is there"), "{notes:?}");
-        let asking = Asking::new(call(), None, None, &|| false);
+        let asking = Elicitation::new(call(), None, None, &|| false);
         for _ in 0..=MAX_QUESTIONS {
             let answer = asking.answer(&form(json!({}), &[]), &|| false);
             assert_eq!(answer, json!({ "action": "cancel" }));

@@ -14,8 +14,8 @@ use super::words::counted;
 use super::{Failure, Result, Session, consent};
 use crate::config::folders;
 use crate::daemon;
-use crate::methods::keeping;
-use crate::protocol::keeping::{
+use crate::methods::maintenance;
+use crate::protocol::maintenance::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
 };
 use crate::store::Store;
@@ -89,7 +89,7 @@ pub fn trash(session: &Session, action: &TrashAction) -> Result<()> {
 /// Shows what `params` would delete, asks, and deletes it.
 fn empty(session: &Session, mut params: TrashEmptyParams, yes: bool) -> Result<()> {
     let ask = |params: &TrashEmptyParams| {
-        session.ask_or(params, !params.dry_run, |calls| keeping::empty_trash(calls, params))
+        session.ask_or(params, !params.dry_run, |calls| maintenance::empty_trash(calls, params))
     };
     let found = ask(&params)?;
     let question = || {
@@ -143,8 +143,9 @@ fn adopt(session: &Session, from: Option<&Path>) -> Result<()> {
 }
 
 fn verify(session: &Session) -> Result<ExitCode> {
-    let found = session
-        .ask_or(&JournalVerifyParams {}, false, |calls| keeping::verify_journal(calls.context()))?;
+    let found = session.ask_or(&JournalVerifyParams {}, false, |calls| {
+        maintenance::verify_journal(calls.context())
+    })?;
     let sound = found.damaged.is_empty() && found.missing.is_empty();
     session.output.answer(&found, report(&found))?;
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(OTHER) })
@@ -168,7 +169,8 @@ fn report(found: &JournalVerifyResult) -> String {
 fn gc(session: &Session, dry_run: bool, yes: bool) -> Result<()> {
     let ask = |dry_run| {
         let params = JournalGcParams { dry_run };
-        session.ask_or(&params, !dry_run, |calls| keeping::free_journal(calls.context(), &params))
+        session
+            .ask_or(&params, !dry_run, |calls| maintenance::free_journal(calls.context(), &params))
     };
     let words = |it: &JournalGcResult| {
         format!(

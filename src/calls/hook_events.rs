@@ -67,12 +67,12 @@ fn event_of(request: &Request, kind: Kind) -> Event {
 }
 
 impl Calls {
-    pub(super) fn hears(&self, request: &Request, kind: Kind) -> bool {
+    pub(super) fn receives(&self, request: &Request, kind: Kind) -> bool {
         self.hears_of(&request.caller, kind)
     }
 
     fn hears_of(&self, caller: &Caller, kind: Kind) -> bool {
-        self.0.hooks.hears(kind) && !is_by_hook(caller) && self.0.policy.is_on(layers::HOOKS)
+        self.0.hooks.receives(kind) && !is_by_hook(caller) && self.0.policy.is_on(layers::HOOKS)
     }
 
     /// Asks the hooks whether a workflow step may begin.
@@ -90,7 +90,7 @@ impl Calls {
     /// Tells the hooks how a workflow step ended.
     pub fn tell_after_step(&self, step: StepShown<'_>, state: &str) {
         if self.hears_of(step.caller, Kind::AfterStep) {
-            self.0.hooks.tell(step.event(Kind::AfterStep).say("state", state));
+            self.0.hooks.notify(step.event(Kind::AfterStep).say("state", state));
         }
     }
 
@@ -102,7 +102,7 @@ impl Calls {
         request: &Request,
         cancel: &Cancel,
     ) -> Result<Option<Value>, Refusal> {
-        if !self.hears(request, Kind::BeforeToolCall) {
+        if !self.receives(request, Kind::BeforeToolCall) {
             return Ok(None);
         }
         let event = event_of(request, Kind::BeforeToolCall)
@@ -119,7 +119,7 @@ impl Calls {
         shown: impl FnOnce() -> ApprovalRequest,
         cancel: &Cancel,
     ) -> Result<(), Refusal> {
-        if !self.hears(request, Kind::BeforeChange) {
+        if !self.receives(request, Kind::BeforeChange) {
             return Ok(());
         }
         let change = |effect: &Effect| {
@@ -148,7 +148,7 @@ impl Calls {
     }
 
     pub(super) fn tell_applied(&self, request: &Request, set: ChangeSetId) {
-        if !self.hears(request, Kind::ChangeApplied) {
+        if !self.receives(request, Kind::ChangeApplied) {
             return;
         }
         let Ok(Some(listed)) = self.0.context.journal.history().change_set(set) else { return };
@@ -169,7 +169,7 @@ impl Calls {
             .say("total", listed.changes.len())
             .place("title", listed.title)
             .place("changes", changes);
-        self.0.hooks.tell(event);
+        self.0.hooks.notify(event);
     }
 
     pub(super) fn tell_after_call(
@@ -179,7 +179,7 @@ impl Calls {
         judgement: &Judgement,
         result: &Result<Answer<Facts>, ToolError>,
     ) {
-        if judgement.refusal.is_some() || !self.hears(request, Kind::AfterToolCall) {
+        if judgement.refusal.is_some() || !self.receives(request, Kind::AfterToolCall) {
             return;
         }
         let text = match result {
@@ -197,7 +197,7 @@ impl Calls {
             .place("paths", judgement.paths.clone())
             .text("input", request.arguments.clone())
             .text("answer", &text[..end]);
-        self.0.hooks.tell(event);
+        self.0.hooks.notify(event);
     }
 }
 

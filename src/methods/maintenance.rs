@@ -6,7 +6,7 @@ use super::policy;
 use crate::calls::Calls;
 use crate::journal::{Empty, TrashItem, TrashPlace};
 use crate::protocol::error::{ErrorObject, Kind, Result};
-use crate::protocol::keeping::{
+use crate::protocol::maintenance::{
     JournalGcParams, JournalGcResult, JournalVerifyResult, TrashEmptyParams, TrashEmptyResult,
 };
 use crate::tools::Context;

@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Posts a JSON message; `name` is the client that it is sent for. The pieces of a streamed answer go
-    /// to `tell`, except the last one, which is returned.
+    /// to `on_piece`, except the last one, which is returned.
     ///
     /// # Errors
     /// [`ClientError`]; after [`ClientError::NobodyThere`] the message was not sent.
@@ -89,7 +89,7 @@ impl Connection {
         path: &str,
         name: &str,
         message: &str,
-        tell: impl Fn(&str),
+        on_piece: impl Fn(&str),
     ) -> Result<PostAnswer, ClientError> {
         let port = self.port;
         let name: String = name.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').collect();
@@ -117,7 +117,7 @@ impl Connection {
         let (head, body) = answer.into_parts();
         let (status, body) = (head.status.as_u16(), Body::new(body));
         if is_stream(&head.headers) {
-            let text = last_piece(body, tell).await?;
+            let text = last_piece(body, on_piece).await?;
             return Ok(PostAnswer { status, text, connection: None });
         }
         let bytes = to_bytes(body, usize::MAX).await.map_err(broken)?;
@@ -137,8 +137,8 @@ fn is_stream(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// Passes each piece of an answer to `tell`, except the last one, which is returned.
-async fn last_piece(body: Body, tell: impl Fn(&str)) -> Result<String, ClientError> {
+/// Passes each piece of an answer to `on_piece`, except the last one, which is returned.
+async fn last_piece(body: Body, on_piece: impl Fn(&str)) -> Result<String, ClientError> {
     let (mut body, mut buffer, mut last) = (body.into_data_stream(), Vec::new(), None);
     while let Some(Ok(bytes)) = body.next().await {
         buffer.extend_from_slice(&bytes);
@@ -148,11 +148,11 @@ async fn last_piece(body: Body, tell: impl Fn(&str)) -> Result<String, ClientErr
             let Some(data) = event.strip_prefix(b"data: ") else { continue };
             let data = str::from_utf8(data).map_err(broken)?.trim_end().to_owned();
             if let Some(before) = last.replace(data) {
-                tell(&before);
+                on_piece(&before);
             }
             // Anything but an answer is passed on at once.
             if let Some(now) = last.take_if(|now| !is_answer(now)) {
-                tell(&now);
+                on_piece(&now);
             }
         }
     }

@@ -11,11 +11,11 @@ use tokio::time::{Instant, timeout};
 use super::acp::{self, AgentMessage, AgentOutput, Permission, ToolCalls};
 use super::ask::{Ask, GuestQuestion};
 use super::history::KnownMessages;
-use super::place::Place;
 use super::process::{Line, Process};
-use super::seat::Seat;
+use super::sandbox::GuestSandbox;
 use super::settings::Guest;
 use super::stored_sessions::StoredSessions;
+use super::tool_session::ToolSession;
 use crate::llm::{ErrorKind, LlmError, Message, Stop, Usage};
 use crate::locks::lock;
 
@@ -45,7 +45,7 @@ pub const VARIABLE: &str = "STEWARD_GUEST";
 
 /// What happens during a prompt.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum PromptEvent {
     Text {
         text: String,
         /// The id of the message that it belongs to.
@@ -59,19 +59,18 @@ pub(super) enum Happening {
     Failed(LlmError),
 }
 
-/// A session of a guest.
-pub(super) struct Live {
+pub(super) struct GuestSession {
     pub guest: Guest,
     pub conversation: String,
-    pub seat: Arc<Seat>,
+    pub tool_session: Arc<ToolSession>,
     process: Process,
     /// The agent's id of the session.
     session: String,
     /// Where it is stored, if the guest can load it.
     stored: Option<Arc<StoredSessions>>,
     pub has_images: bool,
-    happens: mpsc::UnboundedSender<Happening>,
-    pub happenings: tokio::sync::Mutex<mpsc::UnboundedReceiver<Happening>>,
+    event_sender: mpsc::UnboundedSender<PromptEvent>,
+    pub prompt_events: tokio::sync::Mutex<mpsc::UnboundedReceiver<PromptEvent>>,
     state: Mutex<State>,
     /// Notified when a prompt has ended.
     settled: Notify,
@@ -91,7 +90,7 @@ struct State {
     shown: usize,
     malformed: u32,
     /// The messages that it has received; `None` for a new session.
-    heard: Option<KnownMessages>,
+    known_messages: Option<KnownMessages>,
     /// Its tool calls of this prompt.
     calls: ToolCalls,
     /// When its last turn ended.
@@ -101,16 +100,16 @@ struct State {
 }
 
 /// What a new session needs.
-pub(super) struct Beginning<'a> {
+pub(super) struct NewSession<'a> {
     pub guest: &'a Guest,
     pub conversation: &'a str,
     /// The conversation so far.
     pub messages: &'a [Message],
-    pub place: &'a Place,
+    pub sandbox: &'a GuestSandbox,
     pub stored: Arc<StoredSessions>,
     /// Already registered with the server, since the guest's MCP client calls before the session
     /// exists.
-    pub seat: Arc<Seat>,
+    pub tool_session: Arc<ToolSession>,
     pub asks: Arc<dyn Ask>,
 }
 
@@ -119,27 +118,28 @@ pub(super) fn error(guest: &Guest, kind: ErrorKind, text: impl AsRef<str>) -> Ll
     LlmError { provider: guest.name.clone(), ..LlmError::new(kind, text) }
 }
 
-impl Live {
+impl GuestSession {
     /// Starts a guest and a session, and handles its messages until the guest ends.
-    pub async fn begin(beginning: Beginning<'_>) -> Result<Arc<Self>, LlmError> {
-        let Beginning { guest, conversation, messages, place, stored, seat, asks } = beginning;
+    pub async fn begin(new_session: NewSession<'_>) -> Result<Arc<Self>, LlmError> {
+        let NewSession { guest, conversation, messages, sandbox, stored, tool_session, asks } =
+            new_session;
         let fault = |kind, text: String| error(guest, kind, text);
-        let port = place.port.get().copied().unwrap_or_default();
-        let way = format!("{port} {}", seat.secret);
+        let port = sandbox.port.get().copied().unwrap_or_default();
+        let way = format!("{port} {}", tool_session.secret);
         let (inherited, given) = match guest.passes_env {
             true => (Some((VARIABLE, way.as_str())), None),
             false => (None, Some((VARIABLE, way.as_str()))),
         };
-        let (process, mut lines) = Process::start(guest, place, inherited).map_err(|error| {
+        let (process, mut lines) = Process::start(guest, sandbox, inherited).map_err(|error| {
             fault(ErrorKind::InvalidRequest, format!("it cannot be started: {error}"))
         })?;
-        let server = acp::server(&place.steward.to_string_lossy(), given);
+        let server = acp::server(&sandbox.steward.to_string_lossy(), given);
         let began = async {
             let known = ask(&process, &mut lines, 1, "initialize", acp::introduction()).await?;
             if known["protocolVersion"] != acp::VERSION {
                 return Err(format!("it speaks version {} of ACP", known["protocolVersion"]));
             }
-            let cwd = place.work(&guest.name);
+            let cwd = sandbox.work(&guest.name);
             let cwd = cwd.to_string_lossy();
             let can_load = known["agentCapabilities"]["loadSession"] == true;
             let has_images = known["agentCapabilities"]["promptCapabilities"]["image"] == true;
@@ -154,7 +154,7 @@ impl Live {
                     Err(why) => tracing::info!(guest = guest.name, why, "a session is gone"),
                 }
             }
-            let (session, response, heard) = match loaded {
+            let (session, response, known_messages) = match loaded {
                 Some(loaded) => loaded,
                 None => {
                     let params = acp::session(&cwd, server, &guest.meta);
@@ -168,10 +168,10 @@ impl Live {
                 let params = acp::mode(&session, mode);
                 ask(&process, &mut lines, 4, "session/set_mode", params).await?;
             }
-            Ok::<_, String>((session, heard, can_load, has_images))
+            Ok::<_, String>((session, known_messages, can_load, has_images))
         };
         let began = timeout(START, began).await;
-        let (session, heard, can_load, has_images) = match began {
+        let (session, known_messages, can_load, has_images) = match began {
             Ok(Ok(began)) => began,
             Ok(Err(why)) => {
                 let error_line = process.error_line();
@@ -188,17 +188,17 @@ impl Live {
                 return Err(fault(ErrorKind::Timeout, why));
             }
         };
-        let (happens, happenings) = mpsc::unbounded_channel();
+        let (event_sender, prompt_events) = mpsc::unbounded_channel();
         let live = Arc::new(Self {
             guest: guest.clone(),
             conversation: conversation.to_owned(),
-            seat,
+            tool_session,
             process,
             session,
             stored: can_load.then_some(stored),
             has_images,
-            happens,
-            happenings: tokio::sync::Mutex::new(happenings),
+            event_sender,
+            prompt_events: tokio::sync::Mutex::new(prompt_events),
             state: Mutex::new(State {
                 number: 4,
                 prompt: None,
@@ -208,7 +208,7 @@ impl Live {
                 bytes: 0,
                 shown: 0,
                 malformed: 0,
-                heard,
+                known_messages,
                 calls: ToolCalls::default(),
                 idle: Instant::now(),
                 pending_permissions: HashSet::new(),
@@ -232,9 +232,9 @@ impl Live {
 
     /// Why it ended during a turn.
     pub async fn last_fault(&self) -> LlmError {
-        let mut happenings = self.happenings.lock().await;
-        while let Ok(happening) = happenings.try_recv() {
-            if let Happening::Failed(fault) = happening {
+        let mut prompt_events = self.prompt_events.lock().await;
+        while let Ok(event) = prompt_events.try_recv() {
+            if let PromptEvent::Failed(fault) = event {
                 return fault;
             }
         }
@@ -242,24 +242,26 @@ impl Live {
     }
 
     /// The part of the conversation that it has received; `None` for a new session.
-    pub fn heard(&self) -> Option<KnownMessages> {
-        lock(&self.state).heard.clone()
+    pub fn known_messages(&self) -> Option<KnownMessages> {
+        lock(&self.state).known_messages.clone()
     }
 
     /// Records the messages that it has received.
     pub fn record_delivered(&self, known: KnownMessages) {
-        lock(&self.state).heard = Some(known);
+        lock(&self.state).known_messages = Some(known);
     }
 
     /// Stores the session for a later run.
-    fn keep(&self) {
+    fn store(&self) {
         let Some(stored) = &self.stored else { return };
-        let (heard, has_failed) = {
+        let (known_messages, has_failed) = {
             let state = lock(&self.state);
-            (state.heard.clone(), state.has_failed)
+            (state.known_messages.clone(), state.has_failed)
         };
-        match heard.filter(|_| !has_failed) {
-            Some(heard) => stored.keep(&self.conversation, &self.guest, &self.session, heard),
+        match known_messages.filter(|_| !has_failed) {
+            Some(known_messages) => {
+                stored.store(&self.conversation, &self.guest, &self.session, known_messages)
+            }
             None => stored.forget(&self.conversation),
         }
     }
@@ -287,9 +289,9 @@ impl Live {
         (state.bytes, state.shown) = (0, 0);
         state.calls.forget();
         drop(state);
-        self.seat.open();
+        self.tool_session.open();
         let params = json!({ "sessionId": self.session, "prompt": blocks });
-        match self.process.tell(&acp::request(number, "session/prompt", params)) {
+        match self.process.send(&acp::request(number, "session/prompt", params)) {
             true => Ok(number),
             false => {
                 let fault = error(&self.guest, ErrorKind::Truncated, "it reads no messages");
@@ -307,21 +309,21 @@ impl Live {
             if state.number != number {
                 return;
             }
-            self.seat.close();
+            self.tool_session.close();
             state.idle = Instant::now();
             if state.prompt == Some(number) {
                 state.is_cancelled = true;
                 state.pending_permissions.clear();
             }
         }
-        self.keep();
+        self.store();
         if lock(&self.state).prompt != Some(number) {
             return;
         }
         let cancel = json!({
             "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": self.session },
         });
-        self.process.tell(&cancel);
+        self.process.send(&cancel);
         let live = Arc::clone(self);
         let end_if_it_goes_on = async move {
             tokio::time::sleep(CANCEL).await;
@@ -339,7 +341,7 @@ impl Live {
 
     /// Ends the guest; a prompt in flight fails with `fault`.
     pub fn die(&self, fault: LlmError) {
-        self.seat.close();
+        self.tool_session.close();
         let (was_prompted, is_new) = {
             let mut state = lock(&self.state);
             let is_new = !std::mem::replace(&mut state.is_dead, true);
@@ -349,7 +351,7 @@ impl Live {
             tracing::info!(guest = self.guest.name, %fault, "a guest has ended");
         }
         if was_prompted {
-            let _ = self.happens.send(Happening::Failed(fault));
+            let _ = self.event_sender.send(PromptEvent::Failed(fault));
         }
         self.settled.notify_waiters();
         self.process.end();
@@ -374,7 +376,7 @@ impl Live {
         if matches!(kind, "tool_call" | "tool_call_update") {
             lock(&self.state).calls.add(update);
         }
-        let Some(shown) = acp::shown(update, &self.seat.tools()) else { return Ok(()) };
+        let Some(shown) = acp::shown(update, &self.tool_session.tools()) else { return Ok(()) };
         let (AgentOutput::Text { text, .. } | AgentOutput::Thought(text)) = &shown;
         {
             let mut state = lock(&self.state);
@@ -387,9 +389,9 @@ impl Live {
                 return Err(self.fault(ErrorKind::Truncated, "it wrote too much and was ended"));
             }
         }
-        let _ = self.happens.send(match shown {
-            AgentOutput::Text { text, message } => Happening::Text { text, message },
-            AgentOutput::Thought(text) => Happening::Thought(text),
+        let _ = self.event_sender.send(match shown {
+            AgentOutput::Text { text, message } => PromptEvent::Text { text, message },
+            AgentOutput::Thought(text) => PromptEvent::Thought(text),
         });
         Ok(())
     }
@@ -407,12 +409,12 @@ impl Live {
         if is_cancelled {
             return;
         }
-        let _ = self.happens.send(match result {
+        let _ = self.event_sender.send(match result {
             Ok(result) => {
                 let (stop, usage) = acp::stopped(&result);
-                Happening::Over { stop, usage }
+                PromptEvent::Over { stop, usage }
             }
-            Err(why) => Happening::Failed(self.fault(ErrorKind::InvalidRequest, &why)),
+            Err(why) => PromptEvent::Failed(self.fault(ErrorKind::InvalidRequest, &why)),
         });
     }
 
@@ -425,11 +427,11 @@ impl Live {
         asks: &Arc<dyn Ask>,
     ) {
         if method != "session/request_permission" || params["sessionId"] != *self.session {
-            self.process.tell(&acp::unknown(&id, method));
+            self.process.send(&acp::unknown(&id, method));
             return;
         }
         let call = lock(&self.state).calls.add(&params["toolCall"]);
-        let permission = Permission::read(params, &call, &self.seat.tools());
+        let permission = Permission::read(params, &call, &self.tool_session.tools());
         let key = id.to_string();
         let is_known = {
             let mut state = lock(&self.state);
@@ -440,7 +442,7 @@ impl Live {
                         && state.pending_permissions.insert(key.clone())))
         };
         if permission.is_ours || !is_known {
-            self.process.tell(&permission.answer(&id, permission.is_ours && is_known));
+            self.process.send(&permission.answer(&id, permission.is_ours && is_known));
             return;
         }
         let question = GuestQuestion {
@@ -463,7 +465,7 @@ impl Live {
             let agreed = asks.ask(question).await;
             // A yes after the end of the turn has no effect.
             let is_wanted = lock(&live.state).pending_permissions.remove(&key);
-            live.process.tell(&permission.answer(&id, agreed && is_wanted));
+            live.process.send(&permission.answer(&id, agreed && is_wanted));
         });
     }
 }
@@ -476,7 +478,7 @@ async fn ask(
     method: &str,
     params: Value,
 ) -> Result<Value, String> {
-    process.tell(&acp::request(id, method, params));
+    process.send(&acp::request(id, method, params));
     let (mut bytes, mut malformed) = (0, 0);
     loop {
         match lines.recv().await {
@@ -484,10 +486,10 @@ async fn ask(
             Some(Line::TooLong) => return Err("it sent too long a line".to_owned()),
             Some(Line::Text(line)) => {
                 bytes += line.len();
-                match acp::hear(&line) {
+                match acp::parse(&line) {
                     AgentMessage::Answer { id: of, result } if of == id => return result,
                     AgentMessage::Request { id, method, .. } => {
-                        process.tell(&acp::unknown(&id, &method));
+                        process.send(&acp::unknown(&id, &method));
                     }
                     AgentMessage::Malformed => malformed += u32::from(!line.trim().is_empty()),
                     _ => {}
@@ -501,7 +503,7 @@ async fn ask(
 }
 
 /// Handles a session's messages until the guest ends.
-async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn Ask>) {
+async fn follow(live: Arc<GuestSession>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn Ask>) {
     loop {
         let handled = match lines.recv().await {
             None => {
@@ -543,8 +545,8 @@ async fn follow(live: Arc<Live>, mut lines: mpsc::Receiver<Line>, asks: Arc<dyn 
     }
 }
 
-fn handle(live: &Arc<Live>, line: &str, asks: &Arc<dyn Ask>) -> Result<(), LlmError> {
-    match acp::hear(line) {
+fn handle(live: &Arc<GuestSession>, line: &str, asks: &Arc<dyn Ask>) -> Result<(), LlmError> {
+    match acp::parse(line) {
         AgentMessage::Answer { id, result } => live.answered(id, result),
         AgentMessage::Request { id, method, params } => {
             live.answer_request(id, &method, &params, asks)

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 
 use super::session_updates::changed;
-use crate::agent::changed::of_changes;
+use crate::agent::changed_files::of_changes;
 use crate::agent::toolbox::turn_name;
 use crate::agent::wrap::unmarked;
 use crate::journal::{Journal, ListedChange};

@@ -25,7 +25,7 @@ pub struct BlockedItem {
     pub reason: String,
 }
 
-pub(super) struct TakenBack {
+pub(super) struct JobUndo {
     pub undone: usize,
     pub blocked: Vec<BlockedItem>,
     /// The change set of the undo; `None` if every item is blocked.
@@ -40,20 +40,20 @@ pub(super) struct TakenBack {
 /// # Errors
 /// [`ErrorCode::WrongState`](crate::note::code::ErrorCode::WrongState): it runs, or there is nothing to undo. The gate's
 /// refusal. Nothing was changed then.
-pub(super) fn take_back(
+pub(super) fn undo_job(
     context: &Context,
     job: &mut Job,
     only: &[u32],
-) -> Result<TakenBack, ToolError> {
-    let (done, undone) = job.counts();
-    if job.state() == JobState::Running || done == undone {
+) -> Result<JobUndo, ToolError> {
+    let (done_count, undone) = job.counts();
+    if job.state() == JobState::Running || done_count == undone {
         return Err(job.wrong_state("list_jobs shows what is done of each job"));
     }
     let set = job.change_set().map(|set| context.journal.history().change_set(set)).transpose()?;
     let set =
         set.flatten().ok_or_else(|| job.wrong_state("the journal does not have it any more"))?;
-    let standing = job.done_items();
-    let all: Vec<&Item> = standing.iter().map(|(item, _)| *item).collect();
+    let done = job.done_items();
+    let all: Vec<&Item> = done.iter().map(|(item, _)| *item).collect();
     if let Some(id) = only.iter().find(|id| !all.iter().any(|item| item.id == **id)) {
         let message = format!("job {} did nothing with an item {id}", job.id());
         return Err(ToolError::invalid(message, "list_jobs with `job` has the numbers"));
@@ -62,9 +62,8 @@ pub(super) fn take_back(
         true => all.iter().map(|item| item.id).collect(),
         false => job::with_dependents(&all, only).into_iter().collect(),
     };
-    let is_all =
-        standing.iter().all(|(item, changes)| chosen.contains(&item.id) || is_undone(changes));
-    let mut left: Vec<(Item, BTreeSet<u32>)> = standing
+    let is_all = done.iter().all(|(item, changes)| chosen.contains(&item.id) || is_undone(changes));
+    let mut left: Vec<(Item, BTreeSet<u32>)> = done
         .iter()
         .filter(|(item, changes)| chosen.contains(&item.id) && !is_undone(changes))
         .map(|(item, changes)| {
@@ -73,7 +72,7 @@ pub(super) fn take_back(
         .collect();
     // A complete undo also restores links in other files.
     let own: BTreeSet<u32> =
-        standing.iter().flat_map(|(_, changes)| changes).map(|change| change.id.number).collect();
+        done.iter().flat_map(|(_, changes)| changes).map(|change| change.id.number).collect();
     let others: BTreeSet<u32> = set
         .changes
         .iter()
@@ -112,7 +111,7 @@ pub(super) fn take_back(
         match editor.undo_some(&title, &set, &numbers) {
             Ok((undone, _)) => break Some(undone),
             Err(EditsError::Undo(error)) => {
-                let Some(path) = in_the_way(&error) else { return Err(error.into()) };
+                let Some(path) = blocking_path(&error) else { return Err(error.into()) };
                 let at = left.iter().position(|(item, _)| is_of(item, path));
                 // A changed file that is not an item does not block: its links follow the items.
                 let is_other = at.is_none() && restores_others;
@@ -130,7 +129,7 @@ pub(super) fn take_back(
     };
     job.look(context)?;
     job.tell(context, job.state().word());
-    Ok(TakenBack {
+    Ok(JobUndo {
         undone: if taken.is_some() { left.len() } else { 0 },
         blocked,
         change_set: taken.as_ref().map(|taken| taken.applied.change_set.0),
@@ -139,7 +138,7 @@ pub(super) fn take_back(
 }
 
 /// The file that blocks an undo.
-fn in_the_way(error: &UndoError) -> Option<&VaultPath> {
+fn blocking_path(error: &UndoError) -> Option<&VaultPath> {
     match error {
         UndoError::Changed { path, .. }
         | UndoError::NotThere { path, .. }

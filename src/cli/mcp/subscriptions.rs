@@ -89,8 +89,7 @@ impl<'a> SubscriptionAnswers<'a> {
         Self { request_id: RefCell::new(request_id), acknowledged }
     }
 
-    /// Translates a message.
-    pub fn told(&self, message: &str) -> Option<String> {
+    pub fn translate(&self, message: &str) -> Option<String> {
         let mut message: Value = serde_json::from_str(message).ok()?;
         match message["method"].as_str()? {
             "notifications/subscriptions/acknowledged" => {

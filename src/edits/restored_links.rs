@@ -25,8 +25,8 @@ pub(super) fn updated(
         match (change.action, &change.from) {
             _ if change.undone_by.is_some() => {}
             (Action::Moved, Some(from)) => then.moves(&catalogue, &change.path, from),
-            (Action::Created | Action::Restored, _) => then.goes(&catalogue, &change.path),
-            (Action::Deleted, _) => then.comes(change.path.clone()),
+            (Action::Created | Action::Restored, _) => then.remove(&catalogue, &change.path),
+            (Action::Deleted, _) => then.add(change.path.clone()),
             _ => {}
         }
         drop(catalogue);
@@ -38,7 +38,7 @@ pub(super) fn updated(
             NameStep::PutBack { number: put_back, was, disk, text, .. }
                 if *put_back == number && *was == change.path =>
             {
-                let content = rewrite::put_back(vault, (&then, was), (names, disk), text)?;
+                let content = rewrite::restore_text(vault, (&then, was), (names, disk), text)?;
                 Some((disk.clone(), content))
             }
             _ => None,

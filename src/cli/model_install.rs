@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
-use super::keeping::agreed;
+use super::maintenance::agreed;
 use super::settings::{self, SettingsSource};
 use super::{Failure, Output, Result, Session, models};
 use crate::index::knowledge::Model;

@@ -23,14 +23,14 @@ const LOOKED_THROUGH: usize = 200;
 const MAX_TITLE: usize = 100;
 
 /// Reports the ends of turns to hooks.
-pub struct Hooked {
+pub struct HookNotifier {
     client_bridge: Arc<ClientBridge>,
     calls: Calls,
     /// The first messages of running turns.
     first_messages: Mutex<HashMap<TurnId, String>>,
 }
 
-impl Hooked {
+impl HookNotifier {
     pub fn new(client_bridge: Arc<ClientBridge>, calls: Calls) -> Self {
         Self { client_bridge, calls, first_messages: Mutex::default() }
     }
@@ -38,7 +38,7 @@ impl Hooked {
     fn ended(&self, conversation: ConversationId, turn: TurnId, end: &End) {
         let mut first_messages = lock(&self.first_messages);
         let first_message = first_messages.remove(&turn);
-        if !self.calls.hooks().hears(Kind::TurnEnded) {
+        if !self.calls.hooks().receives(Kind::TurnEnded) {
             return;
         }
         let event = Event::new(Kind::TurnEnded)
@@ -53,13 +53,13 @@ impl Hooked {
         tokio::task::spawn_blocking(move || {
             let sets = changed_in(&calls, &name);
             let (numbers, titles): (Vec<Value>, Vec<Value>) = sets.into_iter().unzip();
-            calls.hooks().tell(event.say("changeSets", numbers).place("changed", titles));
+            calls.hooks().notify(event.say("changeSets", numbers).place("changed", titles));
         });
     }
 }
 
-impl UpdateSink for Hooked {
-    fn tell(&self, update: TurnUpdate) {
+impl UpdateSink for HookNotifier {
+    fn send(&self, update: TurnUpdate) {
         let TurnUpdate { conversation, turn, what } = &update;
         match what {
             Update::Show(Show::User(user_message)) => {
@@ -69,7 +69,7 @@ impl UpdateSink for Hooked {
             Update::Ended { end } => self.ended(*conversation, *turn, end),
             _ => {}
         }
-        self.client_bridge.tell(update);
+        self.client_bridge.send(update);
     }
 }
 
@@ -103,7 +103,7 @@ fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
 }
 
 /// Reports the start or end of a conversation to hooks.
-pub fn hear(hooks: &Hooks, event: &ConversationEvent) {
+pub fn report(hooks: &Hooks, event: &ConversationEvent) {
     let conversation_hook = |kind, conversation: &Conversation| {
         Event::new(kind)
             .say("conversation", conversation.id.to_string())
@@ -113,11 +113,11 @@ pub fn hear(hooks: &Hooks, event: &ConversationEvent) {
     };
     match event {
         ConversationEvent::Began(conversation) => {
-            hooks.tell(conversation_hook(Kind::ConversationStarted, conversation));
+            hooks.notify(conversation_hook(Kind::ConversationStarted, conversation));
         }
         ConversationEvent::Ended(conversation) => {
             let reason = conversation.ended.as_ref().map(|end| end.reason.as_str());
-            hooks.tell(
+            hooks.notify(
                 conversation_hook(Kind::ConversationEnded, conversation).say("reason", reason),
             );
         }

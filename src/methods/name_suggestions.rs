@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::drafts::{call, failed};
-use super::used::count;
+use super::model_usage::count;
 use crate::agent::clock::SystemClock;
 use crate::agent::naming::{self, Unnamed};
 use crate::agent::ports::Models as _;

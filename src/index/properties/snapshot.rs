@@ -12,7 +12,7 @@ use crate::bases::date::Times;
 use crate::bases::source::{Column, Hint, Source, is_directly_in};
 use crate::bases::value::{FileId, Link, Object, Text, Value};
 use crate::index::knowledge::{Knowledge, Likeness};
-use crate::index::links::{Form, Links, Seen, StoredLink};
+use crate::index::links::{Form, Links, StoredLink, VisibleLinks};
 use crate::note::fold::fold_key;
 use crate::note::link::LinkKind;
 use crate::note::path::VaultPath;
@@ -131,7 +131,7 @@ impl<'a> Moment<'a> {
     }
 
     /// The link graph, updated at the first access.
-    fn seen(&self) -> Option<Seen<'_>> {
+    fn seen(&self) -> Option<VisibleLinks<'_>> {
         let is_fresh = *self.fresh_links.get_or_init(|| {
             let is_fresh = self.links.refresh(self.cancel).is_ok();
             if !is_fresh {
@@ -210,7 +210,7 @@ impl<'a> Moment<'a> {
         self.shown(self.rows.all()).filter(has).collect()
     }
 
-    fn resolve_anew(&self, linkpath: &str, from: &VaultPath) -> (Option<FileId>, bool) {
+    fn resolve_uncached(&self, linkpath: &str, from: &VaultPath) -> (Option<FileId>, bool) {
         let seen = self.links.seen_through(self.view());
         let found = seen.resolve(from, linkpath);
         let is_sole = found.others.is_empty();
@@ -382,7 +382,7 @@ impl Source for Moment<'_> {
         if let Some(known) = self.resolved.borrow().get(linkpath) {
             return *known;
         }
-        let (found, is_sole) = self.resolve_anew(linkpath, source);
+        let (found, is_sole) = self.resolve_uncached(linkpath, source);
         // A unique name means the same file from everywhere.
         let mut resolved = self.resolved.borrow_mut();
         if is_sole && !linkpath.starts_with('.') && resolved.len() < MAX_RESOLVED {

@@ -8,7 +8,7 @@ use crate::vault::VaultError;
 /// tools' answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "learnt", rename_all = "snake_case")]
-pub enum Learnt {
+pub enum ReadUpdate {
     /// Lines were shown.
     Read {
         path: String,
@@ -41,7 +41,7 @@ pub enum Learnt {
     },
 }
 
-impl Learnt {
+impl ReadUpdate {
     /// The information in an error: the file is gone, or was renamed.
     pub(super) fn of_refusal(error: &VaultError) -> Option<Self> {
         match error {

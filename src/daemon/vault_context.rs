@@ -25,7 +25,7 @@ const NEWS: usize = 500;
 const OURS: Duration = Duration::from_secs(5);
 
 /// The vault as context for the agent.
-pub struct Surroundings {
+pub struct DaemonVaultContext {
     calls: Calls,
     host: Arc<HostDoor>,
     news: Mutex<RecentChanges>,
@@ -51,7 +51,7 @@ struct Change {
     words: String,
 }
 
-impl Surroundings {
+impl DaemonVaultContext {
     /// Creates the context for the vault of `calls`; `host` knows the note open in Obsidian.
     pub fn new(calls: Calls, host: Arc<HostDoor>) -> Self {
         Self { calls, host, news: Mutex::default() }
@@ -124,7 +124,7 @@ impl Surroundings {
     }
 }
 
-impl VaultContext for Surroundings {
+impl VaultContext for DaemonVaultContext {
     fn vault(&self) -> String {
         self.vault().name().to_owned()
     }

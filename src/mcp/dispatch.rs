@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use super::fault::{Fault, HEADER_MISMATCH, UNSUPPORTED_VERSION};
-use super::identity::{A_WHILE, kept, server, sign};
+use super::identity::{A_WHILE, server, sign, with_cache_time};
 use super::listen::Listen;
 use super::lookup::{self, no_cursor};
 use super::settings::Settings;
-use super::{CAPABILITIES, Era, LEGACY, MODERN, VERSION, ask, listed};
+use super::{CAPABILITIES, Era, LEGACY, MODERN, VERSION, ask, tool_list};
 use crate::protocol::envelope::{Incoming, RequestId};
 use crate::tools::Registry;
 
@@ -44,11 +44,11 @@ pub struct Headers {
 
 /// How to handle a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum Dispatched {
     /// Ignore it without an answer.
     Nothing,
     /// The client cancels this request.
-    GivenUp(RequestId),
+    Cancel(RequestId),
     /// Send this answer.
     Response(Response),
     /// Call a tool or look something up.
@@ -69,26 +69,31 @@ pub struct Response {
     pub introduced: Option<String>,
 }
 
-impl What {
+impl Dispatched {
     pub fn fault(id: Option<&RequestId>, status: u16, fault: &Fault) -> Self {
         Self::Response(Response { status, text: fault.text(id), introduced: None })
     }
 }
 
 /// Handles a message; `headers` are those of HTTP, if it came over HTTP.
-pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &Settings) -> What {
+pub fn dispatch(
+    text: &str,
+    headers: Option<&Headers>,
+    tools: &Registry,
+    settings: &Settings,
+) -> Dispatched {
     let (id, method, params) = match Incoming::parse(text) {
         Ok(Incoming::Request { id, method, params }) => (id, method, params),
         Ok(Incoming::Notification { method, mut params }) => {
             let given_up =
                 params.remove("requestId").filter(|_| method == "notifications/cancelled");
             let id = given_up.and_then(|id| serde_json::from_value(id).ok());
-            return id.map_or(What::Nothing, What::GivenUp);
+            return id.map_or(Dispatched::Nothing, Dispatched::Cancel);
         }
         // The server sends no requests, so no responses are expected.
-        Ok(Incoming::Answer { .. }) => return What::Nothing,
+        Ok(Incoming::Answer { .. }) => return Dispatched::Nothing,
         Err(refusal) => {
-            return What::fault(refusal.id.as_ref(), 400, &Fault::from(*refusal.error));
+            return Dispatched::fault(refusal.id.as_ref(), 400, &Fault::from(*refusal.error));
         }
     };
     let meta = match params.get("_meta") {
@@ -96,22 +101,22 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
         Some(Value::Object(meta)) => Some(meta),
         Some(_) => {
             let fault = Fault::params("`_meta` must be an object");
-            return What::fault(Some(&id), 400, &fault);
+            return Dispatched::fault(Some(&id), 400, &fault);
         }
     };
     let era = match era(&method, &params, meta, headers) {
         Ok(era) => era,
-        Err(fault) => return What::fault(Some(&id), 400, &fault),
+        Err(fault) => return Dispatched::fault(Some(&id), 400, &fault),
     };
     #[cfg(feature = "conformance")]
     if let Some(fixture) = super::fixtures::find(&id, era, &method, &params, meta) {
-        return What::Fixture(fixture);
+        return Dispatched::Fixture(fixture);
     }
     let client = meta.and_then(|meta| name_of(meta.get(CLIENT)));
     if (era, &*method) == (Era::Modern, "subscriptions/listen") {
         return match Listen::of(id.clone(), &params) {
-            Ok(listen) => What::Listen(listen),
-            Err(fault) => What::fault(Some(&id), fault.status(era), &fault),
+            Ok(listen) => Dispatched::Listen(listen),
+            Err(fault) => Dispatched::fault(Some(&id), fault.status(era), &fault),
         };
     }
     let progress = meta.and_then(|meta| meta.get("progressToken"));
@@ -141,8 +146,8 @@ pub fn hear(text: &str, headers: Option<&Headers>, tools: &Registry, settings: &
         }
     };
     match call {
-        Ok(call) => What::Call(Box::new(call)),
-        Err(fault) => What::fault(Some(&id), fault.status(era), &fault),
+        Ok(call) => Dispatched::Call(Box::new(call)),
+        Err(fault) => Dispatched::fault(Some(&id), fault.status(era), &fault),
     }
 }
 
@@ -153,15 +158,15 @@ fn answer_request(
     method: &str,
     params: &Map<String, Value>,
     (tools, settings): (&Registry, &Settings),
-) -> What {
+) -> Dispatched {
     let result = match (era, method) {
         (Era::Legacy, "initialize") => initialize(params, is_relayed, settings),
         (Era::Modern, "server/discover") => {
-            Ok(kept(discover(settings), AS_LONG_AS_IT_RUNS, "public"))
+            Ok(with_cache_time(discover(settings), AS_LONG_AS_IT_RUNS, "public"))
         }
         (Era::Legacy, "ping") => Ok(json!({})),
         (_, "tools/list") => {
-            whole(params, era, || json!({ "tools": listed::all(tools, settings) }))
+            whole(params, era, || json!({ "tools": tool_list::all(tools, settings) }))
         }
         (_, "resources/templates/list") if !settings.tools_alone => {
             whole(params, era, lookup::templates)
@@ -170,14 +175,14 @@ fn answer_request(
     };
     let mut result = match result {
         Ok(result) => result,
-        Err(fault) => return What::fault(Some(id), fault.status(era), &fault),
+        Err(fault) => return Dispatched::fault(Some(id), fault.status(era), &fault),
     };
     if let (Era::Modern, Some(result)) = (era, result.as_object_mut()) {
         sign(result);
     }
     let introduced = (method == "initialize").then(|| name_of(params.get("clientInfo"))).flatten();
     let text = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
-    What::Response(Response { status: 200, text, introduced })
+    Dispatched::Response(Response { status: 200, text, introduced })
 }
 
 fn era(
@@ -243,7 +248,7 @@ fn call(
     let Some(name) = params.get("name").and_then(Value::as_str) else {
         return Err(Fault::params("`name` must be the name of a tool"));
     };
-    let Some(tool) = listed::find(tools, settings, name) else {
+    let Some(tool) = tool_list::find(tools, settings, name) else {
         let name: String = name.chars().take(80).collect();
         let name = name.escape_debug();
         return Err(Fault::params(format!(
@@ -292,7 +297,7 @@ fn whole(
     list: impl FnOnce() -> Value,
 ) -> Result<Value, Fault> {
     no_cursor(params)?;
-    Ok(if era == Era::Modern { kept(list(), A_WHILE, "private") } else { list() })
+    Ok(if era == Era::Modern { with_cache_time(list(), A_WHILE, "private") } else { list() })
 }
 
 /// Declares only what is served: some clients take no tools from a server that declares something and then refuses it.

@@ -20,7 +20,7 @@ pub(super) const NO_TURN: &str =
     "it was not made: tools can be called only while you answer a message of the user";
 
 /// The state of one session.
-pub(super) struct Seat {
+pub(super) struct ToolSession {
     /// The token of the session.
     pub secret: String,
     /// Distinguishes its calls from those of other sessions in the same conversation.
@@ -40,7 +40,7 @@ struct State {
     waiting: HashMap<String, oneshot::Sender<Result<ToolResult, &'static str>>>,
 }
 
-impl Seat {
+impl ToolSession {
     pub fn new(secret: String) -> Self {
         let tag = blake3::hash(secret.as_bytes()).to_hex()[..8].to_owned();
         Self { secret, tag, state: Mutex::default(), called: Notify::new() }
@@ -96,7 +96,7 @@ impl Seat {
     }
 
     /// Waits for calls and takes them all.
-    pub async fn taken(&self) -> Vec<ToolCall> {
+    pub async fn take_calls(&self) -> Vec<ToolCall> {
         loop {
             let called = self.called.notified();
             let new: Vec<ToolCall> = lock(&self.state).new.drain(..).collect();

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::settings::Guest;
-use crate::hooks::places::at_home;
-use crate::hooks::places::find;
+use crate::hooks::program_path::at_home;
+use crate::hooks::program_path::find;
 
 /// Where guests run, and what they cannot access.
 #[derive(Debug)]
-pub struct Place {
+pub struct GuestSandbox {
     /// The folder for guests in the vault's state folder.
     pub folder: PathBuf,
     /// This program, which serves a guest's MCP client and confines the guest.
@@ -24,7 +24,7 @@ pub struct Place {
     pub port: OnceLock<u16>,
 }
 
-impl Place {
+impl GuestSandbox {
     /// The guest's own folder, which it may write.
     pub(super) fn scratch(&self, name: &str) -> PathBuf {
         self.folder.join(name).join("own")

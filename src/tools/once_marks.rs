@@ -21,7 +21,7 @@ impl ProcessedFiles {
 
 /// Records the files that were processed by rules which process each file once. `done` has items with their changes in
 /// the journal.
-pub(super) fn keep(
+pub(super) fn record(
     context: &Context,
     done: Vec<(&Item, Vec<&ListedChange>)>,
 ) -> Result<(), ToolError> {
@@ -39,17 +39,20 @@ pub(super) fn keep(
 }
 
 /// The files that the `once` rules among these have taken, without undone changes.
-pub(super) fn taken(context: &Context, rules: &[Rule]) -> Result<ProcessedFiles, ToolError> {
+pub(super) fn processed_files(
+    context: &Context,
+    rules: &[Rule],
+) -> Result<ProcessedFiles, ToolError> {
     let mut taken = HashMap::new();
     for rule in rules.iter().filter(|rule| rule.once) {
-        let paths = standing(context, rule)?.into_iter().map(|(_, path)| path.fold_key());
+        let paths = not_undone(context, rule)?.into_iter().map(|(_, path)| path.fold_key());
         taken.insert(rule.hash.clone(), paths.collect());
     }
     Ok(ProcessedFiles(taken))
 }
 
 /// The marks of a rule whose changes were not undone, with the current paths of the files.
-pub(super) fn standing(
+pub(super) fn not_undone(
     context: &Context,
     rule: &Rule,
 ) -> Result<Vec<(RuleMark, VaultPath)>, ToolError> {
