@@ -240,28 +240,28 @@ fn engine(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group(format!("names/{size}"));
     let cancel = Cancel::default();
-    let context =
+    let asking =
         NameContext { vault: &vault, now: chrono::Utc::now().fixed_offset(), cancel: &cancel };
     let names = &context.index.names;
     let said = |path: &VaultPath| path.name().trim_end_matches(".md").to_lowercase();
     let unique =
-        paths.iter().map(said).find(|said| names.resolve(context, said, Want::File).is_ok());
+        paths.iter().map(said).find(|said| names.resolve(asking, said, Want::File).is_ok());
     let unique = unique.expect("a note has a name that is like no other");
     let new = VaultPath::from_disk("A note that nobody has.md").expect("a sound path");
     group.bench_function("a name", |bencher| {
-        bencher.iter(|| names.resolve(context, black_box(&unique), Want::File).is_ok());
+        bencher.iter(|| names.resolve(asking, black_box(&unique), Want::File).is_ok());
     });
     group.bench_function("a name that is nowhere, and what is near", |bencher| {
         let nowhere = format!("{unique} elsewhere");
-        bencher.iter(|| names.resolve(context, black_box(&nowhere), Want::File).is_err());
+        bencher.iter(|| names.resolve(asking, black_box(&nowhere), Want::File).is_err());
     });
     group.bench_function("what answers to the name of a new note", |bencher| {
-        bencher.iter(|| names.answering(context, black_box(&new), Want::File).len());
+        bencher.iter(|| names.answering(asking, black_box(&new), Want::File).len());
     });
     group.sample_size(10);
     group.bench_function("all notes read", |bencher| {
         bencher.iter(|| {
-            Index::new(vault.clone()).names.answering(context, black_box(&new), Want::File).len()
+            Index::new(vault.clone()).names.answering(asking, black_box(&new), Want::File).len()
         });
     });
     names.load_saved(ground.state.path());
@@ -270,7 +270,7 @@ fn engine(criterion: &mut Criterion) {
         bencher.iter(|| {
             let names = Index::new(vault.clone()).names;
             names.load_saved(ground.state.path());
-            names.answering(context, black_box(&new), Want::File).len()
+            names.answering(asking, black_box(&new), Want::File).len()
         });
     });
     group.finish();

@@ -118,7 +118,7 @@ impl Toolbox for Tools {
 struct Nobody;
 
 impl UpdateSink for Nobody {
-    fn tell(&self, _: TurnUpdate) {}
+    fn send(&self, _: TurnUpdate) {}
 }
 
 struct Nowhere;

@@ -272,14 +272,26 @@ fn in_own_words(line: &str) -> Option<String> {
     Some(format!("    and {rest}; `{command}` shows them"))
 }
 
-/// A word of a command line, quoted for a shell: on Windows for `cmd`.
+/// A word of a command line, quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
     match word.chars().all(|c| is_plain(c) || (cfg!(windows) && c == '\\')) {
         true => word.to_owned(),
-        false if cfg!(windows) => format!("\"{word}\""),
+        false if cfg!(windows) => quoted_for_windows(word),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// In double quotes, which `cmd` and PowerShell have in common. But within them PowerShell expands `$` and the backtick, and
+/// a curly quote ends them; what has one of these is in PowerShell's single quotes, which `cmd` does not know.
+fn quoted_for_windows(word: &str) -> String {
+    if !word.contains(['$', '`', '“', '”', '„']) {
+        return format!("\"{word}\"");
+    }
+    // PowerShell takes any of these for a single quote, and two of them for one that is meant.
+    let is_quote = |c: char| matches!(c, '\'' | '‘' | '’' | '‚' | '‛');
+    let inside = word.chars().flat_map(|c| std::iter::repeat_n(c, 1 + usize::from(is_quote(c))));
+    format!("'{}'", inside.collect::<String>())
 }
 
 #[cfg(test)]
@@ -287,6 +299,20 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+
+    #[test]
+    fn a_word_is_quoted_as_the_shells_of_windows_take_it() {
+        let cases = [
+            (r"C:\My Vault", r#""C:\My Vault""#),
+            (r"C:\It’s 100%", r#""C:\It’s 100%""#),
+            (r"C:\$home", r"'C:\$home'"),
+            (r"C:\a`b's", r"'C:\a`b''s'"),
+            ("C:\\“It’s”", "'C:\\“It’’s”'"),
+        ];
+        for (word, shown) in cases {
+            assert_eq!(quoted_for_windows(word), shown);
+        }
+    }
 
     #[test]
     fn hints_name_commands() {

@@ -32,7 +32,8 @@ pub(super) fn stamp(meta: &Meta) -> Stamp {
 /// A file's inode and ctime as one number, to detect a different file with the same size and mtime:
 /// programs cannot set the ctime.
 pub(super) fn identity(id: FileId, change_mark: u32) -> u64 {
-    // Windows lists files without it: to learn it, a start would have to open each.
+    // Windows reports both for an open file, and a start would have to open each. What a folder's list says of them may be
+    // old: NTFS updates it late.
     let inode = if cfg!(windows) { 0 } else { id.inode };
     inode ^ u64::from(change_mark) << 32
 }

@@ -1,7 +1,7 @@
 //! Tables that are saved between runs, and the first reading of all files in the background.
 //!
-//! A saved record is used only if its file has the size, mtime, inode and ctime that it had when it was read
-//! ([`SameAs`]). A saved file can be deleted at any time.
+//! A saved record is used only if its file has the size, mtime, inode and ctime (on Windows size and mtime alone) that it
+//! had when it was read ([`SameAs`]). A saved file can be deleted at any time.
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 

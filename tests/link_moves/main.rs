@@ -13,17 +13,6 @@ mod random;
 mod real;
 mod undo;
 
-/// Whether a file can be given a name that differs from its old one only in case; wine reports
-/// success and does nothing.
-fn renames_case() -> bool {
-    let folder = harness::temporary_folder();
-    let (one, other) = (folder.path().join("one"), folder.path().join("ONE"));
-    std::fs::write(&one, "1").expect("written");
-    std::fs::rename(one, other).expect("renamed");
-    let mut entries = std::fs::read_dir(folder.path()).expect("listed").flatten();
-    entries.any(|entry| entry.file_name() == "ONE")
-}
-
 /// Numbers that depend only on the seed.
 struct Random(u64);
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::checker::{Names, Seen, balanced, decode};
-use super::harness::TestVault;
-use super::{Random, renames_case, spread};
+use super::harness::{TestVault, random_vaults, renames_case};
+use super::{Random, spread};
 
 /// Vaults, and moves in each.
 const VAULTS: u64 = 50;
@@ -343,14 +343,17 @@ fn undo(seed: u64) -> [u64; 3] {
 
 #[test]
 fn edits_after_a_move_survive_its_undo() {
-    let [undone, checked, kept] = spread(VAULTS, undo);
+    let vaults = random_vaults(VAULTS);
+    let [undone, checked, kept] = spread(vaults, undo);
     println!("{undone} moves undone, {checked} links checked, {kept} texts kept");
-    assert!(undone > 400 && kept > 1_000, "{undone} moves undone, {kept} texts kept");
+    assert!(undone > 8 * vaults && kept > 20 * vaults, "{undone} moves undone, {kept} texts kept");
 }
 
 #[test]
 fn every_link_leads_where_it_led() {
-    let [moved, rewritten, checked] = spread(VAULTS, check);
+    let vaults = random_vaults(VAULTS);
+    let [moved, rewritten, checked] = spread(vaults, check);
     println!("{moved} moves, {rewritten} links rewritten, {checked} links checked");
-    assert!(moved > 1_500 && rewritten > 500, "{moved} moves, {rewritten} links rewritten");
+    let enough = moved > 30 * vaults && rewritten > 10 * vaults;
+    assert!(enough, "{moved} moves, {rewritten} links rewritten");
 }

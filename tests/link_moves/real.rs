@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::checker::{Names, Seen, balanced, decode};
-use super::harness::TestVault;
-use super::{Random, renames_case, spread};
+use super::harness::{TestVault, renames_case};
+use super::{Random, spread};
 
 const FORMATS: [&str; 3] = ["shortest", "relative", "absolute"];
 

@@ -36,7 +36,10 @@ fn the_newest_notes_are_listed_in_pages_and_read_by_their_addresses() {
     for number in 0..230 {
         put(&ground, &format!("Many/{number}.md"), "n\n", 1_700_000_000 + number);
     }
-    put(&ground, "Ein Ordner/100% für #2?.md", "# Ja\n", 1_800_000_000);
+    // Windows allows no question mark in a name.
+    let (asks, encoded) = if cfg!(windows) { ("", "") } else { ("?", "%3F") };
+    let name = format!("Ein Ordner/100% für #2{asks}.md");
+    put(&ground, &name, "# Ja\n", 1_800_000_000);
     put(&ground, "later.txt", "no note", 1_900_000_000);
     let (mut found, mut pages, mut cursor) = (Vec::new(), 0, json!({}));
     loop {
@@ -52,11 +55,11 @@ fn the_newest_notes_are_listed_in_pages_and_read_by_their_addresses() {
     }
     assert_eq!((found.len(), pages), (200, 4));
     // `a.md` was written just now, the others at the times given.
-    let odd = found.iter().position(|one| one["name"] == "Ein Ordner/100% für #2?.md").unwrap();
+    let odd = found.iter().position(|one| one["name"] == name).unwrap();
     assert!(odd <= 1, "the newest come first");
     let odd = found[odd].clone();
-    assert_eq!(odd["uri"], "vault:///Ein%20Ordner/100%25%20f%C3%BCr%20%232%3F.md");
-    assert_eq!((&odd["title"], &odd["size"]), (&json!("100% für #2?"), &json!(5)));
+    assert_eq!(odd["uri"], format!("vault:///Ein%20Ordner/100%25%20f%C3%BCr%20%232{encoded}.md"));
+    assert_eq!((&odd["title"], &odd["size"]), (&json!(format!("100% für #2{asks}")), &json!(5)));
     assert_eq!(odd["mimeType"], "text/markdown");
     let modified = odd["annotations"]["lastModified"].as_str().unwrap();
     let modified = chrono::DateTime::parse_from_rfc3339(modified).unwrap();

@@ -8,7 +8,7 @@ use vault_steward::organize::rule::OnConflict;
 use vault_steward::organize::settings::Settings;
 use vault_steward::organize::views::View;
 
-use super::harness::{TestVault, vault};
+use super::harness::{TestVault, renames_case, vault};
 use super::{apply, files, foreseen, item, kinds, moves, plan, plan_with};
 
 #[track_caller]
@@ -173,6 +173,10 @@ fn two_notes_never_get_one_path_in_any_case() {
 
 #[test]
 fn a_change_of_case_is_a_move() {
+    let test = "a_change_of_case_is_a_move";
+    if !renames_case() && crate::machine::not_possible_elsewhere(test, "a name in another case") {
+        return;
+    }
     let vault = vault(&[("todo.md", "x"), ("b.md", "[[todo]] [[Todo]]")]);
     let plan = plan(&vault, &[json!({"path": "todo.md", "to": "Todo.md"})]);
     assert_eq!(moves(&plan), [("todo.md", "Todo.md")]);

@@ -1,6 +1,7 @@
-//! The repository's other parts: the sample vault, the generator of the benchmarks' vaults, the
-//! inputs of the fuzz targets, and the tool that compares the daemon with other programs.
+//! The repository's other parts: the sample vault, the generator of the benchmarks' vaults, the inputs of the fuzz
+//! targets, the names of all files, and the tool that compares the daemon with other programs.
 
+mod checkout;
 // The tool's files name each other from the root of a program.
 #[allow(dead_code, reason = "the tool measures with it, too")]
 #[path = "../../examples/compare/client.rs"]

@@ -19,7 +19,9 @@ use crate::abilities::{Ability, can};
 use crate::changes::{delete, write};
 #[cfg(unix)]
 use crate::machine;
-use crate::vault::{JournalAlone as _, TestVault, TrashAlone as _, is_sound, vault};
+#[cfg(unix)]
+use crate::vault::JournalAlone as _;
+use crate::vault::{TestVault, TrashAlone as _, is_sound, vault};
 
 impl TestVault {
     fn trash(&self) -> Vec<TrashItem> {

@@ -210,8 +210,26 @@ pub fn put(place: &Path, path: &str, text: &str) {
     fs::write(file, text).expect("written");
 }
 
-/// Whether a removed file is listed until it is closed, as by wine, and by Windows on disks other
-/// than NTFS. The steward keeps a version that it replaced open for some seconds.
+/// Whether a file can be given a name that differs from its old one in case alone; wine reports success and does
+/// nothing.
+#[allow(dead_code, reason = "each test program uses its part")]
+pub fn renames_case() -> bool {
+    let folder = temporary_folder();
+    let (one, other) = (folder.path().join("one"), folder.path().join("ONE"));
+    fs::write(&one, "1").expect("written");
+    fs::rename(one, other).expect("renamed");
+    let mut entries = fs::read_dir(folder.path()).expect("listed").flatten();
+    entries.any(|entry| entry.file_name() == "ONE")
+}
+
+/// The number of random vaults in a test; `RANDOM_VAULTS` overrides it for a slow machine.
+#[allow(dead_code, reason = "each test program uses its part")]
+pub fn random_vaults(usual: u64) -> u64 {
+    std::env::var("RANDOM_VAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
+}
+
+/// Whether a removed file is listed until it is closed, as by wine, and by Windows on disks other than NTFS. The steward
+/// keeps a version that it replaced open for some seconds.
 fn lists_removed_files() -> bool {
     static LISTS: OnceLock<bool> = OnceLock::new();
     let lists = || {

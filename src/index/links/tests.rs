@@ -4,7 +4,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
@@ -37,12 +39,22 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Some steps are impossible, such as removing a missing file.
-fn live(vault: &Path, step: &Step) {
+/// Does step number `at`. Some are impossible, such as removing a missing file.
+fn live(vault: &Path, step: &Step, at: usize) {
     let made = |path: &str| {
         let place = vault.join(path);
         let _ = std::fs::create_dir_all(place.parent().expect("a file lies in a folder"));
         place
+    };
+    let write = |path: &str, text: String| {
+        let place = made(path);
+        let written = std::fs::write(&place, text);
+        // Windows tells two files of the same size apart by their times alone, which under wine may be equal.
+        if cfg!(windows) && written.is_ok() {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(at as u64);
+            let file = File::options().append(true).open(place).expect("opened");
+            file.set_modified(time).expect("set");
+        }
     };
     match step {
         Step::Write(path, links) if path.ends_with(".canvas") => {
@@ -51,7 +63,7 @@ fn live(vault: &Path, step: &Step) {
             let numbered = || links.iter().enumerate();
             let nodes: Vec<_> = numbered().map(file).chain(numbered().map(card)).collect();
             let text = serde_json::json!({"nodes": nodes, "edges": []}).to_string();
-            let _ = std::fs::write(made(path), text);
+            write(path, text);
         }
         Step::Write(path, links) => {
             let links = links.iter().enumerate().map(|(at, link)| match at % 3 {
@@ -59,7 +71,7 @@ fn live(vault: &Path, step: &Step) {
                 1 => format!("[[{link}|shown]] [[{link}]]\n"),
                 _ => format!("[shown]({link})\n"),
             });
-            let _ = std::fs::write(made(path), links.collect::<String>());
+            write(path, links.collect());
         }
         Step::Remove(path) => {
             let place = vault.join(path);
@@ -143,7 +155,7 @@ proptest! {
         let index = Index::new(vault.clone());
         let last = steps.len() - 1;
         for (at, (step, is_asked)) in steps.iter().enumerate() {
-            live(place, step);
+            live(place, step, at);
             vault.rescan().expect("scanned");
             if !is_asked && at < last {
                 continue;

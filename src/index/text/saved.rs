@@ -5,7 +5,7 @@
 //! are written, and not to slots that the old table names ([`slots`]), so the old table is valid
 //! until it is replaced. The table has each block's checksum. Data that is damaged, in another
 //! format or from another vault is not used: a note is restored only if its file has the same size,
-//! mtime, inode and ctime.
+//! mtime, inode and ctime (on Windows size and mtime alone).
 
 #![expect(clippy::disallowed_methods, reason = "the index's own files, in the steward's folder")]
 
