@@ -81,7 +81,7 @@ impl VaultToolbox {
 struct CallDetails {
     call: String,
     turn: String,
-    /// The number of changes the turn had details before; `None` for a call that changes nothing.
+    /// The number of changes the turn had made before; `None` for a call that changes nothing.
     before: Option<usize>,
     is_drawn: bool,
     guarded: Guarded,

@@ -18,7 +18,7 @@ use crate::vault::{Before, Cancel, Vault};
 #[derive(Debug, Default)]
 pub struct Followed {
     pub names: NameChange,
-    /// The link rewrites. Once applied, the texts are only in the change set.
+    /// The link rewrites. Once applied, the new texts are only in the change set.
     pub plan: Plan,
     /// Texts that a partial undo puts back, with updated links, by the path of their file on disk.
     pub(super) put_back: Vec<(VaultPath, Vec<u8>)>,

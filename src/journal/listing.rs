@@ -139,6 +139,9 @@ const SETS_PER_QUERY: usize = 100;
 /// Maximum number of earlier names of a file that are followed.
 const MAX_NAMES: usize = 16;
 
+/// Paths, each with the newest step to consider, and steps that count whatever they touch, as in [`SetFilter`].
+type Filtered = (Vec<(String, i64)>, Vec<i64>);
+
 /// The recorded changes, as people and programs see them.
 pub struct History {
     rows: Changes,
@@ -224,7 +227,7 @@ impl History {
 
     /// A path and the earlier names of its file, each with the newest step to consider; and the steps of folders above
     /// that took the file along.
-    fn names_of(&self, path: &VaultPath) -> Result<(Vec<(String, i64)>, Vec<i64>), StoreError> {
+    fn names_of(&self, path: &VaultPath) -> Result<Filtered, StoreError> {
         let (mut names, mut steps) = (Vec::new(), Vec::new());
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
         if self.vault.stat(path).is_err() {

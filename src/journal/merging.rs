@@ -77,7 +77,7 @@ fn reverted_text(
         }
         // Only links were changed since: they stay, and are followed like any other.
         Err(Unmerged::Clash { line }) => {
-            merge::without_except_links(&done, &before, now).ok_or(Some(line))
+            merge::reverted_except_links(&done, &before, now).ok_or(Some(line))
         }
         Err(Unmerged::NotText) => Err(None),
         Ok(merged) => Ok(merged),

@@ -6,7 +6,7 @@
 //! The protocol has two eras. Up to 2025-11-25 a client begins with `initialize`; from 2026-07-28 every request has its
 //! version in `_meta`. A request is answered in its own era, and no state is kept between requests.
 //!
-//! In reading order: [`settings`], [`mod@hear`] (one message), [`call`] (a tool's call, and its
+//! In reading order: [`settings`], [`mod@dispatch`] (one message), [`call`] (a tool's call, and its
 //! answer), [`tool_list`] (the tools, as clients are shown them), [`ask`] (a question to the client),
 //! `lookup` (resources, prompts, completion) with `uri`, [`listen`] (notifications), [`fault`],
 //! [`identity`].

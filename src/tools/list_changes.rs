@@ -22,7 +22,7 @@ const MAX_DIFF_BYTES: usize = 60_000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListChanges {
-    /// Only changes of this file or with a folder above it, or in this folder, even if it no longer exists.
+    /// Only changes of this file, of a folder above it that took it along, or in this folder, even if it no longer exists.
     path: Option<String>,
     /// Only changes since then: `2026-11-20`, `2026-11-20 14:30`, `2h`, `3d`, `today`.
     since: Option<String>,

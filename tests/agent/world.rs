@@ -57,7 +57,7 @@ pub struct State {
     pub fails: bool,
     /// After this many operations it fails for good, as if the program had ended.
     pub dies_after: Option<u64>,
-    /// It existed at some time.
+    /// It has failed at some time.
     pub has_failed: bool,
 }
 

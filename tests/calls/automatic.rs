@@ -63,7 +63,7 @@ impl Place {
         self.organizer = Organizer::new(self.calls.clone(), Arc::clone(&self.door));
     }
 
-    /// Writes a note into `Inbox` and reports the change.
+    /// Writes a note into `Inbox` and returns its modification time in milliseconds.
     fn write(&self, name: &str) -> i64 {
         self.vault.put(&format!("Inbox/{name}.md"), &format!("{name}\n"));
         self.vault.context.vault.rescan().unwrap();

@@ -163,7 +163,7 @@ fn a_vault_is_named_by_its_name() {
     home.write_obsidian_list(&[(&garden, false), (&second, true)]);
     let both = home.run(&["status", "--vault", "garden"]).expect(4);
     assert!(both.stderr.starts_with("error: 2 vaults are called `garden`"), "{both:?}");
-    // A path means an existing folder.
+    // If a folder exists at the path, that is what is meant.
     let here = home.path("elsewhere/garden");
     std::fs::create_dir_all(&here).unwrap();
     if !cfg!(any(windows, target_os = "macos")) {

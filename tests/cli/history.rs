@@ -298,7 +298,7 @@ fn a_long_history_is_listed_in_the_commands_own_words() {
     assert_eq!(shown(&rest), 31, "{rest}");
     assert!(!rest.contains("    1.101 ") && rest.contains("    1.102 "), "{rest}");
 
-    // An undo reports the number too, not only at the beginning.
+    // An undo, too, says how many changes it does not list.
     let undone = run(&["undo", "1", "--yes"]).expect(0).stdout;
     let rest =
         "    and 31 changes more; `steward log --change-set 3 --first-change 101` shows them\n";

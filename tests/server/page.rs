@@ -95,7 +95,7 @@ fn the_page_is_served_with_all_that_holds_it_in() {
     let is_handler =
         |rest: &str| rest.trim_start_matches(|c: char| c.is_alphabetic()).starts_with('=');
     assert!(!index.split(" on").skip(1).any(is_handler), "a handler in an attribute: {index}");
-    // Another user of the machine gets none of it.
+    // Other sites get none of it.
     let strange = "GET / HTTP/1.1\r\nHost: evil.com\r\n\r\n";
     assert_eq!(door.status(strange), 403);
     let strange = format!("GET / HTTP/1.1\r\n{}\r\nOrigin: http://evil.com\r\n\r\n", door.host());
@@ -113,7 +113,7 @@ fn a_code_opens_the_page_once() {
     let key = Token::parse(key).unwrap();
     assert_ne!(key.reveal(), door.token, "the page gets one of its own");
 
-    // It acts for the person, proves itself with the daemon's challenge, and is refused elsewhere.
+    // It acts for the person, the daemon proves itself with it, and it is refused elsewhere.
     let stream = std::net::TcpStream::connect(("127.0.0.1", door.port)).unwrap();
     let mut request = format!("ws://127.0.0.1:{}/v1", door.port).into_client_request().unwrap();
     let headers = request.headers_mut();

@@ -172,7 +172,7 @@ fn table() -> Table<Fake> {
             Ok(SessionNewResult { session_id: "1".to_owned(), choices: None })
         })
         .later::<SessionPromptParams>(Who::Anyone, |fake, params, by| {
-            // Like the real one: it is processed in the order of its arrival.
+            // Like the real one: the call itself takes its place in the order.
             let _ = fake.began.lock().unwrap().send("prompt".to_owned());
             Box::pin(prompt(params, by.client.clone()))
         })

@@ -407,7 +407,7 @@ fn names_are_saved_between_runs() {
     assert_eq!(read(&vault, "basket"), "a/Two.md");
     vault.context.index.names.stop();
     assert!(vault.state.join("names/table").is_file());
-    // While nobody watched: another text of the same size and time, one more note, one less. On Windows, which has no ctime,
+    // While nobody watched: another text of the same size and time, one more note, one less. On Windows, where the ctime is not read,
     // of another time.
     let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(cfg!(windows)));
     put(&vault.place, "a/Two.md", "---\naliases: [bucket]\n---\n");

@@ -128,7 +128,7 @@ fn what_may_not_be_changed_is_not_replaced() {
     }
     let vault =
         vault(&[("a.md", "[[b]]\n"), ("b.md", "b\n"), ("Work/c.md", "c\n"), ("d.md", "d\n")]);
-    // A note: by its mode for other users, by its attribute for root.
+    // A note: by its mode for everyone but root, by its attribute for root.
     let note = vault.place.join("a.md");
     {
         let Some(_locked) = Locked::new(NAME, &note) else { return };

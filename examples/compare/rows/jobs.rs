@@ -1,5 +1,5 @@
-//! Many notes moved in one change set, with the links that follow, and taken back; beside `cp -r` of the same
-//! notes and `sync`.
+//! Many notes moved in one change set, with the links that follow, and undone, compared with `cp -r` of
+//! the same notes and `sync`.
 
 use std::fs;
 use std::path::Path;

@@ -71,7 +71,7 @@ pub async fn follow(live: Arc<Live>) {
     }
 }
 
-/// Runs [`sight`] on a thread that may block.
+/// Runs [`stamp`] on a thread that may block.
 async fn look(path: PathBuf) -> Option<FileStamp> {
     spawn_blocking(move || stamp(&path)).await.unwrap_or_default()
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_of_the_same_size_is_another_sight() {
+    fn another_file_of_the_same_size_has_another_stamp() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         assert_eq!(stamp(&path), None);

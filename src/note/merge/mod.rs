@@ -61,7 +61,7 @@ pub fn without(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 /// As [`without`], if `now` differs from `done` only in links: a link that both changed stays as in
 /// `now`. `None` if more than links changed since, or if the change created, redirected or moved
 /// one of these links.
-pub fn without_except_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
+pub fn reverted_except_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     if !differ_in_links_alone(done, now) {
         return None;
     }

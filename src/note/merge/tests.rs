@@ -306,41 +306,41 @@ fn a_change_is_reverted_except_links_that_were_changed_since() {
     let done = b"k: 2\nto [b](Out/b.md)\n";
     let before = b"k: 1\nto [b](b.md)\n";
     let since = b"k: 2\nto [b](In/b.md)\n";
-    let taken = without_except_links(done, before, since).expect("only a link was changed");
+    let taken = reverted_except_links(done, before, since).expect("only a link was changed");
     assert_eq!(String::from_utf8_lossy(&taken), "k: 1\nto [b](In/b.md)\n");
     // Together with the other parts of the change.
     let (done, since) = (&b"[b](Out/b.md)\nmore\n"[..], &b"[b](In/b.md)\nmore\n"[..]);
     let taken =
-        without_except_links(done, b"[b](./b.md)\n", since).expect("only a link was changed");
+        reverted_except_links(done, b"[b](./b.md)\n", since).expect("only a link was changed");
     assert_eq!(String::from_utf8_lossy(&taken), "[b](In/b.md)\n");
     let (done, since) = (&b"[[b]]\nmore\n[[a]]\n"[..], &b"[[In/b]]\nmore\n[[a]]\n"[..]);
     assert_eq!(
-        without_except_links(done, b"[[a]]\nless\n[[b]]\n", since),
+        reverted_except_links(done, b"[[a]]\nless\n[[b]]\n", since),
         None,
         "which link is which?"
     );
     let done = b"k: 2\nto [b](Out/b.md)\n";
     let since = b"k: 2\nto [b](In/b.md)\n";
     let written = b"k: 2\nto me [b](In/b.md)\n";
-    assert_eq!(without_except_links(done, before, written), None);
+    assert_eq!(reverted_except_links(done, before, written), None);
     // The change swapped links to two files of one name, and one of these was moved since.
-    let taken = without_except_links(
+    let taken = reverted_except_links(
         b"[[y/a]] two\n[[x/a]] one\n",
         b"[[x/a]] one\n[[y/a]] two\n",
         b"[[z/a]] two\n[[x/a]] one\n",
     );
     assert_eq!(taken, None);
     // The name is the file's, not the display text or a heading.
-    let taken = without_except_links(b"[[New|a/b]] k", b"[[Old|a/b]]", b"[[In/New|a/b]] k");
+    let taken = reverted_except_links(b"[[New|a/b]] k", b"[[Old|a/b]]", b"[[In/New|a/b]] k");
     assert_eq!(taken, None);
-    let taken = without_except_links(
+    let taken = reverted_except_links(
         b"k: 2 [[b#x|two]] [c](c.md \"two\")",
         b"k: 1 [[b#x|one]] [c](c.md \"one\")",
         b"k: 2 [[In/b#x|two]] [c](In/c.md \"two\")",
     );
     assert_eq!(taken.as_deref(), Some(&b"k: 1 [[In/b#x|two]] [c](In/c.md \"two\")"[..]));
     let canvas = [r#"{"file":"b.md","x":1}"#, r#"{"file":"In/b.md","x":2}"#];
-    let taken = without_except_links(
+    let taken = reverted_except_links(
         canvas[1].as_bytes(),
         canvas[0].as_bytes(),
         br#"{"file":"Out/b.md","x":2}"#,
@@ -348,5 +348,5 @@ fn a_change_is_reverted_except_links_that_were_changed_since() {
     assert_eq!(taken.as_deref(), Some(&br#"{"file":"Out/b.md","x":1}"#[..]));
     // The change created the link, which was redirected since.
     let without = b"k: 1\nto nobody\n";
-    assert_eq!(without_except_links(done, without, since), None);
+    assert_eq!(reverted_except_links(done, without, since), None);
 }
