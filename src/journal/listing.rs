@@ -161,7 +161,7 @@ impl History {
         let most = if query.limit == 0 { usize::MAX } else { query.limit };
         let everywhere = |folder: &VaultPath| (folder.as_str().to_owned(), i64::MAX);
         let (paths, steps) = match &query.path {
-            Some(path) if !path.is_root() => self.names_of(path)?,
+            Some(path) if !path.is_root() => self.names_of(path, &query.seen)?,
             _ if query.seen.is_all() => Default::default(),
             _ => {
                 let parts = query.seen.parts(&VaultPath::root());
@@ -227,11 +227,15 @@ impl History {
 
     /// A path and the earlier names of its file, each with the newest step to consider; and the steps of folders above
     /// that took the file along.
-    fn names_of(&self, path: &VaultPath) -> Result<Filtered, StoreError> {
+    /// Follows nothing through what `seen` hides.
+    fn names_of(&self, path: &VaultPath, seen: &View) -> Result<Filtered, StoreError> {
+        if !seen.holds(path) {
+            return Ok((vec![(path.as_str().to_owned(), i64::MAX)], Vec::new()));
+        }
         let (mut names, mut steps) = (Vec::new(), Vec::new());
         let (mut name, mut before) = (path.as_str().to_owned(), i64::MAX);
         if self.vault.stat(path).is_err() {
-            steps.extend(self.departure(path)?);
+            steps.extend(self.departure(path, seen)?);
             // The record of a folder's move does not name the files in it.
             let is_known = !steps.is_empty()
                 || self.rows.nearest_on(&[&name], i64::MAX, true)?.is_some()
@@ -255,12 +259,15 @@ impl History {
             }
             steps.push(step.id);
             (name, before) = (format!("{}{rest}", step.path), step.id);
+            if !VaultPath::from_disk(&name).is_some_and(|name| seen.holds(&name)) {
+                break;
+            }
         }
         Ok((names, steps))
     }
 
     /// The last step that moved the file that was at `path`, or a folder above it.
-    fn departure(&self, path: &VaultPath) -> Result<Option<i64>, StoreError> {
+    fn departure(&self, path: &VaultPath, seen: &View) -> Result<Option<i64>, StoreError> {
         let Some(row) = self.rows.departures(path.as_str(), false)?.into_iter().next() else {
             return Ok(None);
         };
@@ -270,6 +277,9 @@ impl History {
             return Ok(None);
         };
         let (at, _) = after_moves(&self.rows, &to, &row)?;
+        if !seen.holds(&at) {
+            return Ok(None);
+        }
         let is_known = || {
             let known = self.rows.nearest_on(&[path.as_str(), at.as_str()], i64::MAX, true)?;
             Ok::<bool, StoreError>(known.is_some())

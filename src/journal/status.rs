@@ -8,7 +8,7 @@ use super::step::{Detail, RecordedAct, RecordedStep, TrashRecord, revision};
 use crate::note::path::VaultPath;
 use crate::note::path_map::PathMap;
 use crate::store::BlobHash;
-use crate::vault::{FileId, Kind, is_temp_path};
+use crate::vault::{FileId, Kind, Meta, is_temp_path};
 
 /// How far a step got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,13 @@ fn status_of(
             None => done(false),
         },
         RecordedAct::Delete { identity } => {
-            let gone = vault.stat(&step.path).map_or(true, |meta| !identity.matches(&meta))
+            // In doubt the file is still there, unless it is another one of this operation: some file systems change
+            // inodes.
+            let is_other =
+                |meta: &Meta| !step.has_id_of(meta) && steps.iter().any(|one| one.has_id_of(meta));
+            let gone = vault
+                .stat(&step.path)
+                .map_or(true, |meta| !identity.may_be(&meta) || is_other(&meta))
                 && !(identity.id() == FileId::UNKNOWN && has_text_of(parts, step, &steps[..at]));
             let aside = step.temp().is_some_and(|aside| vault.stat(&aside).is_ok());
             if !gone || aside {

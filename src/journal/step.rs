@@ -149,10 +149,14 @@ impl FileIdentity {
     /// Whether `meta` is this file or folder: by inode, or, since user-space file systems change
     /// inodes, by size and time.
     pub fn matches(&self, meta: &Meta) -> bool {
+        self.may_be(meta) && (!self.is_alike || self.inode == meta.id.inode)
+    }
+
+    /// The same even if another file of the operation has this size and time.
+    pub fn may_be(&self, meta: &Meta) -> bool {
         let alike = self.kind == EntryKind::File
             && self.modified != 0
-            && (self.size, self.modified) == (meta.size, meta.modified)
-            && (!self.is_alike || self.inode == meta.id.inode);
+            && (self.size, self.modified) == (meta.size, meta.modified);
         self.kind() == meta.kind && (self.has_id_of(meta) || alike)
     }
 
@@ -343,14 +347,24 @@ impl RecordedStep {
     /// The steps of an operation.
     pub fn read_all(rows: Vec<StepRow>) -> Result<Vec<Self>, StoreError> {
         let mut steps: Vec<Self> = rows.into_iter().map(Self::read).collect::<Result<_, _>>()?;
-        let mut inodes: HashMap<(u64, i64), HashSet<u64>> = HashMap::new();
+        let mut inodes: HashMap<(u64, i64), HashSet<(u64, u64)>> = HashMap::new();
         for one in steps.iter_mut().filter_map(Self::identity_mut) {
-            inodes.entry((one.size, one.modified)).or_default().insert(one.inode);
+            inodes.entry((one.size, one.modified)).or_default().insert((one.device, one.inode));
         }
         for one in steps.iter_mut().filter_map(Self::identity_mut) {
             one.is_alike = inodes.get(&(one.size, one.modified)).is_some_and(|all| all.len() > 1);
         }
         Ok(steps)
+    }
+
+    /// Whether `meta` has the device and inode of the file that this step moves, deletes or restores.
+    pub fn has_id_of(&self, meta: &Meta) -> bool {
+        match &self.act {
+            RecordedAct::Move { identity, .. }
+            | RecordedAct::Delete { identity }
+            | RecordedAct::Restore { identity, .. } => identity.has_id_of(meta),
+            RecordedAct::Folder | RecordedAct::RemoveFolder | RecordedAct::Write { .. } => false,
+        }
     }
 
     fn identity_mut(&mut self) -> Option<&mut FileIdentity> {

@@ -61,6 +61,6 @@ fn way_back(context: &Context, path: &VaultPath) -> String {
     let was = history::seen(context, items).into_iter().filter_map(|item| item.was);
     match was.into_iter().find(|was| path.is_within(was)) {
         Some(was) => format!("`restore` with item `{was}` brings it back"),
-        None => "it can no longer be restored".to_owned(),
+        None => "`list_changes` names the change that deleted it".to_owned(),
     }
 }

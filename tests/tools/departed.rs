@@ -127,3 +127,22 @@ fn who_sees_a_part_of_the_vault_learns_nothing_of_the_rest() {
     assert_eq!(told(&unread(&vault, "Open/out.md"), "now"), "Closed/elsewhere.md");
     assert_eq!(told(&unread(&vault, "dead"), "deleted")["path"], "Closed/dead.md");
 }
+
+#[test]
+fn the_changes_of_a_hidden_file_are_those_of_a_file_that_does_not_exist() {
+    let mut vault = vault(&[("Open/A/real.md", "1\n"), ("Open/other.md", "2\n")]);
+    mv(&vault, "Open/A", "Open/B");
+    mv(&vault, "Open/B", "Closed/B");
+    let whole = vault.context.vault.clone();
+    let open = VaultPath::from_disk("Open").expect("a path");
+    let changes = |vault: &TestVault, path: &str| {
+        let listed = vault.ok("list_changes", json!({ "path": path }));
+        listed["change_sets"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(changes(&vault, "Open/A/real.md"), 1);
+    vault.context.vault = whole.seen_through(View::of(vec![open]));
+    for folder in ["Open/A", "Open/B", "Closed/B"] {
+        let real = changes(&vault, &format!("{folder}/real.md"));
+        assert_eq!(real, changes(&vault, &format!("{folder}/guess.md")), "{folder}");
+    }
+}
