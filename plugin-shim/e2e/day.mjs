@@ -135,10 +135,18 @@ export async function a_day_of_work(set) {
   await daemon.stop();
   await daemon.start();
   const again = await stage.open({ width: 1000, height: 900 });
-  await open(again, "Prepare the bonfire");
   const changes = again.locator(".vs-changes");
   await changes.locator(".vs-row.is-undone").getByText("Compost").waitFor();
+  // Opened once more, the card does not show it as it was before, not even until the daemon answers.
+  await again.evaluate(() => {
+    window.counts = [];
+    const count = () => window.counts.push(document.querySelectorAll(".vs-changes .vs-row-undone").length);
+    new MutationObserver(count).observe(document.querySelector(".vs-list"), { subtree: true, childList: true });
+  });
+  await open(again, "Prepare the bonfire");
+  await until("the conversation, drawn again", () => again.evaluate(() => window.counts.length));
   assert.equal(await changes.locator(".vs-row-undone").count(), 1);
+  assert.deepEqual(await again.evaluate(() => window.counts.filter((count) => count !== 1)), []);
   await open(again, "Archive the meetings");
   await again.getByRole("group", { name: "Plan 1", exact: true }).getByText("Undone: 19 items").waitFor();
   await stage.close(again);
@@ -180,8 +188,12 @@ export async function old_meetings_go_into_the_archive_by_year(set) {
   await card.getByRole("button", { name: "Apply 400 changes of plan 1" }).click();
   await tab.locator(".page-dialog").getByText(/applied in 80 pieces/).waitFor();
   await agree(tab, "Apply");
-  await card.getByText(/^Running: [1-9]\d* of 400 items$/).waitFor();
-  daemon.freeze();
+  // The daemon runs for moments only, so that the job cannot end before the page shows that it runs.
+  const running = card.getByText(/^Running: [1-9]\d* of 400 items$/);
+  for (daemon.freeze(); !(await running.isVisible()); daemon.freeze()) {
+    daemon.thaw();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
   await daemon.stop("SIGKILL");
   await card.getByText(/^The connection was lost after [1-9]\d* of 400 items$/).waitFor();
   assert.equal(await card.getByRole("button", { name: /^Stop/ }).count(), 0);

@@ -139,10 +139,11 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       const name = `${info.id}/${info.total}`;
       if (asked.has(name)) continue;
       asked.add(name);
+      const shownAs = new Map(sets.map((set) => [set, new Map(set.undoneChanges)]));
       try {
         const answer = await parts.connection.call("_vault/diff", { changeSet: info.id });
         for (const change of answer.changes) diffs.set(change.id, change);
-        for (const set of sets) if (set.info.id === info.id) markUndone(set, answer.changes);
+        for (const set of sets) if (set.info.id === info.id) markUndone(set, answer.changes, shownAs.get(set));
         draw();
       } catch {
         // Without an answer the card shows no counts, and asks again at its next drawing.
@@ -205,8 +206,11 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   return {
     root,
     update(entry) {
-      // Nothing is known about a conversation that was reloaded.
-      if (entry !== shown) asked.clear();
+      // Of a conversation that was reloaded, the last known state is shown until the daemon answers.
+      if (entry !== shown) {
+        asked.clear();
+        for (const set of entry.sets) carryOver(set, shown?.sets.find(({ info }) => info.id === set.info.id));
+      }
       shown = entry;
       draw();
       void learn(entry.sets);
@@ -217,9 +221,20 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   };
 }
 
-/** Takes over which changes of a set are undone: a conversation's history does not say it of a single one. */
-function markUndone(set: ShownSet, changes: DiffChange[]): void {
-  for (const { id, undoneBy } of changes) if (undoneBy !== undefined) set.undoneChanges.set(id, undoneBy);
+/** Marks the changes that were undone in the same set when it was last shown. */
+function carryOver(set: ShownSet, before?: ShownSet): void {
+  for (const [change, by] of before?.undoneChanges ?? []) set.undoneChanges.set(change, by);
+}
+
+/**
+ * Takes over which changes of a set are undone: a conversation's history does not say it of a single one. A change
+ * that was undone since the question, in which `shownAs` was known, stays so.
+ */
+function markUndone(set: ShownSet, changes: DiffChange[], shownAs?: Map<string, number>): void {
+  for (const { id, undoneBy } of changes) {
+    if (undoneBy !== undefined) set.undoneChanges.set(id, undoneBy);
+    else if (set.undoneChanges.get(id) === shownAs?.get(id)) set.undoneChanges.delete(id);
+  }
   const by = new Set(set.undoneChanges.values());
   if (set.undone && by.size === 1) [set.undoneBy] = by;
 }
