@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::jobs::{self, Applied, Job, JobRequest, look, preview};
+use super::jobs::{self, Applied, JobRequest, check_items, preview};
 use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
+use super::stored_job::Job;
 use super::text_file::count;
 use super::{ReadUpdate, enabled, rules_input};
 use crate::note::code::ErrorCode;
@@ -143,7 +144,7 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
     }
     let edited = ask_again(context, &mut job)?;
     if input.dry_run {
-        let (items, skipped) = look(context, job.remaining(), input.skip_stale)?;
+        let (items, skipped) = check_items(context, job.remaining(), input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
         return Ok(answer(
@@ -153,7 +154,7 @@ fn resume(context: &Context, job: u64, input: &ApplyPlan) -> Result<Answer<Outpu
             MentionedItems { edited, ..MentionedItems::default() },
         ));
     }
-    let applied = jobs::go_on(context, &mut job, input.skip_stale)?;
+    let applied = jobs::resume(context, &mut job, input.skip_stale)?;
     Ok(answer(input, Some(&job), applied, MentionedItems { edited, ..MentionedItems::default() }))
 }
 
@@ -191,7 +192,7 @@ fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolErro
     jobs::check_not_begun(context, stored_plan.id, &stored_plan.identity, &items)?;
     let (items, edited) = asked_again(context, &stored_plan, items)?;
     if input.dry_run {
-        let (items, skipped) = look(context, items, input.skip_stale)?;
+        let (items, skipped) = check_items(context, items, input.skip_stale)?;
         let relinked = preview(context, &items)?;
         let applied = Applied { items, skipped, relinked, folders_left: Vec::new() };
         return Ok(answer(&input, None, applied, MentionedItems { along: came_along, edited }));

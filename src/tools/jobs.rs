@@ -1,25 +1,21 @@
-//! Jobs: applying plans piece by piece, with their progress derived from the journal.
+//! Jobs: applying plans piece by piece.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::json;
 
-use super::news::News;
-use super::once_marks;
-use super::plans::{self, sentence};
+use super::plans::sentence;
 use super::running_jobs::{JobProgress, RunningJob};
+use super::stored_job::{Job, json, turn};
 use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
-use crate::journal::{
-    Change, ChangeSetId, JournalError, ListedChange, Origin, Outcome, Phase, Progress,
-};
+use crate::journal::{Change, JournalError, Origin, Outcome, Phase, Progress};
 use crate::note::code::ErrorCode;
 use crate::organize::applying::{self, Stale};
-use crate::organize::job::{self, JobState, changes_of, follow_own_changes};
+use crate::organize::job::{self, JobState};
 use crate::organize::plan::{Item, Plan};
 use crate::organize::views::View;
-use crate::store::enabled_rules::RuleHit;
 use crate::store::jobs::JobRow;
 
 /// The most items listed in an error.
@@ -27,193 +23,6 @@ const MAX_NAMED: usize = 20;
 
 /// The most characters of an approval's preview.
 const OUTLINE: usize = 4_000;
-
-/// A job with its record in the journal.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub row: JobRow,
-    /// All items at their planned revisions.
-    pub items: Vec<Item>,
-    /// The item numbers of each piece. The first pieces are done.
-    pub pieces: Vec<Vec<u32>>,
-    /// The journal record of each completed piece,
-    pub done: Vec<Vec<ListedChange>>,
-    /// and the operation of the last one; 0 without any.
-    last_operation: i64,
-}
-
-/// The journal turn of a job: all its changes are one change set.
-fn turn(id: i64) -> String {
-    format!("job-{id}")
-}
-
-impl Job {
-    pub fn read(context: &Context, row: JobRow) -> Result<Self, ToolError> {
-        let fault = |error: serde_json::Error| {
-            ToolError::plain(ErrorCode::IoError, format!("job {} cannot be read: {error}", row.id))
-        };
-        let items = serde_json::from_str(&row.items).map_err(fault)?;
-        let pieces = serde_json::from_str(&row.pieces).map_err(fault)?;
-        let mut job = Self { row, items, pieces, done: Vec::new(), last_operation: 0 };
-        job.look(context)?;
-        Ok(job)
-    }
-
-    /// Loads from the journal what is done, and what of it was undone.
-    pub fn look(&mut self, context: &Context) -> Result<(), ToolError> {
-        self.done.clear();
-        self.last_operation = 0;
-        self.read_new_pieces(context)
-    }
-
-    /// Loads what was done after what is loaded already.
-    fn read_new_pieces(&mut self, context: &Context) -> Result<(), ToolError> {
-        let history = context.journal.history();
-        for (operation, changes) in
-            history.operations_of_turn(&turn(self.row.id), self.last_operation)?
-        {
-            self.last_operation = operation;
-            self.done.push(changes);
-        }
-        Ok(())
-    }
-
-    /// The job with this number, if the caller may see all its notes.
-    pub fn find(context: &Context, id: u64) -> Result<Self, ToolError> {
-        let row = context.journal.store().jobs.get(id.cast_signed())?;
-        let job = row.map(|row| Self::read(context, row)).transpose()?;
-        job.filter(|job| plans::is_seen(context.vault.view(), &job.items)).ok_or_else(|| {
-            let hint = "list_jobs shows those that there are";
-            ToolError::not_found(format!("there is no job {id}"), hint)
-        })
-    }
-
-    pub fn id(&self) -> u64 {
-        self.row.id.cast_unsigned()
-    }
-
-    /// The numbers of the enabled rules that began it; empty if a caller did.
-    pub fn enabled_rules(&self) -> Vec<i64> {
-        serde_json::from_str(&self.row.rules).unwrap_or_default()
-    }
-
-    pub fn change_set(&self) -> Option<ChangeSetId> {
-        self.done.first()?.first().map(|change| change.id.set)
-    }
-
-    /// The completed items with their changes.
-    pub fn done_items(&self) -> Vec<(&Item, Vec<&ListedChange>)> {
-        let by_id: HashMap<u32, &Item> = self.items.iter().map(|item| (item.id, item)).collect();
-        let mut found = Vec::new();
-        for (piece, operation) in self.pieces.iter().zip(&self.done) {
-            let items: Vec<&Item> = piece.iter().filter_map(|id| by_id.get(id).copied()).collect();
-            let changes = changes_of(&items, operation);
-            found.extend(items.into_iter().zip(changes));
-        }
-        found
-    }
-
-    /// The number of completed items, and of those that were undone.
-    pub fn counts(&self) -> (usize, usize) {
-        let items = self.done_items();
-        (items.len(), items.iter().filter(|(_, changes)| is_undone(changes)).count())
-    }
-
-    /// The state according to the journal.
-    pub fn state(&self) -> JobState {
-        let kept = JobState::parse(&self.row.state).unwrap_or(JobState::Failed);
-        match (kept, self.counts()) {
-            (JobState::Running, _) | (_, (_, 0)) => kept,
-            (_, (done, undone)) if done == undone => JobState::Undone,
-            _ => JobState::PartlyUndone,
-        }
-    }
-
-    pub fn tell(&self, context: &Context, state: &'static str) {
-        context.listeners.tell(&self.news(state, None));
-    }
-
-    fn news(&self, state: &'static str, progress: Option<JobProgress>) -> News {
-        News::Job {
-            job: self.id(),
-            plan: self.row.plan.cast_unsigned(),
-            state,
-            done: self.pieces.iter().zip(&self.done).map(|(piece, _)| piece.len()).sum(),
-            total: self.items.len(),
-            folders: plans::folders(&self.items),
-            progress,
-        }
-    }
-
-    /// Stores a new state.
-    fn set(
-        &mut self,
-        context: &Context,
-        state: JobState,
-        failure: Option<String>,
-    ) -> Result<(), ToolError> {
-        self.row.state = state.word().to_owned();
-        self.row.failure = failure;
-        self.row.ended =
-            (state != JobState::Running).then(|| context.clock.now().timestamp_millis());
-        self.row.pieces = json(&self.pieces);
-        if state != JobState::Running {
-            // Somebody may have undone earlier pieces meanwhile.
-            self.look(context)?;
-            once_marks::record(context, self.done_items())?;
-            self.store_hits(context)?;
-        }
-        context.journal.store().jobs.update(&self.row)?;
-        self.tell(context, state.word());
-        Ok(())
-    }
-
-    /// Records the changes of a job that rules began.
-    fn store_hits(&self, context: &Context) -> Result<(), ToolError> {
-        let rules = self.enabled_rules();
-        let mut hits = Vec::new();
-        for (item, changes) in self.done_items().into_iter().filter(|_| !rules.is_empty()) {
-            let Some(last) = changes.last() else { continue };
-            hits.extend(rules.iter().map(|rule| RuleHit {
-                rule: *rule,
-                time: self.row.began,
-                job: self.row.id,
-                change_set: last.id.set.0.cast_signed(),
-                number: last.id.number,
-                path: item.path.clone(),
-                left_at: last.path.as_str().to_owned(),
-                revision: item.revision.clone().unwrap_or_default(),
-                why: json(item),
-            }));
-        }
-        Ok(context.journal.store().enabled_rules.add_hits(&hits)?)
-    }
-
-    /// The remaining items, adapted to the changes that this job itself made.
-    pub fn remaining(&self) -> Vec<Item> {
-        let done: HashSet<u32> =
-            self.pieces.iter().zip(&self.done).flat_map(|(piece, _)| piece).copied().collect();
-        let mut remaining: Vec<Item> =
-            self.items.iter().filter(|item| !done.contains(&item.id)).cloned().collect();
-        follow_own_changes(&mut remaining, &self.done);
-        remaining
-    }
-
-    /// The error for an operation that is not possible in the job's state.
-    pub fn wrong_state(&self, hint: impl Into<String>) -> ToolError {
-        let state = self.state().word();
-        let words = state.replace('_', " ");
-        ToolError {
-            data: Some(json!({ "job": self.id(), "state": state })),
-            ..ToolError::new(ErrorCode::WrongState, format!("job {} is {words}", self.id()), hint)
-        }
-    }
-}
-
-/// Whether all of these were undone.
-pub(super) fn is_undone(changes: &[&ListedChange]) -> bool {
-    !changes.is_empty() && changes.iter().all(|change| change.undone_by.is_some())
-}
 
 pub(super) struct JobRequest<'a> {
     pub plan: u64,
@@ -243,11 +52,11 @@ struct SideEffects {
     folders_left: Vec<String>,
 }
 
-/// Checks every item before anything changes. Stale items are an error unless they are to be left out.
+/// Checks every item before anything changes. Stale items are left out with `skip_stale`, else an error.
 ///
 /// # Errors
 /// [`ErrorCode::StalePlan`] with all stale items.
-pub(super) fn look(
+pub(super) fn check_items(
     context: &Context,
     mut items: Vec<Item>,
     skip_stale: bool,
@@ -324,7 +133,9 @@ pub(super) fn check_not_begun(
                 return Err(job.wrong_state(hint));
             }
             JobState::Completed if job.row.identity == identity && items.iter().all(has) => {
-                return Err(job.wrong_state("it applied all of this; plan anew with plan_changes"));
+                return Err(
+                    job.wrong_state("it applied all of this; make a new plan with plan_changes")
+                );
             }
             _ => {}
         }
@@ -335,12 +146,12 @@ pub(super) fn check_not_begun(
 /// Starts a job and applies its items.
 ///
 /// # Errors
-/// [`ErrorCode::StalePlan`]; the gate's refusal or a needed approval, without a job; later failures as in [`go_on`].
+/// [`ErrorCode::StalePlan`]; the gate's refusal or a needed approval, without a job; later failures as in [`resume`].
 pub(super) fn begin(
     context: &Context,
     request: JobRequest<'_>,
 ) -> Result<(Job, Applied), ToolError> {
-    let (items, skipped) = look(context, request.items, request.skip_stale)?;
+    let (items, skipped) = check_items(context, request.items, request.skip_stale)?;
     let row = JobRow {
         plan: request.plan.cast_signed(),
         identity: request.identity.to_owned(),
@@ -349,7 +160,7 @@ pub(super) fn begin(
         caller: context.origin.caller.clone(),
         whole: context.vault.view().is_all(),
         items: json(&items),
-        pieces: json(&cut(context, &items)),
+        pieces: json(&pieces_of(context, &items)),
         rules: json(&context.rules),
         ..JobRow::default()
     };
@@ -372,7 +183,7 @@ pub(super) fn begin(
 ///
 /// # Errors
 /// [`ErrorCode::WrongState`] for a job in another state; as [`begin`].
-pub(super) fn go_on(
+pub(super) fn resume(
     context: &Context,
     job: &mut Job,
     skip_stale: bool,
@@ -380,10 +191,10 @@ pub(super) fn go_on(
     if job.state() != JobState::Interrupted {
         return Err(job.wrong_state("only a job that was interrupted can be resumed"));
     }
-    let (items, skipped) = look(context, job.remaining(), skip_stale)?;
+    let (items, skipped) = check_items(context, job.remaining(), skip_stale)?;
     let before = job.row.clone();
     job.pieces.truncate(job.done.len());
-    job.pieces.extend(cut(context, &items));
+    job.pieces.extend(pieces_of(context, &items));
     let out: HashSet<u32> = skipped.iter().map(|one| one.item).collect();
     job.items.retain(|item| !out.contains(&item.id));
     job.row.items = json(&job.items);
@@ -394,14 +205,14 @@ pub(super) fn go_on(
         }
         Err(Stopped::BeforeAnything(error)) => {
             context.journal.store().jobs.update(&before)?;
-            job.tell(context, JobState::Interrupted.word());
+            job.notify(context, JobState::Interrupted.word());
             Err(error)
         }
         Err(Stopped::Later(error)) => Err(error),
     }
 }
 
-fn cut(context: &Context, items: &[Item]) -> Vec<Vec<u32>> {
+fn pieces_of(context: &Context, items: &[Item]) -> Vec<Vec<u32>> {
     let all: Vec<&Item> = items.iter().collect();
     let atomic = context.settings.organize.atomic_items.max(1);
     match all.len() {
@@ -469,7 +280,7 @@ fn run(context: &Context, job: &mut Job) -> Result<SideEffects, Stopped> {
         let (deleted, moved) = (number(&|item| item.trash), number(&Item::moves));
         let limits = context.journal.check_limits(deleted, moved, &origin);
         limits.map_err(|error| BeforeAnything(error.into()))?;
-        job.tell(context, JobState::Running.word());
+        job.notify(context, JobState::Running.word());
     }
     let parts = Whole { is_part: pieces > 1, ..whole };
     let editor = Editor { whole: Some(parts), ..editor };
@@ -491,7 +302,7 @@ fn run(context: &Context, job: &mut Job) -> Result<SideEffects, Stopped> {
             }
         }
         if pieces > 1 {
-            job.tell(context, JobState::Running.word());
+            job.notify(context, JobState::Running.word());
         }
     }
     job.set(context, JobState::Completed, None).map_err(Later)?;
@@ -504,7 +315,7 @@ enum PieceError {
     Other(ToolError),
 }
 
-/// Applies the next piece; with the last one go the folders that the job leaves empty.
+/// Applies the next piece; the last one also removes the folders that the job leaves empty.
 fn piece(
     context: &Context,
     job: &mut Job,
@@ -522,8 +333,8 @@ fn piece(
         let at = job.done.len();
         job.pieces.remove(at);
         job.row.pieces = json(&job.pieces);
-        let kept = context.journal.store().jobs.update(&job.row);
-        kept.map_err(|error| PieceError::Other(error.into()))?;
+        let stored = context.journal.store().jobs.update(&job.row);
+        stored.map_err(|error| PieceError::Other(error.into()))?;
         return Ok(SideEffects::default());
     }
     if job.done.len() + 1 == job.pieces.len() {
@@ -563,7 +374,7 @@ fn stop(context: &Context, job: &mut Job, error: ToolError) -> Stopped {
         _ => JobState::Interrupted,
     };
     if let Err(error) = job.set(context, state, Some(error.text())) {
-        tracing::error!(%error, job = job.row.id, "that a job ended early was not kept");
+        tracing::error!(%error, job = job.row.id, "cannot store that the job ended early");
     }
     let (done, all) = (job.counts().0, job.items.len());
     let mut data = error.data.unwrap_or_else(|| json!({}));
@@ -631,9 +442,4 @@ pub fn settle(context: &Context) -> Result<(), ToolError> {
         job.set(context, if is_done { JobState::Completed } else { JobState::Interrupted }, None)?;
     }
     Ok(())
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    // Texts, numbers and lists of these always serialize.
-    serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,10 +1,11 @@
 //! `list_jobs`
 
-use super::jobs::{self, Job, is_undone};
+use super::jobs;
 use super::paging;
 use super::plans::{self, sentence};
 use super::prelude::*;
 use super::running_jobs::JobProgress;
+use super::stored_job::{Job, is_undone};
 use super::text_file::{local, local_short};
 use crate::organize::job::JobState;
 use crate::organize::plan::Item;

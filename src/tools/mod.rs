@@ -43,6 +43,7 @@ mod rules_input;
 mod running_jobs;
 mod same_names;
 mod stop_job;
+mod stored_job;
 mod text_file;
 mod tool;
 mod undo_job;

@@ -1,7 +1,7 @@
 //! `rollback_job`
 
-use super::jobs::Job;
 use super::prelude::*;
+use super::stored_job::Job;
 use super::text_file::count;
 use super::undo_job::{self, BlockedItem};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::jobs::Job;
+use super::stored_job::Job;
 use super::{Context, ToolError};
 
 #[derive(Debug, Clone)]

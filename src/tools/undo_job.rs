@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::jobs::{Job, is_undone, outline};
+use super::jobs::outline;
 use super::plans::sentence;
+use super::stored_job::{Job, is_undone};
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, Whole};
 use crate::journal::{Action, UndoError};
@@ -127,8 +128,8 @@ pub(super) fn undo_job(
             Err(error) => return Err(error.into()),
         }
     };
-    job.look(context)?;
-    job.tell(context, job.state().word());
+    job.reload(context)?;
+    job.notify(context, job.state().word());
     Ok(JobUndo {
         undone: if taken.is_some() { left.len() } else { 0 },
         blocked,

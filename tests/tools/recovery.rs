@@ -2,6 +2,7 @@
 //! recorded. `tests/chaos` kills the process everywhere; here single cases are constructed.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::json;
 use vault_steward::journal::{JournalError, Origin, Recovered, Settings, Target, UndoError};
@@ -13,6 +14,8 @@ use crate::abilities::{Ability, can};
 use crate::changes::{delete, folder, in_turn, mv, seen, write};
 use crate::machine;
 use crate::vault::{JournalAlone as _, TestVault, is_sound, vault};
+
+const HOUR: Duration = Duration::from_secs(3_600);
 
 impl TestVault {
     /// Another process recovers after a crash.
@@ -494,6 +497,28 @@ fn a_deletion_after_a_write_of_the_same_file_is_not_taken_for_done() {
         assert_eq!((recovered.completed, recovered.taken_back), (done, 1 - done), "{holds}");
         assert_eq!(vault.content("x.md"), if done == 0 { "second" } else { holds });
     }
+}
+
+/// Another file of the operation has its size and time, so the inode decides; on a disk that changes inode numbers
+/// none does, and the file that is still there was not deleted.
+#[test]
+fn a_deletion_counts_as_done_only_if_the_file_is_surely_gone() {
+    let vault = vault(&[("c.md", "one"), ("d.md", "two")]);
+    for path in ["c.md", "d.md"] {
+        let file = fs::File::options().write(true).open(vault.place.join(path));
+        file.and_then(|file| file.set_modified(std::time::UNIX_EPOCH + HOUR)).expect("set");
+    }
+    vault.apply(vec![delete("c.md"), mv("d.md", "e.md")]);
+    vault.forget_the_end();
+    // It was not deleted yet, and its inode has another number by now.
+    vault.put("c.md", "one");
+    let file = fs::File::options().write(true).open(vault.place.join("c.md"));
+    file.and_then(|file| file.set_modified(std::time::UNIX_EPOCH + HOUR)).expect("set");
+    fs::remove_dir_all(vault.place.join(".trash")).expect("removed");
+    let (vault, recovered) = vault.recovered();
+    assert_eq!((recovered.completed, recovered.taken_back), (0, 1), "{recovered:?}");
+    assert_eq!((vault.content("c.md"), vault.content("d.md")), ("one".into(), "two".into()));
+    assert!(!vault.exists("e.md"));
 }
 
 #[test]
