@@ -274,24 +274,40 @@ fn in_own_words(line: &str) -> Option<String> {
 
 /// A word of a command line, quoted for a shell.
 pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
-    match word.chars().all(|c| is_plain(c) || (cfg!(windows) && c == '\\')) {
+    if cfg!(windows) { quoted_for_windows(word) } else { quoted_for_unix(word) }
+}
+
+fn is_plain(word: &str, others: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+}
+
+fn quoted_for_unix(word: &str) -> String {
+    match is_plain(word, "/._-+:@") {
         true => word.to_owned(),
-        false if cfg!(windows) => quoted_for_windows(word),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 
-/// In double quotes, which `cmd` and PowerShell have in common. But within them PowerShell expands `$` and the backtick, and
-/// a curly quote ends them; what has one of these is in PowerShell's single quotes, which `cmd` does not know.
+/// In double quotes, which `cmd` and PowerShell have in common: both take what separates commands for text there. But
+/// PowerShell expands `$` and the backtick within them, and curly quotes end them; the backtick before each, which
+/// prevents that, is text to `cmd`. `cmd` expands `%NAME%` in any quotes.
 fn quoted_for_windows(word: &str) -> String {
-    if !word.contains(['$', '`', '“', '”', '„']) {
-        return format!("\"{word}\"");
+    // PowerShell takes `@` for a sign of its own at the start of a word.
+    if is_plain(word, r"\/._-+:") {
+        return word.to_owned();
     }
-    // PowerShell takes any of these for a single quote, and two of them for one that is meant.
-    let is_quote = |c: char| matches!(c, '\'' | '‘' | '’' | '‚' | '‛');
-    let inside = word.chars().flat_map(|c| std::iter::repeat_n(c, 1 + usize::from(is_quote(c))));
-    format!("'{}'", inside.collect::<String>())
+    let mut quoted = String::from('"');
+    for c in word.chars() {
+        if matches!(c, '$' | '`' | '“' | '”' | '„') {
+            quoted.push('`');
+        }
+        quoted.push(c);
+    }
+    // Programs take `\"` for a quote that is meant, and each of several backslashes before a quote needs another one.
+    let before_quote = word.len() - word.trim_end_matches('\\').len();
+    quoted.extend(std::iter::repeat_n('\\', before_quote));
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -305,13 +321,19 @@ mod tests {
         let cases = [
             (r"C:\My Vault", r#""C:\My Vault""#),
             (r"C:\It’s 100%", r#""C:\It’s 100%""#),
-            (r"C:\$home", r"'C:\$home'"),
-            (r"C:\a`b's", r"'C:\a`b''s'"),
-            ("C:\\“It’s”", "'C:\\“It’’s”'"),
+            (r"C:\$home & x", r#""C:\`$home & x""#),
+            (r"C:\a`b's", r#""C:\a``b's""#),
+            ("C:\\“It’s”", "\"C:\\`“It’s`”\""),
+            (r"C:\notes\", r"C:\notes\"),
+            (r"C:\My Vault\", r#""C:\My Vault\\""#),
+            (r"C:\%NAME%", r#""C:\%NAME%""#),
+            ("@home", r#""@home""#),
+            ("", r#""""#),
         ];
         for (word, shown) in cases {
             assert_eq!(quoted_for_windows(word), shown);
         }
+        assert_eq!(["", "a", "$a & b's"].map(quoted_for_unix), ["''", "a", r"'$a & b'\''s'"]);
     }
 
     #[test]

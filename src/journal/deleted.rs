@@ -208,7 +208,10 @@ fn find_listed(
     let untouched = (identity.kind(), one.meta.kind) == (Kind::File, Kind::File)
         && identity.is_unchanged(one.meta.size, one.meta.modified)
         && matches!((touched, ended_at(step)), (Some(touched), Some(ended_at)) if touched <= ended_at + TIME_TOLERANCE);
-    let same = untouched || is_deleted(parts, step, identity, &known, &one.meta);
+    // On Windows a listing has no identities.
+    let meta = || parts.writer.stat_trashed(&known);
+    let same =
+        untouched || meta().is_some_and(|meta| is_deleted(parts, step, identity, &known, &meta));
     // If it was taken out, edited and put back, that is its deletion time.
     same.then(|| {
         (known, touched.map(|touched| ended_at(step).map_or(touched, |at| at.max(touched))))

@@ -81,6 +81,7 @@ fn recover_one(
     recovered: &mut Recovered,
 ) -> Result<(), JournalError> {
     let mut rollback = Rollback { parts, steps, left: &mut recovered.left };
+    steps.iter().for_each(|step| rollback.finish_exchanges(step));
     // The status of each step is determined as if the later steps of the operation were undone.
     let all_readable = steps.iter().all(|step| rollback.check_readable(step).is_ok());
     let details = if all_readable { details_if_done(parts, steps) } else { None };

@@ -36,6 +36,16 @@ impl Rollback<'_> {
         }
     }
 
+    /// Ends the exchange of a write, and that of an earlier rollback of it, if a crash interrupted it in the middle.
+    pub fn finish_exchanges(&mut self, step: &RecordedStep) {
+        let RecordedAct::Write { .. } = step.act else { return };
+        let Some(temp) = step.detail.temp.as_deref() else { return };
+        for temp in [temp, &rollback_name(temp)] {
+            let result = self.parts.writer.finish_exchange(&step.path, temp);
+            self.report(step, result);
+        }
+    }
+
     /// Checks that the state of a step's paths can be read. A read error must not be mistaken for a
     /// missing file.
     pub fn check_readable(&self, step: &RecordedStep) -> Result<(), VaultError> {
@@ -86,6 +96,7 @@ impl Rollback<'_> {
             _ => touched,
         };
         if half {
+            self.finish_exchanges(step);
             self.roll_back_step(step);
         }
     }

@@ -8,6 +8,12 @@ pub fn temp_name() -> String {
     format!(".~vs-{}.tmp", random_tag())
 }
 
+/// The name of the replaced file between the two steps of an exchange on Windows. It is derived from the temporary
+/// name, which the journal has, so that the exchange can be ended after a crash.
+pub(super) fn aside_name(temp: &str) -> String {
+    format!("{}-a.tmp", temp.strip_suffix(".tmp").unwrap_or(temp))
+}
+
 /// A temporary path next to `path`. When two files swap names, one moves there first, and to its
 /// new path in the same change set.
 pub fn hidden_name(path: &VaultPath) -> VaultPath {

@@ -1,6 +1,7 @@
 //! A vault in a temporary folder, and the tools on it.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -253,7 +254,14 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
         if hidden(".fuse_hidden") || (hidden(".~vs-") && lists_removed_files()) {
             continue;
         }
-        let meta = path.symlink_metadata().expect("there");
+        let meta = match path.symlink_metadata() {
+            Ok(meta) => meta,
+            // It was closed since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && lists_removed_files() => {
+                continue;
+            }
+            Err(error) => panic!("{name}: {error}"),
+        };
         if meta.is_dir() {
             files.push((format!("{name}/"), Vec::new()));
             collect(root, &path, files);

@@ -15,8 +15,10 @@ pub fn plain(world: &World, text: &str) -> String {
     let times = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d:\d\d|Z)?";
     let times = Regex::new(times).unwrap();
     let questions = Regex::new(r#"question("?:| )\d+"#).unwrap();
-    let place = world.home.path("").to_str().unwrap().trim_end_matches('/').to_owned();
-    let text = text.replace(&place, "HOME");
+    let place = world.home.path("");
+    let place = place.to_str().unwrap().trim_end_matches(['/', '\\']);
+    // JSON doubles the backslashes of Windows.
+    let text = text.replace(&place.replace('\\', r"\\"), "HOME").replace(place, "HOME");
     questions.replace_all(&times.replace_all(&text, "TIME"), "question N").into_owned()
 }
 

@@ -187,9 +187,10 @@ fn every_method_answers_as_if_the_rest_were_not_there_or_not_at_all() {
 #[test]
 fn an_acp_client_learns_only_visible_files_and_its_own_conversations() {
     let mut all = Vec::new();
+    let elsewhere = std::env::temp_dir().join("elsewhere");
     for world in &pair() {
         let mut ear = world.ear("acp");
-        let begun = ear.call("session/new", json!({"cwd": "/elsewhere", "mcpServers": []}));
+        let begun = ear.call("session/new", json!({"cwd": elsewhere, "mcpServers": []}));
         let id = begun["result"]["sessionId"].clone();
         let prompt = json!([{"type": "text", "text": "what is there?"}]);
         let said = ear.call("session/prompt", json!({"sessionId": id, "prompt": prompt}));
@@ -210,7 +211,7 @@ fn an_acp_client_learns_only_visible_files_and_its_own_conversations() {
             assert_eq!(kind, wanted, "{method}: {answer}");
             assert!(!is_marked(&answer.to_string()), "{method}: {answer}");
         }
-        let load = json!({"sessionId": id, "cwd": "/elsewhere", "mcpServers": []});
+        let load = json!({"sessionId": id, "cwd": elsewhere, "mcpServers": []});
         assert!(other.call("session/load", load)["result"].is_object());
         let heard = json!([ear.heard, other.heard]).to_string();
         assert!(!is_marked(&heard), "{heard}");

@@ -68,13 +68,13 @@ const HIDDEN: &[(&str, &str)] = &[
 ];
 
 /// The limits of the callers, in both worlds: they name hidden folders, as a person's settings may. The log is short,
-/// since nobody reads it: a daemon with a full pipe blocks.
+/// since nobody reads it: a daemon with a full pipe blocks. No client is dropped that answers no pings while others call.
 const SETTINGS: &str = "[policy]\nread = [\"Open\"]\nclient = \"permanent\"\nmcp = \"move\"\n\
     voice = \"move\"\nreads_per_minute = 0\nchanges_per_minute = 0\nhour_files = 0\n\
     [agent]\ninstructions_note = \"Zzmark Closed/Zzmark rules.md\"\n\
     prompts_folder = \"Zzmark prompts\"\n\
     information_architecture = \"Things lie in folders.\"\n[server]\n\
-    messages_per_second = 100000\nmessage_burst = 100000\n[log]\nlevel = \"warn\"\n";
+    messages_per_second = 100000\nmessage_burst = 100000\nping_seconds = 3600\n[log]\nlevel = \"warn\"\n";
 
 /// A vault with a daemon, and their environment.
 pub struct World {

@@ -21,6 +21,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::windows_calls::{move_new, replace};
 use super::{FileId, Kind, Listed, Meta, Name, not_regular};
 use crate::note::path::VaultPath;
+use crate::vault::temp::aside_name;
 
 /// An open directory, and its path when it was opened, as `\\?\…`: other paths end at 260 characters in the calls of
 /// [`windows_calls`](super::windows_calls).
@@ -182,11 +183,12 @@ impl Folder {
         move_new(&self.place.join(name.as_str()), &to.place.join(to_name.as_str()))
     }
 
-    /// Exchanges two names, in two steps: between them the old version has a third, temporary name,
-    /// which the next start sweeps after a crash.
+    /// Exchanges two names. `ReplaceFileW` first gives the old version a third name, then the new one the old one's;
+    /// after that the old version gets the name of the new one. After a crash in between, the journal ends it (see
+    /// `Writer::finish_exchange`).
     pub fn exchange(&self, name: Name, to: &Folder, to_name: Name) -> io::Result<()> {
         let (ours, theirs) = (self.place.join(name.as_str()), to.place.join(to_name.as_str()));
-        let aside = to.place.join(crate::vault::temp::temp_name());
+        let aside = to.place.join(aside_name(name.as_str()));
         replace(&theirs, &ours, &aside).inspect_err(|_| {
             // It can fail after it has renamed the old version
             // (ERROR_UNABLE_TO_MOVE_REPLACEMENT_2). Otherwise this does nothing: `aside` is

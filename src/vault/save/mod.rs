@@ -38,7 +38,7 @@ use super::durable::{Durable, SyncBatch};
 use super::error::VaultError;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
-use super::temp::{is_temp_name, temp_name};
+use super::temp::{aside_name, is_temp_name, temp_name};
 use super::trash::Trash;
 use crate::locks::lock;
 use crate::note::path::VaultPath;
@@ -412,6 +412,25 @@ impl Writer {
         folder.remove_file(name).map_err(failed)?;
         self.vault.forget_unfinished(path);
         Ok(true)
+    }
+
+    /// Ends an exchange of a note and its temporary file that a crash interrupted in the middle, as it can on Windows.
+    /// Then the note or the temporary name is missing, and the replaced file, which may be the user's text, gets it.
+    pub fn finish_exchange(&self, path: &VaultPath, temp: &str) -> Result<(), VaultError> {
+        let folder = path.parent().unwrap_or_else(VaultPath::root);
+        let paths = folder.join(temp).zip(folder.join(&aside_name(temp)));
+        let is_there = |path: &VaultPath| self.root().stat_at(path).is_ok();
+        let Some((temp, aside)) = paths.filter(|(_, aside)| is_there(aside)) else { return Ok(()) };
+        match (is_there(path), is_there(&temp)) {
+            (false, true) => self.restore_from_temp(&aside, path)?,
+            (_, false) => {
+                self.restore_from_temp(&aside, &temp)?;
+                self.vault.note_unfinished(temp);
+            }
+            // Somebody has made the note anew. The sweep takes the replaced file.
+            (true, true) => {}
+        }
+        Ok(())
     }
 
     /// Renames a temporary path back, without replacing: a deletion interrupted by a crash had

@@ -203,6 +203,11 @@ impl Watcher {
         std::mem::take(&mut lock(&self.unfinished))
     }
 
+    /// Adds one to that list.
+    pub(super) fn note_unfinished(&self, path: VaultPath) {
+        lock(&self.unfinished).push(path);
+    }
+
     /// Removes one from that list.
     pub(super) fn forget_unfinished(&self, path: &VaultPath) {
         lock(&self.unfinished).retain(|unfinished| unfinished != path);
