@@ -207,18 +207,18 @@ fn engine(criterion: &mut Criterion) {
     let named = all["entries"].as_array().into_iter().flatten();
     let paths = named.filter_map(|entry| VaultPath::from_disk(entry["path"].as_str()?));
     let paths: Vec<VaultPath> = paths.collect();
-    let of_all = |path: &&VaultPath| links.seen_through(&seen).backlinks(path).len();
+    let of_all = |path: &&VaultPath| links.in_view(&seen).backlinks(path).len();
     let target = paths.iter().max_by_key(of_all).expect("there are notes").clone();
     let hundred = paths.iter().min_by_key(|path| of_all(path).abs_diff(100)).expect("as above");
-    let hub = links.seen_through(&seen).backlinks(&target).len();
+    let hub = links.in_view(&seen).backlinks(&target).len();
     group.bench_function("refresh, nothing changed", |bencher| {
         bencher.iter(|| links.refresh(&Cancel::default()));
     });
     group.bench_function(format!("backlinks from {hub} notes"), |bencher| {
-        bencher.iter(|| links.seen_through(&seen).backlinks(&target))
+        bencher.iter(|| links.in_view(&seen).backlinks(&target))
     });
     for target in [hundred, &target] {
-        let notes = links.seen_through(&seen).backlinks(target).len();
+        let notes = links.in_view(&seen).backlinks(target).len();
         group.bench_function(format!("links a move would turn, from {notes} notes"), |bencher| {
             let to = VaultPath::from_disk("Elsewhere/Another name.md").expect("a sound path");
             bencher.iter(|| {

@@ -27,9 +27,6 @@ mod terminal;
 
 #[path = "cli/agents.rs"]
 mod agents;
-#[cfg(target_os = "linux")]
-#[path = "cli/asking.rs"]
-mod asking;
 #[path = "cli/automatic.rs"]
 mod automatic;
 #[path = "cli/call.rs"]
@@ -130,6 +127,9 @@ mod service;
 mod settings;
 #[path = "cli/shape.rs"]
 mod shape;
+#[cfg(target_os = "linux")]
+#[path = "cli/terminal_questions.rs"]
+mod terminal_questions;
 #[path = "cli/verbs.rs"]
 mod verbs;
 #[path = "cli/view.rs"]

@@ -79,7 +79,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_tool_a_method_and_a_setting_take_the_files_that_are_named_and_no_more() {
+fn adding_a_tool_method_or_setting_takes_only_the_named_files() {
     let copy = Project::copy();
     for (from, to) in FILES {
         let text = fs::read_to_string(root().join("fixtures/contributing").join(from)).unwrap();

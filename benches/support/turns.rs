@@ -186,7 +186,7 @@ pub fn turns(c: &mut Criterion) {
                 || kept.open_new("bench").expect("it begins").id,
                 |conversation| {
                     runtime.block_on(async {
-                        let answered = agent.say(said(conversation)).await;
+                        let answered = agent.send(said(conversation)).await;
                         let answered = answered.expect("it is taken").await.expect("it ends");
                         assert_eq!(answered.answer, "that is all");
                     });
@@ -261,7 +261,7 @@ pub fn cancels(c: &mut Criterion) {
             for _ in 0..times {
                 let conversation = kept.open_new("bench").expect("it begins").id;
                 taken += runtime.block_on(async {
-                    let answered = agent.say(said(conversation)).await;
+                    let answered = agent.send(said(conversation)).await;
                     let answered = answered.expect("it is taken");
                     is_waited_for.recv().await.expect("the model is asked");
                     let begun = Instant::now();

@@ -41,7 +41,7 @@ export class Activity {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.approvals = this.#approvals;
-    this.proposals = new Proposals(connection, () => this.#changed.tell());
+    this.proposals = new Proposals(connection, () => this.#changed.notify());
     this.#ends = [
       connection.onSnapshot(() => void this.#load()),
       connection.on("_vault/state", ({ sessionId, state, waiting }) => {
@@ -51,7 +51,7 @@ export class Activity {
         else {
           const isNew = waiting && this.#standing.get(sessionId) !== "waiting";
           this.#stand(sessionId, waiting ? "waiting" : null);
-          if (isNew) this.#waits.tell("A question is waiting for your answer");
+          if (isNew) this.#waits.notify("A question is waiting for your answer");
         }
       }),
       connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
@@ -61,7 +61,7 @@ export class Activity {
       }),
       connection.on("_vault/smarthole", ({ smarthole }) => {
         this.#smarthole = smarthole;
-        this.#changed.tell();
+        this.#changed.notify();
       }),
       connection.answer("session/request_permission", (params, signal) => this.#ask(params, signal)),
     ];
@@ -90,13 +90,13 @@ export class Activity {
   }
 
   /** Calls the listener after every change. */
-  onChange(heard: () => void): Unsubscribe {
-    return this.#changed.add(heard);
+  onChange(listener: () => void): Unsubscribe {
+    return this.#changed.add(listener);
   }
 
   /** Calls the listener with a text for the person when the agent begins to wait for them. */
-  onWaiting(heard: (what: string) => void): Unsubscribe {
-    return this.#waits.add(heard);
+  onWaiting(listener: (what: string) => void): Unsubscribe {
+    return this.#waits.add(listener);
   }
 
   /** Stops every running turn. */
@@ -117,7 +117,7 @@ export class Activity {
         if (at < 0) return;
         this.#approvals.splice(at, 1);
         signal.removeEventListener("abort", given);
-        this.#changed.tell();
+        this.#changed.notify();
       };
       const given = (): void => {
         gone();
@@ -132,8 +132,8 @@ export class Activity {
       if (signal.aborted) return given();
       signal.addEventListener("abort", given);
       this.#approvals.push(approval);
-      this.#changed.tell();
-      this.#waits.tell(`Waiting for your approval: ${params.toolCall.title}`);
+      this.#changed.notify();
+      this.#waits.notify(`Waiting for your approval: ${params.toolCall.title}`);
     });
   }
 
@@ -144,7 +144,7 @@ export class Activity {
   #stand(sessionId: string, standing: Activeness | null): void {
     if (standing === null) this.#standing.delete(sessionId);
     else this.#standing.set(sessionId, standing);
-    this.#changed.tell();
+    this.#changed.notify();
   }
 
   async #load(): Promise<void> {
@@ -171,7 +171,7 @@ export class Activity {
     } finally {
       if (loading === this.#loading) {
         this.#newer = null;
-        this.#changed.tell();
+        this.#changed.notify();
       }
     }
   }

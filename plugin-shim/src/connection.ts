@@ -57,7 +57,7 @@ export interface Connection {
   /** Makes the planned attempt now; used after a change of address or token too. */
   retryNow(): void;
   /** Calls the listener with every new state. */
-  onState(heard: (state: ConnectionState) => void): Unsubscribe;
+  onState(listener: (state: ConnectionState) => void): Unsubscribe;
   /** Calls a method of the daemon. Rejects only with a `CallError`. */
   call<M extends keyof Methods>(
     method: M,
@@ -69,7 +69,7 @@ export interface Connection {
   /** Subscribes to an event. Each event arrives once and in order, across reconnections too. */
   on<N extends keyof ServerNotifications>(
     name: N,
-    heard: (params: ServerNotifications[N]) => void,
+    listener: (params: ServerNotifications[N]) => void,
   ): Unsubscribe;
   /**
    * Subscribes to reload requests: the client must reload its data after the first connection, after a
@@ -77,7 +77,7 @@ export interface Connection {
    * `connected` and before the next event, so a client that loads at that moment misses nothing. A listener
    * that is added without a connection is called after the next connection.
    */
-  onSnapshot(heard: () => void): Unsubscribe;
+  onSnapshot(listener: () => void): Unsubscribe;
   /** Reports that a reload failed: the next connection is followed by a reload request. */
   missed(): void;
   /**

@@ -69,7 +69,7 @@ export class DaemonConnection implements Connection {
   /** The address and token of the current session. */
   #used = { address: "", token: "" };
   /** The position in the event stream; null before the first subscription. */
-  #heard: { epoch: string; seq: number } | null = null;
+  #position: { epoch: string; seq: number } | null = null;
   #subscribing = false;
   /** A client could not load its data: it needs a reload instead of the missed events. */
   #isMissed = false;
@@ -100,7 +100,7 @@ export class DaemonConnection implements Connection {
   stop(): void {
     if (this.#state.kind === "off") return;
     this.#leave();
-    this.#heard = null;
+    this.#position = null;
     this.#become({ kind: "off" });
   }
 
@@ -116,13 +116,13 @@ export class DaemonConnection implements Connection {
     void this.#try();
   }
 
-  onState(heard: (state: ConnectionState) => void): Unsubscribe {
-    return this.#states.add(heard);
+  onState(listener: (state: ConnectionState) => void): Unsubscribe {
+    return this.#states.add(listener);
   }
 
-  onSnapshot(heard: () => void): Unsubscribe {
+  onSnapshot(listener: () => void): Unsubscribe {
     if (this.#state.kind !== "connected") this.missed();
-    return this.#snapshots.add(heard);
+    return this.#snapshots.add(listener);
   }
 
   missed(): void {
@@ -131,11 +131,11 @@ export class DaemonConnection implements Connection {
 
   on<N extends keyof ServerNotifications>(
     name: N,
-    heard: (params: ServerNotifications[N]) => void,
+    listener: (params: ServerNotifications[N]) => void,
   ): Unsubscribe {
     const listeners = this.#events.get(name) ?? new Listeners<unknown>();
     this.#events.set(name, listeners);
-    return listeners.add((params) => heard(params as ServerNotifications[N]));
+    return listeners.add((params) => listener(params as ServerNotifications[N]));
   }
 
   answer<R extends keyof ServerRequests>(
@@ -273,14 +273,14 @@ export class DaemonConnection implements Connection {
       return this.#session?.end({ detail, lasting: false });
     }
     this.#daemon = result;
-    if (this.#isMissed) this.#heard = null;
+    if (this.#isMissed) this.#position = null;
     this.#subscribe((subscribed) => {
       this.#connectedAt = this.#clock.now();
       this.#become({ kind: "connected" });
       this.#pingLater();
       const isMissed = this.#isMissed;
       this.#isMissed = false;
-      if (isMissed || subscribed.mode !== "replay") this.#snapshots.tell();
+      if (isMissed || subscribed.mode !== "replay") this.#snapshots.notify();
       for (const { id, name, params } of this.#early.splice(0)) this.#asked(id, name, params);
     });
   }
@@ -293,7 +293,7 @@ export class DaemonConnection implements Connection {
   /** Subscribes to events after the last received one. `then` runs before the first of them. */
   #subscribe(then: (result: SubscribeResult) => void): void {
     const params: SubscribeParams =
-      this.#heard === null ? {} : { epoch: this.#heard.epoch, after: this.#heard.seq };
+      this.#position === null ? {} : { epoch: this.#position.epoch, after: this.#position.seq };
     this.#subscribing = true;
     const session = this.#session;
     session?.request(
@@ -303,7 +303,7 @@ export class DaemonConnection implements Connection {
       (answer) => {
         const result = answer as SubscribeResult;
         this.#subscribing = false;
-        if (result.mode !== "replay") this.#heard = { epoch: result.epoch, seq: result.seq };
+        if (result.mode !== "replay") this.#position = { epoch: result.epoch, seq: result.seq };
         then(result);
       },
       () => session.end(),
@@ -320,23 +320,23 @@ export class DaemonConnection implements Connection {
     const seq = (params as { _meta?: Partial<EventMeta> } | undefined)?._meta?.vault?.seq ?? 0;
     // 0 marks replayed history, which has no position in the event stream.
     if (seq > 0 && !this.#takes(seq)) return;
-    this.#events.get(name)?.tell(params);
+    this.#events.get(name)?.notify(params);
   }
 
   /** Whether an event is the next one. Requests the missing events if there is a gap. */
   #takes(seq: number): boolean {
-    if (this.#subscribing || this.#heard === null) return false;
-    if (seq === this.#heard.seq + 1) {
-      this.#heard.seq = seq;
+    if (this.#subscribing || this.#position === null) return false;
+    if (seq === this.#position.seq + 1) {
+      this.#position.seq = seq;
       return true;
     }
-    if (seq > this.#heard.seq) this.#catchUp();
+    if (seq > this.#position.seq) this.#catchUp();
     return false;
   }
 
   #catchUp(): void {
     this.#subscribe(({ mode }) => {
-      if (mode !== "replay") this.#snapshots.tell();
+      if (mode !== "replay") this.#snapshots.notify();
     });
   }
 
@@ -349,8 +349,8 @@ export class DaemonConnection implements Connection {
         PING_ANSWER_MS,
         (answer) => {
           const { epoch, seq } = answer as PingResult;
-          const heard = this.#heard;
-          if (heard !== null && !this.#subscribing && (epoch !== heard.epoch || seq > heard.seq)) {
+          const position = this.#position;
+          if (position !== null && !this.#subscribing && (epoch !== position.epoch || seq > position.seq)) {
             this.#catchUp();
           }
           this.#pingLater();
@@ -392,7 +392,7 @@ export class DaemonConnection implements Connection {
     const token = await this.#options.token().catch(() => null);
     if (attempt !== this.#attempt || this.#state.kind !== "connected") return;
     if (token === this.#used.token && this.#options.address() === this.#used.address) return;
-    this.#heard = null;
+    this.#position = null;
     this.#leave();
     this.#become({ kind: "connecting" });
     void this.#try();
@@ -419,7 +419,7 @@ export class DaemonConnection implements Connection {
 
   #become(state: ConnectionState): void {
     this.#state = state;
-    this.#states.tell(state);
+    this.#states.notify(state);
   }
 }
 

@@ -96,7 +96,7 @@ export class DaemonSettings {
       this.#loaded = null;
       this.#problem = said(error);
     }
-    this.#listeners.tell();
+    this.#listeners.notify();
   }
 
   #begin(): void {
@@ -124,6 +124,6 @@ export class DaemonSettings {
     this.#loading += 1;
     this.#loaded = null;
     this.#problem = null;
-    this.#listeners.tell();
+    this.#listeners.notify();
   }
 }

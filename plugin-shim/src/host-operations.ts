@@ -35,7 +35,7 @@ export class HostOperations extends Component {
   readonly #done = new Set<string>();
   /** File changes are made one after another. */
   #before: Promise<void> = Promise.resolve();
-  #told: string | null = null;
+  #reported: string | null = null;
 
   constructor(app: App, connection: Connection, clock: Pick<Clock, "now"> = Date) {
     super();
@@ -61,7 +61,7 @@ export class HostOperations extends Component {
     this.register(
       connection.onState(({ kind }) => {
         if (kind !== "connected") return;
-        this.#told = null;
+        this.#reported = null;
         this.#tellFocus();
         this.#tellNote();
       }),
@@ -83,8 +83,8 @@ export class HostOperations extends Component {
 
   #tellNote(): void {
     const path = this.#app.workspace.getActiveFile()?.path ?? null;
-    if (path === this.#told) return;
-    this.#told = path;
+    if (path === this.#reported) return;
+    this.#reported = path;
     this.#connection.notify("_vault/host/active_note_changed", { path });
   }
 

@@ -35,7 +35,7 @@ export interface Host {
   /** The active note, or the last active one; null if there is none. */
   activeNote(): ActiveNote | null;
   /** Calls the listener when another note becomes active; with null when no note is left. */
-  onActiveNote(heard: (note: ActiveNote | null) => void): Unsubscribe;
+  onActiveNote(listener: (note: ActiveNote | null) => void): Unsubscribe;
   /** Shows a short message next to the view. */
   notice(text: string): void;
   /** Shows a desktop notification if the person looks at another program and has allowed notifications. */

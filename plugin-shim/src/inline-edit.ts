@@ -96,9 +96,9 @@ export class InlineEditModal extends Modal {
       const text = words(path, instruction);
       const prompt = [{ type: "text" as const, text }, { type: "resource" as const, resource: { uri: path, text: selection } }];
       const { _meta } = await this.#connection.call("session/prompt", { sessionId, prompt, _meta: { vault: { source: "inline" } } });
-      const told = await this.#connection.call("_vault/conversation", { sessionId, last: 20, updates: true });
+      const conversation = await this.#connection.call("_vault/conversation", { sessionId, last: 20, updates: true });
       if (this.#isClosed) return;
-      const proposed = proposedIn(told, Number(_meta.vault.turn));
+      const proposed = proposedIn(conversation, Number(_meta.vault.turn));
       this.#draw(proposed);
       this.#say(proposed.length > 0 ? "" : _meta.vault.answer || "Nothing was proposed.");
     } catch (error) {

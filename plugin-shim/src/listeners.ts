@@ -4,21 +4,21 @@ import type { Unsubscribe } from "./connection";
 
 /** Listeners of one event. A listener that throws does not prevent the others from being called. */
 export class Listeners<T> {
-  readonly #heard = new Set<(value: T) => void>();
+  readonly #listeners = new Set<(value: T) => void>();
 
-  add(heard: (value: T) => void): Unsubscribe {
+  add(listener: (value: T) => void): Unsubscribe {
     // The same function may be added twice; each registration is removed separately.
-    const entry = (value: T): void => heard(value);
-    this.#heard.add(entry);
-    return () => void this.#heard.delete(entry);
+    const entry = (value: T): void => listener(value);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
   }
 
-  tell(value: T): void {
-    for (const heard of [...this.#heard]) {
+  notify(value: T): void {
+    for (const listener of [...this.#listeners]) {
       // An earlier listener may have removed it.
-      if (!this.#heard.has(heard)) continue;
+      if (!this.#listeners.has(listener)) continue;
       try {
-        heard(value);
+        listener(value);
       } catch (error) {
         console.error("vault-steward:", error);
       }
@@ -26,6 +26,6 @@ export class Listeners<T> {
   }
 
   get size(): number {
-    return this.#heard.size;
+    return this.#listeners.size;
   }
 }

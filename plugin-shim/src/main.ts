@@ -47,7 +47,7 @@ export default class VaultStewardPlugin extends Plugin {
 
     this.registerView(CHAT_VIEW, (leaf) => new ChatView(leaf, (root) => mountChat(root, connection, activity, host)));
     this.registerView(TIME_MACHINE_VIEW, (leaf) => new TimeMachineView(leaf, (root) => mountMachine(root, connection, activity, host)));
-    this.registerEditorExtension(noteHunks(activity.proposals, (heard) => activity.onChange(heard), (text) => host.notice(text)));
+    this.registerEditorExtension(noteHunks(activity.proposals, (listener) => activity.onChange(listener), (text) => host.notice(text)));
     this.addChild(new HostOperations(app, connection));
     const open = (): void => void openChat(app);
     this.addChild(new StatusBar(this.addStatusBarItem(), connection, activity, open));

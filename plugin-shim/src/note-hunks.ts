@@ -80,7 +80,7 @@ class HunkWidget extends WidgetType {
 const redraw = StateEffect.define<null>();
 
 /** The extension of every editor. */
-export function noteHunks(proposals: Proposals, onChange: (heard: () => void) => () => void, notice: (text: string) => void): Extension {
+export function noteHunks(proposals: Proposals, onChange: (listener: () => void) => () => void, notice: (text: string) => void): Extension {
   const decide: Decide = async ({ waiting, part }, keep, view) => {
     try {
       // What is typed is in the file before the daemon compares and changes it.

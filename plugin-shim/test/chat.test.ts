@@ -259,7 +259,7 @@ describe("paging back", () => {
       daemon.last.deliver({ method: "session/update", params });
       kept.get("a")?.push(item(at, `${at}`));
     }
-    await chat.learn();
+    await chat.refresh();
     chat.pages.letGo("oldest");
     return chat;
   }
@@ -287,7 +287,7 @@ describe("paging back", () => {
     const content = { type: "text", text: "601" };
     const update = { sessionUpdate: "user_message_chunk", messageId: "m601", content };
     daemon.last.deliver({ method: "session/update", params: { sessionId: "a", update, _meta: { vault: { seq: 601, turn: "601" } } } });
-    await Promise.all([chat.learn(), chat.pages.older()]);
+    await Promise.all([chat.refresh(), chat.pages.older()]);
     expect(chat.timeline.last("user")?.item).toBe(601);
   });
 });

@@ -74,9 +74,7 @@ pub enum BadAttachment {
     #[error("a message takes at most {MAX_IMAGES} images and {MAX_EXCERPTS} texts")]
     TooMany,
     /// The texts exceed [`MAX_EXCERPT_CHARS`].
-    #[error(
-        "the texts that go with the message have {chars} characters, and {MAX_EXCERPT_CHARS} are taken"
-    )]
+    #[error("the attached texts have {chars} characters; the limit is {MAX_EXCERPT_CHARS}")]
     TooLong { chars: usize },
 }
 

@@ -47,7 +47,9 @@ pub fn of_changes(journal: &Journal, changes: &[ListedChange]) -> Vec<ChangedFil
 
 fn of_turn(journal: &Journal, turn: &str) -> Option<ListedSet> {
     let found = journal.history().change_set_of_turn(turn);
-    found.inspect_err(|error| tracing::warn!(%error, "what a call changed cannot be shown")).ok()?
+    found
+        .inspect_err(|error| tracing::warn!(%error, "the changes of a call cannot be shown"))
+        .ok()?
 }
 
 fn file(journal: &Journal, change: &ListedChange, bytes_left: &mut u64) -> ChangedFile {

@@ -20,7 +20,8 @@ pub(super) async fn next_item(
         return item;
     }
     let Some(stream) = stream else { return std::future::pending().await };
-    let none = || Err(LlmError::new(ErrorKind::Truncated, "the answer ended without an end"));
+    let none =
+        || Err(LlmError::new(ErrorKind::Truncated, "the answer ended without its final event"));
     let mut item = stream.next().await.unwrap_or_else(none);
     let mut poller = Poller::from_waker(Waker::noop());
     for _ in 0..MAX_MERGED {

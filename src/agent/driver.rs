@@ -148,8 +148,7 @@ impl Driver {
         if is_damaged {
             self.show(Show::Notice {
                 severity: Severity::Warning,
-                title: "something that was said in this conversation is damaged and can no longer \
-                        be read; it goes on without it"
+                title: "an item of this conversation is damaged and cannot be read; the turn continues without it"
                     .to_owned(),
                 text: None,
             });
@@ -238,7 +237,7 @@ impl Driver {
                     }
                 }
                 Effect::Show(show) => self.show(show),
-                Effect::Ask { tools } => self.ask(tools).await,
+                Effect::AskModel { tools } => self.ask_model(tools).await,
                 Effect::Compact => drop(self.compact(None)),
                 Effect::Run { call, scope, .. } => {
                     let (conversation, turn) = (self.conversation, self.id);
@@ -345,7 +344,7 @@ impl Driver {
         self.settings.window(window)
     }
 
-    async fn ask(&mut self, tools: bool) {
+    async fn ask_model(&mut self, tools: bool) {
         if let Some(missing) = &self.answering.missing {
             let (words, hint) = (missing.to_string(), missing.hint());
             return self.queued_events.push_back(Event::NoAgent { words, hint });
@@ -450,10 +449,10 @@ impl Driver {
     fn called(&mut self, call: String, answer: CallOutcome) -> Event {
         match answer {
             CallOutcome::Done(called) => Event::Finished { call, called },
-            CallOutcome::Asks(pending) => {
+            CallOutcome::NeedsApproval(pending) => {
                 let title = pending.title();
                 self.pending.insert(call.clone(), pending);
-                Event::Asks { call, title }
+                Event::NeedsApproval { call, title }
             }
         }
     }
@@ -504,7 +503,7 @@ impl Driver {
     /// Ends a turn that can no longer be stored. What was stored stays, and the next turn repairs
     /// the history.
     fn broken(mut self, error: &MemoryError) -> TurnResult {
-        tracing::error!(%error, conversation = %self.conversation, "a turn could not be kept");
+        tracing::error!(%error, conversation = %self.conversation, "a turn could not be stored");
         self.cancel.cancel();
         let mut undelivered = std::mem::take(&mut self.undelivered);
         undelivered.extend(self.turn.abandon());
@@ -544,9 +543,7 @@ fn broken(error: &MemoryError) -> End {
 async fn catch_panic(answer: BoxFuture<'static, CallOutcome>) -> CallOutcome {
     let answer = AssertUnwindSafe(answer).catch_unwind().await;
     answer.unwrap_or_else(|_| {
-        CallOutcome::Done(CallResult::error(
-            "the tool failed by a fault of its queued_events; what it did is in list_changes",
-        ))
+        CallOutcome::Done(CallResult::error("the tool crashed; list_changes shows what it changed"))
     })
 }
 

@@ -38,8 +38,7 @@ pub(super) fn guard(
 ) -> Result<Guarded, ToolError> {
     let tools = calls.tools();
     let context = calls.context();
-    let context =
-        Context { vault: context.vault.seen_through(calls.view(scope)), ..context.clone() };
+    let context = Context { vault: context.vault.in_view(calls.view(scope)), ..context.clone() };
     let (context, vault) = (&context, &context.vault);
     match tools.get(tool).and_then(|tool| tool.rests_on(arguments)) {
         None => {}
@@ -55,7 +54,7 @@ pub(super) fn guard(
                 // The tool's own error is better.
                 Err(_) => return Ok(Guarded::AsAsked),
             };
-            if let Some(known) = known.whole(path.as_str()) {
+            if let Some(known) = known.fully_read(path.as_str()) {
                 arguments[revision] = json!(known);
                 return Ok(Guarded::AsAsked);
             }
@@ -104,12 +103,12 @@ fn own_last(
         (None, Some(newest)) => Err(ToolError::new(
             ErrorCode::NotFound,
             format!(
-                "there is nothing to undo of this conversation; the newest change is change set {}, \
+                "this conversation has nothing to undo; the newest change is change set {}, \
                  made by `{}`",
                 newest.id, newest.caller
             ),
             format!(
-                "give `change_set: {}` if that one is meant; list_changes shows what it did",
+                "give `change_set: {}` to undo that one; list_changes shows what it did",
                 newest.id
             ),
         )),
@@ -121,8 +120,7 @@ pub(super) fn unread(error: ToolError) -> ToolError {
     ToolError {
         message: format!("{}, and not all of it was read in this conversation", error.message),
         hint: Some(format!(
-            "{READ_FIRST}; what cannot be read whole can be deleted, which can be undone, and written \
-             anew"
+            "{READ_FIRST}; a file that cannot be read whole can be deleted (which can be undone) and written again"
         )),
         ..error
     }

@@ -59,13 +59,13 @@ impl Agent {
     /// future resolves once the message is stored and routed; the inner one at the end of its turn.
     /// Dropping either has no effect. A message with a number is in the inbox already, and the
     /// caller settles it there.
-    pub fn say(
+    pub fn send(
         &self,
         user_message: UserMessage,
     ) -> impl Future<Output = Result<PendingOutcome, PromptError>> + Send + use<> {
         let (accepted, answering) = oneshot::channel();
-        self.send(AgentCommand::Send(user_message, accepted));
-        async move { answering.await.unwrap_or(Err(PromptError::Ending)) }
+        self.command(AgentCommand::Send(user_message, accepted));
+        async move { answering.await.unwrap_or(Err(PromptError::ShuttingDown)) }
     }
 
     /// Resumes the work on a message of `conversation` whose turn was cut short or failed. The new
@@ -74,7 +74,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`PromptError`]; nothing was started. [`MemoryError::NotFound`](super::ports::MemoryError::NotFound) if the conversation is gone.
-    pub fn go_on(
+    pub fn resume(
         &self,
         user_message: UserMessage,
         conversation: ConversationId,
@@ -82,8 +82,8 @@ impl Agent {
     ) -> impl Future<Output = Result<PendingOutcome, PromptError>> + Send + use<> {
         let notice = Entry::notice(notice);
         let (accepted, answering) = oneshot::channel();
-        self.send(AgentCommand::Resume { user_message, conversation, notice, accepted });
-        async move { answering.await.unwrap_or(Err(PromptError::Ending)) }
+        self.command(AgentCommand::Resume { user_message, conversation, notice, accepted });
+        async move { answering.await.unwrap_or(Err(PromptError::ShuttingDown)) }
     }
 
     /// Stops the running turn of a conversation, and any that an earlier message is about to start.
@@ -93,7 +93,7 @@ impl Agent {
         conversation: ConversationId,
     ) -> impl Future<Output = Result<()>> + Send + use<> {
         let (done, stopped) = oneshot::channel();
-        self.send(AgentCommand::Stop(conversation, done));
+        self.command(AgentCommand::Stop(conversation, done));
         // If the agent is gone, it has stopped.
         async move { stopped.await.unwrap_or(Ok(())) }
     }
@@ -112,18 +112,18 @@ impl Agent {
     /// Returns before any hooks for them have answered.
     pub async fn deliver_undelivered(&self, left: Undelivered) {
         let (done, taken) = oneshot::channel();
-        self.send(AgentCommand::Undelivered(left.0, done));
+        self.command(AgentCommand::Undelivered(left.0, done));
         let _ = taken.await;
     }
 
-    fn send(&self, send: AgentCommand) {
+    fn command(&self, command: AgentCommand) {
         let orders = self.orders.get_or_init(|| {
             let (orders, given) = mpsc::unbounded_channel();
             tokio::spawn(router::run(Arc::clone(&self.shared), given));
             orders
         });
         // The task ends only with the whole program.
-        let _ = orders.send(send);
+        let _ = orders.send(command);
     }
 
     /// The stored end of a turn. Blocks.

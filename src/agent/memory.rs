@@ -99,13 +99,13 @@ impl Memory for StoredMemory {
         }
     }
 
-    fn go_on(
+    fn resume(
         &self,
         conversation: ConversationId,
         notice: &Entry,
         received: i64,
     ) -> Result<Routing> {
-        match self.0.go_on(&item(notice)?, conversation, received) {
+        match self.0.resume(&item(notice)?, conversation, received) {
             Ok(arrived) => {
                 Ok(Routing::Started { conversation: arrived.conversation, turn: arrived.turn })
             }
@@ -269,7 +269,7 @@ impl Memory for StoredMemory {
 
     fn count(&self, conversation: ConversationId, model: &str, usage: &Usage, cost: Option<f64>) {
         if let Err(error) = self.0.count_usage(conversation, model, used_by(usage, cost)) {
-            tracing::warn!(%error, "what a model was used for is not counted");
+            tracing::warn!(%error, "the usage of a model could not be counted");
         }
     }
 }
@@ -367,7 +367,7 @@ fn read(text: &str) -> Result<Entry> {
 fn random_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| MemoryError::Broken {
-        message: format!("the system has no randomness to give: {error}"),
+        message: format!("could not get random bytes: {error}"),
         hint: None,
     })?;
     Ok(format!("{:032x}", u128::from_le_bytes(bytes)))

@@ -119,9 +119,9 @@ pub enum AgentMissing {
     #[error("the agent `{name}` is switched off in the settings")]
     Off { name: String },
     /// Its program cannot be used.
-    #[error("the agent `{name}` cannot be asked: {reason}")]
+    #[error("the agent `{name}` cannot be used: {reason}")]
     NoGuest { name: String, reason: String },
-    #[error("the agent `{name}` has a model that cannot be asked: {reason}")]
+    #[error("the agent `{name}` has a model that cannot be used: {reason}")]
     NoModel { name: String, reason: String },
 }
 
@@ -255,7 +255,10 @@ impl NamedAgent {
             tool.is_empty() || !tool.chars().all(plain) || Glob::parse(tool).is_err()
         };
         if let Some(wrong) = self.tools.iter().flatten().find(is_wrong) {
-            return Some(format!("`{}` is no name of a tool, and no glob", wrong.escape_debug()));
+            return Some(format!(
+                "`{}` is neither the name of a tool nor a glob",
+                wrong.escape_debug()
+            ));
         }
         if let Some(model) = self.model.as_deref().filter(|it| split_reference(it).is_none()) {
             return Some(format!("`{}` must be `provider/model`", model.escape_debug()));
@@ -354,7 +357,7 @@ mod tests {
         for (text, fault) in [
             ("[steward]\n", "is the steward's own"),
             ("[\"A b\"]\n", "may only hold"),
-            ("[a]\ntools = [\"../x\"]\n", "no name of a tool"),
+            ("[a]\ntools = [\"../x\"]\n", "neither the name of a tool"),
             ("[a]\nmodel = \"x\"\n", "provider/model"),
             ("[a]\ntemperature = 3.0\n", "from 0 to 2"),
             ("[a]\ntemperature = nan\n", "from 0 to 2"),

@@ -58,7 +58,7 @@ pub async fn name(
     });
     let question = shown.collect::<Vec<_>>().join("\n\n");
     let mut words = BTreeMap::new();
-    let check = |answer: &str| match take(answer, files, &mut words) {
+    let check = |answer: &str| match read_words(answer, files, &mut words) {
         faults if faults.is_empty() => Ok(()),
         faults => Err(format!(
             "This cannot be used:\n{}\n\nAnswer with an object of these files alone.",
@@ -71,14 +71,18 @@ pub async fn name(
 
 /// Takes the valid words of an answer. Returns the errors of the others, and the files without
 /// words.
-fn take(answer: &str, files: &[Unnamed], words: &mut BTreeMap<String, String>) -> Vec<String> {
+fn read_words(
+    answer: &str,
+    files: &[Unnamed],
+    words: &mut BTreeMap<String, String>,
+) -> Vec<String> {
     let json = match (answer.find('{'), answer.rfind('}')) {
         (Some(start), Some(end)) if start < end => &answer[start..=end],
-        _ => return vec!["it is no JSON object".to_owned()],
+        _ => return vec!["it is not a JSON object".to_owned()],
     };
     let said: BTreeMap<String, Value> = match serde_json::from_str(json) {
         Ok(said) => said,
-        Err(error) => return vec![format!("it is no JSON object: {error}")],
+        Err(error) => return vec![format!("it is not a JSON object: {error}")],
     };
     let mut faults = Vec::new();
     for (key, said) in said {
@@ -113,14 +117,14 @@ fn checked(text: &str) -> Result<String, String> {
     }
     let letters = text.chars().count();
     if letters > LETTERS {
-        return Err(format!("it has {letters} characters; {LETTERS} are the most"));
+        return Err(format!("it has {letters} characters; the limit is {LETTERS}"));
     }
     // Words cannot be counted in scripts without blanks.
     let has_blanks = !text.chars().any(|c| c >= '\u{2e80}' && c.is_alphabetic());
     let number =
         text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
     match has_blanks && !WORDS.contains(&number) {
-        true => Err(format!("it has {number} words; three to six are wanted")),
+        true => Err(format!("it has {number} words; give three to six")),
         false => Ok(text.to_owned()),
     }
 }
@@ -141,9 +145,9 @@ mod tests {
             ("Late frost and seeds.md", None),
             ("Late frost, seeds out.", None),
             ("霜の後の種まき計画", None),
-            ("Frost", Some("it has 1 words; three to six are wanted")),
-            ("one two three four five six seven", Some("it has 7 words; three to six are wanted")),
-            ("what - now", Some("it has 2 words; three to six are wanted")),
+            ("Frost", Some("it has 1 words; give three to six")),
+            ("one two three four five six seven", Some("it has 7 words; give three to six")),
+            ("what - now", Some("it has 2 words; give three to six")),
             ("a/b c d", Some("`/` cannot be in a file name on every system")),
             ("a b [c] d", Some("`[` means something in a link, so links to it would break")),
             ("", Some("it is empty")),
@@ -152,25 +156,22 @@ mod tests {
             assert_eq!(checked(text).err().as_deref(), fault, "{text}");
         }
         let long = format!("{} b c", "a".repeat(90));
-        assert!(checked(&long).unwrap_err().contains("80 are the most"));
+        assert!(checked(&long).unwrap_err().contains("the limit is 80"));
     }
 
     #[test]
     fn an_answer_is_taken_as_far_as_it_is_valid() {
         let mut words = BTreeMap::new();
         let answer = "Here:\n```json\n{\"1\": \"Late frost and seeds\", \"2\": null, \"3\": \"Frost\", \"9\": \"x y z\"}\n```";
-        let faults = take(answer, &files(), &mut words);
+        let faults = read_words(answer, &files(), &mut words);
         assert_eq!(
             words.into_iter().collect::<Vec<_>>(),
             [("a.md".to_owned(), "Late frost and seeds".to_owned())]
         );
-        assert_eq!(
-            faults,
-            ["3: it has 1 words; three to six are wanted", "9: there is no such file"]
-        );
+        assert_eq!(faults, ["3: it has 1 words; give three to six", "9: there is no such file"]);
         let mut none = BTreeMap::new();
-        assert_eq!(take("I will not.", &files(), &mut none), ["it is no JSON object"]);
-        assert!(take("{\"1\": [1]}", &files(), &mut none)[0].contains("a text or null"));
+        assert_eq!(read_words("I will not.", &files(), &mut none), ["it is not a JSON object"]);
+        assert!(read_words("{\"1\": [1]}", &files(), &mut none)[0].contains("a text or null"));
         assert!(none.is_empty());
     }
 }

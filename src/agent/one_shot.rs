@@ -37,7 +37,7 @@ pub(super) async fn ask(
                 return Ok(*turn);
             }
         }
-        Err(LlmError::new(ErrorKind::Truncated, "the answer ended without an end"))
+        Err(LlmError::new(ErrorKind::Truncated, "the answer ended without its final event"))
     };
     tokio::select! {
         turn = answer => turn,

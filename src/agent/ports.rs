@@ -73,8 +73,12 @@ pub trait Memory: Send + Sync + 'static {
     /// Starts a turn that resumes the work on a message of this conversation, whether it was
     /// delivered before or not. `received` is its inbox number; `notice` tells the model. The same
     /// commit marks the message as delivered in the new turn.
-    fn go_on(&self, conversation: ConversationId, notice: &Entry, received: i64)
-    -> Result<Routing>;
+    fn resume(
+        &self,
+        conversation: ConversationId,
+        notice: &Entry,
+        received: i64,
+    ) -> Result<Routing>;
 
     /// Marks a received message as rejected, so that the next start ignores it; sending it again
     /// makes it new. Has no effect on a delivered message.
@@ -99,7 +103,7 @@ pub trait Memory: Send + Sync + 'static {
         question: Option<&str>,
     ) -> Result<()>;
 
-    /// Ends a running turn that no task runs any more. Returns the turn, if there was one.
+    /// Ends a turn that is stored as running but has no task. Returns the turn, if there was one.
     fn interrupt(&self, conversation: ConversationId, why: &str) -> Result<Option<TurnId>>;
 
     fn ended(&self, turn: TurnId) -> Result<StoredTurn>;
@@ -166,7 +170,7 @@ pub trait Models: Send + Sync + 'static {
 
     /// The guest of a conversation, for one turn.
     fn guest(&self, _guest: Guest, _conversation: ConversationId) -> Result<Model, String> {
-        Err("there are no guests here".to_owned())
+        Err("guests are not available here".to_owned())
     }
 
     /// As [`Self::preferring`] with `then`, or as [`Self::current`], but asks `_first` before them.
@@ -204,7 +208,7 @@ pub struct CallRequest {
 pub enum CallOutcome {
     Done(CallResult),
     /// A person has to approve first; nothing was done yet.
-    Asks(Box<dyn Pending>),
+    NeedsApproval(Box<dyn Pending>),
 }
 
 /// A call waiting for approval. Dropping it refuses it.

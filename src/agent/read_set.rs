@@ -35,9 +35,9 @@ impl ReadSet {
     /// the same answer were made without knowing it.
     pub fn apply(&mut self, update: ReadUpdate) {
         if !matches!(update, ReadUpdate::Read { .. }) {
-            take(Arc::make_mut(&mut self.now), update.clone());
+            apply(Arc::make_mut(&mut self.now), update.clone());
         }
-        take(Arc::make_mut(&mut self.next), update);
+        apply(Arc::make_mut(&mut self.next), update);
     }
 
     /// Called when the model has received the results of all its calls.
@@ -51,13 +51,13 @@ impl ReadSet {
     }
 
     /// The revision in which the model has seen every line.
-    pub fn whole(&self, path: &str) -> Option<&str> {
+    pub fn fully_read(&self, path: &str) -> Option<&str> {
         let text = self.now.get(path).filter(|text| text.shown == u64::MAX);
         text.map(|text| text.revision.as_str())
     }
 }
 
-fn take(files: &mut Files, update: ReadUpdate) {
+fn apply(files: &mut Files, update: ReadUpdate) {
     match update {
         ReadUpdate::Read { path, revision, first, last, lines } => {
             let before = files.get(&path).filter(|text| text.revision == revision);
@@ -135,28 +135,31 @@ mod tests {
             "the answer that asked for it knows nothing of it"
         );
         read_set.results_received();
-        assert_eq!(read_set.whole("a/n.md"), Some("1"));
+        assert_eq!(read_set.fully_read("a/n.md"), Some("1"));
         let (path, before) = ("a/n.md".to_owned(), "1".to_owned());
         read_set.apply(ReadUpdate::Edited { path, before, revision: "2".to_owned() });
-        assert_eq!(read_set.whole("a/n.md"), Some("2"), "its own change is known at once");
+        assert_eq!(read_set.fully_read("a/n.md"), Some("2"), "its own change is known at once");
     }
 
     #[test]
     fn a_file_is_known_whole_once_all_its_pages_were_shown_of_one_revision() {
-        assert_eq!(read_set([read("1", 1, 5, 9)]).whole("a/n.md"), None);
+        assert_eq!(read_set([read("1", 1, 5, 9)]).fully_read("a/n.md"), None);
         assert_eq!(read_set([read("1", 1, 5, 9)]).revision("a/n.md"), Some("1"));
-        assert_eq!(read_set([read("1", 1, 5, 9), read("1", 6, 9, 9)]).whole("a/n.md"), Some("1"));
         assert_eq!(
-            read_set([read("1", 1, 5, 9), read("1", 7, 9, 9)]).whole("a/n.md"),
+            read_set([read("1", 1, 5, 9), read("1", 6, 9, 9)]).fully_read("a/n.md"),
+            Some("1")
+        );
+        assert_eq!(
+            read_set([read("1", 1, 5, 9), read("1", 7, 9, 9)]).fully_read("a/n.md"),
             None,
             "a gap"
         );
         assert_eq!(
-            read_set([read("1", 1, 5, 9), read("2", 6, 9, 9)]).whole("a/n.md"),
+            read_set([read("1", 1, 5, 9), read("2", 6, 9, 9)]).fully_read("a/n.md"),
             None,
             "changed"
         );
-        assert_eq!(read_set([read("1", 0, 0, 0)]).whole("a/n.md"), Some("1"), "empty");
+        assert_eq!(read_set([read("1", 0, 0, 0)]).fully_read("a/n.md"), Some("1"), "empty");
     }
 
     #[test]

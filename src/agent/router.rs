@@ -111,7 +111,7 @@ impl Router {
                 }
             }
             AgentCommand::Resume { user_message, conversation, notice, accepted } => {
-                self.go_on(user_message, conversation, notice, accepted).await;
+                self.resume(user_message, conversation, notice, accepted).await;
             }
             AgentCommand::Stop(conversation, done) => {
                 let on_the_way = self.lanes.values_mut().flatten();
@@ -194,7 +194,7 @@ impl Router {
         let (user_message, hooks) = (message.user_message.clone(), hooks.clone());
         self.hook_checks.spawn(async move {
             let checked = tokio::task::spawn_blocking(move || ask(&hooks, user_message)).await;
-            (lane, checked.unwrap_or(Err(PromptError::Ending)))
+            (lane, checked.unwrap_or(Err(PromptError::ShuttingDown)))
         });
     }
 
@@ -229,7 +229,7 @@ impl Router {
             Ok(_) => {}
             Err(error) => {
                 let comes_back = match &from {
-                    Sender::Client(..) => matches!(error, PromptError::Ending),
+                    Sender::Client(..) => matches!(error, PromptError::ShuttingDown),
                     Sender::Worker(..) => true,
                     // The next run retries it, unless a hook refused it.
                     Sender::Undelivered => !matches!(error, PromptError::Refused { .. }),
@@ -282,7 +282,7 @@ impl Router {
                 }
             }
         }
-        Err(PromptError::Ending)
+        Err(PromptError::ShuttingDown)
     }
 
     fn begin(
@@ -295,7 +295,7 @@ impl Router {
         self.turns.spawn(turns::begin(&self.shared, conversation, turn, user_message, begins));
     }
 
-    async fn go_on(
+    async fn resume(
         &mut self,
         user_message: UserMessage,
         conversation: ConversationId,
@@ -305,7 +305,7 @@ impl Router {
         let answering = loop {
             let (number, stored) = (user_message.number, notice.clone());
             let arrival = blocking(&self.shared, move |shared| {
-                shared.ports.memory.go_on(conversation, &stored, number)
+                shared.ports.memory.resume(conversation, &stored, number)
             });
             match arrival.await {
                 Ok(Routing::Delivered { turn }) => {
@@ -350,7 +350,7 @@ impl Router {
             log_undelivered(number, accepted);
         }
         for (user_message, conversation, notice, accepted) in std::mem::take(&mut self.paused) {
-            self.go_on(user_message, conversation, notice, accepted).await;
+            self.resume(user_message, conversation, notice, accepted).await;
         }
     }
 
@@ -388,7 +388,7 @@ impl Router {
         let words = why.to_string();
         let refused = move |shared: &SharedAgent| shared.ports.memory.refuse(received, &words);
         if let Err(error) = blocking(&self.shared, refused).await {
-            tracing::warn!(%error, received, "a message that was refused may be heard after a start");
+            tracing::warn!(%error, received, "a refused message may be delivered after a restart");
         }
     }
 }
@@ -404,9 +404,9 @@ fn log_undelivered(number: i64, accepted: Result<Option<ConversationId>, PromptE
 /// Asks the hooks about a message; returns it as they left it. Blocks.
 fn ask(hooks: &Hooks, user_message: UserMessage) -> Result<UserMessage, PromptError> {
     let event = hooks::Event::new(Kind::MessageReceived)
-        .say("source", user_message.source.as_str())
-        .say("scope", user_message.scope.word())
-        .say("conversation", user_message.to.map(|to| to.to_string()))
+        .field("source", user_message.source.as_str())
+        .field("scope", user_message.scope.word())
+        .field("conversation", user_message.to.map(|to| to.to_string()))
         .text("attached", attached(&user_message))
         .with_input(user_message.text.as_str().into());
     match hooks.ask(event, &|| false) {

@@ -81,7 +81,7 @@ impl Future for PendingOutcome {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.0)
             .poll(context)
-            .map(|received| received.unwrap_or(Err(PromptError::Ending)))
+            .map(|received| received.unwrap_or(Err(PromptError::ShuttingDown)))
     }
 }
 
@@ -107,14 +107,14 @@ pub enum PromptError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// A hook refused it, or a required hook failed.
-    #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and nothing is done without it" } else { "refuses" })]
+    #[error("the hook `{hook}` {}: {reason}", if *.failed { "failed, and it is critical" } else { "refuses" })]
     Refused { hook: String, reason: String, failed: bool },
     /// Too many messages are queued already.
-    #[error("{QUEUE} messages wait in this conversation already")]
+    #[error("{QUEUE} messages already wait in this conversation")]
     Full,
     /// The steward is shutting down.
-    #[error("the steward ends")]
-    Ending,
+    #[error("the steward is shutting down")]
+    ShuttingDown,
 }
 
 impl SharedAgent {
@@ -190,7 +190,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T> {
     let shared = Arc::clone(shared);
     tokio::task::spawn_blocking(move || work(&shared)).await.unwrap_or_else(|error| {
-        let message = format!("it broke off: {error}");
+        let message = format!("it stopped unexpectedly: {error}");
         Err(MemoryError::Broken { message, hint: None })
     })
 }

@@ -35,7 +35,7 @@ const KNOWN: u32 = 10_000;
 /// must not read years of conversations.
 const STALE: i64 = 7 * 86_400_000;
 /// The most characters of one item, and of the whole transcript, sent to the model.
-const SAID: usize = 1_200;
+const ITEM_CHARS: usize = 1_200;
 const TRANSCRIPT: usize = 24_000;
 /// The most output tokens; thinking models need more than the words alone.
 const OUTPUT: u32 = 2_048;
@@ -78,7 +78,7 @@ impl Summaries {
             // Subscribe before checking, so that no end is missed.
             let ended = conversations.ended();
             if let Err(error) = self.round().await {
-                tracing::warn!(%error, "conversations could not be looked after");
+                tracing::warn!(%error, "the maintenance of conversations failed");
             }
             tokio::select! {
                 () = ended => {}
@@ -271,7 +271,7 @@ impl Summaries {
     ) -> Result<T, ConversationError> {
         let conversations = self.conversations.clone();
         let done = tokio::task::spawn_blocking(move || work(&conversations)).await;
-        done.expect("looking after conversations does not panic")
+        done.expect("the maintenance of conversations does not panic")
     }
 }
 
@@ -288,7 +288,7 @@ fn give_up(
 
 fn nonsense(text: &str) -> String {
     let start: String = plain(text).chars().take(60).collect();
-    format!("its answer is none: `{start}`")
+    format!("its answer is not a title: `{start}`")
 }
 
 /// Cleans up a retrospection; `None` if it says nothing.
@@ -311,7 +311,7 @@ fn transcript(items: &[Item]) -> String {
             | ItemKind::Ended
             | ItemKind::Note => return None,
         };
-        let mut text: String = plain(&item.text).chars().take(SAID).collect();
+        let mut text: String = plain(&item.text).chars().take(ITEM_CHARS).collect();
         let used = item.body.as_deref().map(actions).unwrap_or_default();
         let used = used.into_iter().map(|action| match action.path {
             Some(path) => format!("{} on {}", action.tool, plain(&path)),

@@ -70,9 +70,11 @@ impl VaultToolbox {
                 };
                 CallOutcome::Done(failed(&error))
             }
-            Outcome::Ask(question) => {
-                CallOutcome::Asks(Box::new(Waiting { toolbox: self.clone(), question, details }))
-            }
+            Outcome::Ask(question) => CallOutcome::NeedsApproval(Box::new(Waiting {
+                toolbox: self.clone(),
+                question,
+                details,
+            })),
         }
     }
 }
@@ -197,8 +199,10 @@ fn failed(error: &ToolError) -> CallResult {
 }
 
 fn broken(error: &tokio::task::JoinError) -> CallResult {
-    tracing::error!(%error, "a tool call broke off");
-    CallResult::error("the tool broke off; list_changes shows whether it changed anything")
+    tracing::error!(%error, "a tool call stopped unexpectedly");
+    CallResult::error(
+        "the tool stopped unexpectedly; list_changes shows whether it changed anything",
+    )
 }
 
 struct Waiting {

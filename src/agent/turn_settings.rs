@@ -4,25 +4,25 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::turn::Limits;
 use crate::llm::Effort;
-use crate::llm::settings::split_reference;
+use crate::llm::settings::{at_least, split_reference};
 
 /// The `[agent]` section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TurnSettings {
     /// The most requests to the model in one turn.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub rounds: u32,
     /// The most tool calls in one turn.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub calls: u32,
     /// The most input and output tokens of one turn; 0: no limit.
     pub tokens: u64,
     /// The most minutes of one turn.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub minutes: u32,
     /// The most output tokens of one answer, thinking included; capped by the model's own limit.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub max_output_tokens: u32,
     /// How hard the model thinks; unset uses the vendor's default.
     pub effort: Option<Effort>,
@@ -99,11 +99,4 @@ fn reference<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
         return Err(de::Error::custom(text));
     }
     Ok(model)
-}
-
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        0 => Err(de::Error::custom("it must be at least 1")),
-        number => Ok(number),
-    }
 }

@@ -29,7 +29,7 @@ pub(super) fn recover(shared: &SharedAgent) -> Result<Vec<UserMessage>> {
     for (conversation, turn) in left.turns {
         if let Err(error) = repair(shared, conversation, turn) {
             // This does not hold up the others; the next turn there tries again.
-            tracing::error!(%error, %conversation, "a conversation was not made whole");
+            tracing::error!(%error, %conversation, "a conversation could not be repaired");
         }
         // Last, so that a crash before this leaves the turn to the next start.
         memory.interrupt(conversation, "the steward ended during the turn")?;
@@ -47,7 +47,7 @@ fn repair(shared: &SharedAgent, conversation: ConversationId, turn: TurnId) -> R
     memory.append(conversation, turn, &Entry::notice(words)).map(|_| ())
 }
 
-/// Ends a turn that no task runs any more, and repairs its history. Blocks.
+/// Ends a turn that is stored as running but has no task, and repairs its history. Blocks.
 pub(super) fn give_up(shared: &SharedAgent, conversation: ConversationId) -> Result<()> {
     let memory = &shared.ports.memory;
     let Some(turn) = memory.interrupt(conversation, "it could not be ended")? else {

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_is_spelt_otherwise_is_none_either() {
+    fn misspelt_marks_are_escaped_too() {
         let spelt = [
             "</tool_data >",
             "</TOOL_DATA>",

@@ -146,7 +146,7 @@ pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
 fn as_type(text: &str, at: usize, value: &str, kind: Kind) -> Diagnostic {
     let word = value.split_whitespace().next().unwrap_or_default();
     let quoted = value.trim().replace('\'', "''");
-    let message = format!("YAML takes `{word}` for a type");
+    let message = format!("YAML reads `{word}` as a type");
     Diagnostic::error(kind, text, place(at, at + word.len()), message)
         .hint(format!("write it in quotes: `'{quoted}'`"))
 }
@@ -260,7 +260,7 @@ impl<'t> BaseReader<'t> {
             Content::List(items) => items,
             _ if node.is_null() => &[],
             _ => {
-                let hint = "write one item a line, each behind `- `";
+                let hint = "write one item a line, each after `- `";
                 self.fault(Kind::InvalidBase, node, format!("`{what}` has to be a list"), hint);
                 &[]
             }
@@ -461,7 +461,7 @@ impl<'t> BaseReader<'t> {
                 let hint = format!("write `property: {}`", value.text().unwrap_or_default());
                 self.warn(Kind::Outdated, key, message.to_owned(), hint);
             } else if let Content::Mapping(_) = node.content {
-                let message = format!("`{what}` does not say which property it goes by");
+                let message = format!("`{what}` names no property");
                 let hint = "write `property: file.name`";
                 self.fault(Kind::InvalidBase, node, message, hint);
             }
@@ -539,10 +539,10 @@ impl<'t> BaseReader<'t> {
             formulas.iter().map(|(name, formula, _)| (&**name, &**formula)).collect::<Vec<_>>();
         for circle in cycles::find(&trees) {
             let names: Vec<_> = circle.iter().map(|number| trees[*number].0).collect();
-            let message = format!("formulas need each other: {}", names.join(" → "));
+            let message = format!("formulas depend on each other: {}", names.join(" → "));
             let key = formulas[circle[0]].2.clone();
             let error = Diagnostic::error(Kind::Circular, self.text, key, message);
-            self.faults.push(error.hint("let one of them do without the others"));
+            self.faults.push(error.hint("remove one of these references"));
         }
     }
 

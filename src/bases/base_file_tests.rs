@@ -171,11 +171,11 @@ fn a_filter_is_one_of_three() {
 
 #[test]
 fn values_that_yaml_reads_otherwise_are_reported() {
-    let quote = "1:10 invalid_base YAML takes `!done` for a type → write it in quotes: `'!done'`";
+    let quote = "1:10 invalid_base YAML reads `!done` as a type → write it in quotes: `'!done'`";
     fails("filters: !done\n", &[quote]);
     let found = errors("filters:\n  and:\n    - !file.name.contains(\"T\")\n");
     assert!(
-        found[0].contains("YAML takes") && found[0].contains("'!file.name.contains(\"T\")'"),
+        found[0].contains("YAML reads") && found[0].contains("'!file.name.contains(\"T\")'"),
         "{found:?}"
     );
     assert!(found[0].starts_with("3:7 "), "{found:?}");
@@ -195,7 +195,7 @@ fn values_have_to_fit_their_keys() {
         "views:\n  - sort:\n      - {property: a, direction: up}\n",
         &["3:34 invalid_base this is not a direction → write `ASC` or `DESC`"],
     );
-    fails("views:\n  - sort:\n      - {by: a}\n", &["3:9 invalid_base `sort` does not say"]);
+    fails("views:\n  - sort:\n      - {by: a}\n", &["3:9 invalid_base `sort` names no property"]);
     fails("formulas:\n  a: [1]\n", &["2:6 invalid_base `formulas.a` has to be a text"]);
     fails("formulas: x\n", &["1:11 invalid_base `formulas` has to be keys with values"]);
 }
@@ -204,9 +204,9 @@ fn values_have_to_fit_their_keys() {
 fn formulas_that_need_each_other_are_named() {
     fails(
         "formulas:\n  a: formula.b + 1\n  b: formula[\"c\"]\n  c: \"[1].map(formula.a)\"\n  d: formula.a\n",
-        &["2:3 circular formulas need each other: a → b → c → a"],
+        &["2:3 circular formulas depend on each other: a → b → c → a"],
     );
-    fails("formulas:\n  a: formula.a\n", &["2:3 circular formulas need each other: a → a"]);
+    fails("formulas:\n  a: formula.a\n", &["2:3 circular formulas depend on each other: a → a"]);
     assert!(read("formulas:\n  a: formula.b + formula.c\n  b: formula.c\n  c: '1'\n").is_ok());
 }
 

@@ -364,7 +364,7 @@ impl<'c> ExpressionChecker<'c, '_> {
         let name = function.name;
         if args.len() < least {
             let missing = params.get(args.len()).map_or("", |param| param.name);
-            let message = format!("`{name}` is not told its `{missing}`");
+            let message = format!("`{name}` needs its `{missing}`");
             return self.warn(Kind::WrongArguments, at, message, Some(usage(function)));
         }
         if args.len() > params.len() && !is_repeated {
@@ -455,7 +455,7 @@ impl<'c> ExpressionChecker<'c, '_> {
             }
         }
         let hint = did_you_mean(expected, known.iter().map(String::as_str));
-        self.warn(Kind::UnknownName, at, format!("no file lies in a folder `{expected}`"), hint);
+        self.warn(Kind::UnknownName, at, format!("no file is in a folder `{expected}`"), hint);
     }
 }
 

@@ -113,7 +113,7 @@ fn unknown_names_are_reported_with_the_nearest() {
     check("file.hasTag(\"cal\")", &["13 nothing has the tag `cal` → did you mean `call`?"]);
     check(
         "file.inFolder(\"Projets\")",
-        &["15 no file lies in a folder `Projets` → did you mean `Projects`?"],
+        &["15 no file is in a folder `Projets` → did you mean `Projects`?"],
     );
     check(
         "file.hasProperty(\"staus\")",
@@ -152,10 +152,7 @@ fn arguments_are_counted_and_their_types_compared() {
         "\"a\".contains(1)",
         &["14 `contains` takes a text, and this is a number → it is `.contains(value)`"],
     );
-    check(
-        "file.inFolder()",
-        &["6 `inFolder` is not told its `folder` → it is `.inFolder(folder)`"],
-    );
+    check("file.inFolder()", &["6 `inFolder` needs its `folder` → it is `.inFolder(folder)`"]);
     check("today(1)", &["7 `today` takes no arguments → it is `today()`"]);
 }
 

@@ -175,7 +175,7 @@ fn size(value: &Value) -> u64 {
 fn count(list: &[Value], left: &mut usize, depth: usize) -> Result<(), String> {
     *left = left.checked_sub(list.len()).ok_or("the list would have more than 100,000 elements")?;
     if depth > DEEPEST_LIST {
-        return Err("the lists lie too deep in one another".to_owned());
+        return Err("the lists are nested too deep".to_owned());
     }
     for value in list {
         if let Value::List(inner) = value {

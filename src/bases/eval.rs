@@ -128,7 +128,7 @@ impl<'a> Evaluator<'a> {
                 let circle =
                     self.running[first..].iter().chain([&index]).map(|at| &*formulas[*at].0);
                 let circle = circle.collect::<Vec<_>>().join(" → ");
-                return error(format!("the formulas go in a circle: {circle}"), at);
+                return error(format!("the formulas depend on each other: {circle}"), at);
             }
             Memo::Unknown => {}
         }

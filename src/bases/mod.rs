@@ -1,7 +1,7 @@
 //! Obsidian's Bases, evaluated without Obsidian: the expression language, `.base` files, and the tables that
 //! they describe.
 //!
-//! May import `note`. Pure: no I/O and no clock. An expression reads the vault through a [`Source`], and the time from
+//! Floor 2. Pure: no I/O and no clock. An expression reads the vault through a [`Source`], and the time from
 //! an [`eval::Scope`]. Nothing here panics, and every evaluation ends within its limits.
 //!
 //! In reading order: [`ast`], [`value`], [`typed`], [`source`]; from text to a tree ([`parse`],

@@ -125,10 +125,10 @@ impl<'s> Parser<'s> {
         match self.next {
             Token::Sign(sign @ (")" | "]")) => {
                 let opening = if sign == ")" { "(" } else { "[" };
-                self.fault(format!("`{sign}` without a `{opening}`")).hint("leave it away")
+                self.fault(format!("`{sign}` without a `{opening}`")).hint("leave it out")
             }
             Token::Sign(",") => self
-                .fault("`,` stands only between elements and between arguments")
+                .fault("`,` may only separate elements or arguments")
                 .hint("join conditions with `&&` or `||`"),
             Token::Sign(sign) => {
                 self.fault(format!("`{sign}` is not an operator between two values"))
@@ -239,7 +239,7 @@ impl<'s> Parser<'s> {
                 let (_, at) = self.advance()?;
                 Ok((name, at))
             }
-            Token::End => Err(self.fault("a name is missing behind the `.`")),
+            Token::End => Err(self.fault("a name is missing after the `.`")),
             _ => Err(self
                 .fault_at(dot, "a name has to follow this `.`")
                 .hint("read what has another name as `[\"name\"]`")),
@@ -304,7 +304,7 @@ impl<'s> Parser<'s> {
             }
             let (_, comma) = self.advance()?;
             if self.is(closing) {
-                return Err(self.fault_at(comma, "a value is missing behind this `,`"));
+                return Err(self.fault_at(comma, "a value is missing after this `,`"));
             }
         }
         Ok((found, self.close(opening, closing)?))
@@ -341,7 +341,7 @@ impl<'s> Parser<'s> {
     fn unclosed(&self, opening: &Span, closing: &str) -> Diagnostic {
         let open = &self.source[opening.start as usize..opening.end as usize];
         self.fault_at(opening.clone(), format!("this `{open}` is not closed"))
-            .hint(format!("write `{closing}` behind what it holds"))
+            .hint(format!("write `{closing}` after its content"))
     }
 
     fn primary(&mut self) -> Parsed {
@@ -391,8 +391,8 @@ impl<'s> Parser<'s> {
     fn no_value(&self) -> Diagnostic {
         match self.next {
             Token::Sign("+") => self
-                .fault("`+` stands only between two values")
-                .hint("leave it away, or write the value before it"),
+                .fault("`+` needs a value before it")
+                .hint("leave it out, or write the value before it"),
             Token::Sign(".") => {
                 self.fault("a value is missing before this `.`").hint("write a fraction as `0.5`")
             }

@@ -124,29 +124,29 @@ fn missing_parts_are_reported_at_their_place() {
     invalid("a)", 2, "without a `(`", "");
     invalid("(a]", 3, "without a `[`", "");
     invalid("f(,a)", 3, "before this `,`", "");
-    invalid("f(a,)", 4, "behind this `,`", "");
-    invalid("a, b", 2, "only between elements", "&&");
+    invalid("f(a,)", 4, "after this `,`", "");
+    invalid("a, b", 2, "only separate elements", "&&");
     invalid("()", 2, "between `(` and `)`", "");
     invalid("a[]", 3, "a key is missing", "");
     invalid("a.", 3, "a name is missing", "");
     invalid("a.\"b\"", 2, "a name has to follow", "[\"name\"]");
     invalid("a * / b", 5, "not closed", "`/`");
-    invalid("+a", 1, "only between two values", "leave it away");
+    invalid("+a", 1, "needs a value before it", "leave it out");
     invalid(".5", 1, "before this `.`", "0.5");
     invalid("a !b", 3, "not an operator between", "");
 }
 
 #[test]
 fn what_other_languages_have_is_named() {
-    invalid("1.round()", 2, "directly behind a number", "`(1).round()`");
-    invalid("2.5.x", 4, "directly behind a number", "`(2.5).x`");
+    invalid("1.round()", 2, "directly after a number", "`(1).round()`");
+    invalid("2.5.x", 4, "directly after a number", "`(2.5).x`");
     invalid("{\"a\": 1}", 1, "no objects", "");
     invalid("a === b", 3, "`===`", "`==`");
     invalid("a & b", 3, "`&`", "`&&`");
     invalid("a ? b : c", 3, "`?`", "if(");
     invalid("a == “b”", 6, "no meaning", "straight quotes");
     invalid("#tag", 1, "`#`", "hasTag");
-    invalid("a == 1d", 7, "directly behind a number", "`\"1d\"`");
+    invalid("a == 1d", 7, "directly follows a number", "`\"1d\"`");
     invalid("a @ b", 3, "no meaning", "");
     invalid("formula + 1", 1, "needs the name", "formula.name");
     invalid("formula.x()", 9, "no arguments", "formula.x");

@@ -248,7 +248,7 @@ impl<'s> PatternReader<'s> {
         }
         if rest.starts_with('?') {
             return Err(PatternFault {
-                hint: Some("write the flags behind the pattern: `/abc/i`"),
+                hint: Some("write the flags after the pattern: `/abc/i`"),
                 ..self.fault(at, "this kind of group is not known")
             });
         }
@@ -279,7 +279,7 @@ impl<'s> PatternReader<'s> {
     /// Translates an escape outside a class, and says whether a quantifier may follow it.
     fn escape(&mut self, at: usize) -> Result<bool, PatternFault> {
         let Some(&(_, c)) = self.chars.peek() else {
-            return Err(self.fault(at, "there is nothing behind this `\\`"));
+            return Err(self.fault(at, "there is nothing after this `\\`"));
         };
         match c {
             'b' | 'B' => {
@@ -316,7 +316,7 @@ impl<'s> PatternReader<'s> {
     /// Translates an escape, in a class or outside.
     fn atom(&mut self, at: usize) -> Result<Atom, PatternFault> {
         let Some((_, c)) = self.chars.next() else {
-            return Err(self.fault(at, "there is nothing behind this `\\`"));
+            return Err(self.fault(at, "there is nothing after this `\\`"));
         };
         Ok(match c {
             'd' => Atom::Class("0-9"),

@@ -86,7 +86,7 @@ fn unusable_patterns_are_reported_with_their_place() {
     refused("x[a", "", 1, "not closed");
     refused("x(a", "", 1, "not closed");
     refused("a)", "", 1, "without");
-    refused("a\\", "", 1, "nothing behind");
+    refused("a\\", "", 1, "nothing after");
     refused(r"\uD83C", "", 0, "whole character");
     refused(r"\p{Nothing}", "u", 0, "not a property");
     refused("(?<1>a)", "", 0, "no name");

@@ -415,7 +415,7 @@ impl<'s> TemplateReader<'s> {
             let (message, hint) = match is_mixed {
                 true => {
                     let message = format!("`{}` makes no name: {}", self.source, fault.reason);
-                    (message, "leave it away".to_owned())
+                    (message, "leave it out".to_owned())
                 }
                 false => (fault.to_string(), format!("call it `{suggestion}`")),
             };
@@ -459,7 +459,7 @@ fn closing(source: &str, opening: usize) -> Result<usize, Diagnostic> {
 fn unclosed(source: &str, at: Range<usize>, closing: &str) -> Diagnostic {
     let message = format!("this `{}` is not closed", &source[at.clone()]);
     Diagnostic::error(Kind::InvalidExpression, source, span(at.start, at.end), message)
-        .hint(format!("write `{closing}` behind the expression"))
+        .hint(format!("write `{closing}` after the expression"))
 }
 
 /// Moves diagnostics of an expression to the enclosing template.

@@ -142,11 +142,11 @@ fn only_what_the_rule_writes_makes_folders() {
 fn what_a_template_may_not_say_itself() {
     use Purpose::{Name, Path, Text};
     for (source, purpose, kind, column, hint) in [
-        ("a {{b", Text, Kind::InvalidExpression, 3, "write `}}` behind the expression"),
+        ("a {{b", Text, Kind::InvalidExpression, 3, "write `}}` after the expression"),
         ("a {{}}", Text, Kind::InvalidExpression, 5, ""),
         ("a {{x = 1}}", Text, Kind::InvalidExpression, 7, "write `==`"),
         ("{{\"open}}", Text, Kind::InvalidExpression, 3, "write `\"` at its end"),
-        ("{{'/?*'}} what?", Name, Kind::InvalidPath, 15, "leave it away"),
+        ("{{'/?*'}} what?", Name, Kind::InvalidPath, 15, "leave it out"),
         ("a/b", Name, Kind::InvalidPath, 2, "name the folder with `move`"),
         ("what?", Name, Kind::InvalidPath, 5, "call it `what`"),
         ("", Name, Kind::InvalidPath, 1, "write one"),

@@ -208,7 +208,7 @@ impl<'s> Lexer<'s> {
             let at = span(self.at, self.at + 1 + length);
             let call = if name[length..].starts_with('(') { "()" } else { "" };
             return Err(self
-                .fault(at, "Obsidian takes no method or field directly behind a number")
+                .fault(at, "Obsidian allows no method or field directly after a number")
                 .hint(format!("write `({written}).{member}{call}`")));
         }
         if behind.starts_with(begins_name) {
@@ -218,8 +218,8 @@ impl<'s> Lexer<'s> {
             {
                 return Ok(Token::Size(number * 1024_f64.powi(*power)));
             }
-            let fault = self
-                .fault(span(behind, self.at), format!("`{unit}` stands directly behind a number"));
+            let fault =
+                self.fault(span(behind, self.at), format!("`{unit}` directly follows a number"));
             return Err(match unit {
                 "y" | "M" | "w" | "d" | "h" | "m" | "s" | "ms" => {
                     fault.hint(format!("write a duration as a text: `\"{written}{unit}\"`"))

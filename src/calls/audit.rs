@@ -87,7 +87,7 @@ impl Audit {
             let thread = std::thread::Builder::new().name("steward-audit".to_owned());
             match thread.spawn(move || shared.write_in_background()) {
                 Ok(thread) => *writer = Some(thread),
-                Err(error) => tracing::warn!(%error, "the audit is written at the end only"),
+                Err(error) => tracing::warn!(%error, "the audit is written only at the end"),
             }
         }
     }

@@ -40,12 +40,12 @@ impl StepShown<'_> {
     fn event(&self, kind: Kind) -> Event {
         Event::new(kind)
             .of_tool(self.does)
-            .say("caller", self.caller.name.as_str())
-            .say("scope", self.caller.scope.word())
-            .say("run", self.run)
-            .say("workflow", self.workflow)
-            .say("step", self.step)
-            .say("item", self.item)
+            .field("caller", self.caller.name.as_str())
+            .field("scope", self.caller.scope.word())
+            .field("run", self.run)
+            .field("workflow", self.workflow)
+            .field("step", self.step)
+            .field("item", self.item)
             .text("input", self.input.clone())
     }
 }
@@ -59,25 +59,25 @@ fn is_by_hook(caller: &Caller) -> bool {
 fn event_of(request: &Request, kind: Kind) -> Event {
     Event::new(kind)
         .of_tool(&request.tool)
-        .say("caller", request.caller.name.as_str())
-        .say("scope", request.caller.scope.word())
-        .say("conversation", request.conversation.as_deref())
-        .say("turn", request.turn.as_deref())
-        .say("dryRun", request.dry_run)
+        .field("caller", request.caller.name.as_str())
+        .field("scope", request.caller.scope.word())
+        .field("conversation", request.conversation.as_deref())
+        .field("turn", request.turn.as_deref())
+        .field("dryRun", request.dry_run)
 }
 
 impl Calls {
     pub(super) fn receives(&self, request: &Request, kind: Kind) -> bool {
-        self.hears_of(&request.caller, kind)
+        self.is_notified(&request.caller, kind)
     }
 
-    fn hears_of(&self, caller: &Caller, kind: Kind) -> bool {
+    fn is_notified(&self, caller: &Caller, kind: Kind) -> bool {
         self.0.hooks.receives(kind) && !is_by_hook(caller) && self.0.policy.is_on(layers::HOOKS)
     }
 
     /// Asks the hooks whether a workflow step may begin.
     pub fn ask_before_step(&self, step: StepShown<'_>, cancel: &Cancel) -> Result<(), ToolError> {
-        if !self.hears_of(step.caller, Kind::BeforeStep) {
+        if !self.is_notified(step.caller, Kind::BeforeStep) {
             return Ok(());
         }
         let asked = self.0.hooks.ask(step.event(Kind::BeforeStep), &|| cancel.is_cancelled());
@@ -88,9 +88,9 @@ impl Calls {
     }
 
     /// Tells the hooks how a workflow step ended.
-    pub fn tell_after_step(&self, step: StepShown<'_>, state: &str) {
-        if self.hears_of(step.caller, Kind::AfterStep) {
-            self.0.hooks.notify(step.event(Kind::AfterStep).say("state", state));
+    pub fn notify_after_step(&self, step: StepShown<'_>, state: &str) {
+        if self.is_notified(step.caller, Kind::AfterStep) {
+            self.0.hooks.notify(step.event(Kind::AfterStep).field("state", state));
         }
     }
 
@@ -147,7 +147,7 @@ impl Calls {
         asked.map(drop).map_err(refusal)
     }
 
-    pub(super) fn tell_applied(&self, request: &Request, set: ChangeSetId) {
+    pub(super) fn notify_applied(&self, request: &Request, set: ChangeSetId) {
         if !self.receives(request, Kind::ChangeApplied) {
             return;
         }
@@ -165,14 +165,14 @@ impl Calls {
             })
             .collect();
         let event = event_of(request, Kind::ChangeApplied)
-            .say("changeSet", set.0)
-            .say("total", listed.changes.len())
+            .field("changeSet", set.0)
+            .field("total", listed.changes.len())
             .place("title", listed.title)
             .place("changes", changes);
         self.0.hooks.notify(event);
     }
 
-    pub(super) fn tell_after_call(
+    pub(super) fn notify_after_call(
         &self,
         request: &Request,
         row: &AuditRow,
@@ -189,11 +189,11 @@ impl Calls {
         let whole = |at: &usize| text.is_char_boundary(*at);
         let end = (0..=MAX_ANSWER.min(text.len())).rev().find(whole).unwrap_or_default();
         let event = event_of(request, Kind::AfterToolCall)
-            .say("decision", row.decision.as_str())
-            .say("outcome", row.outcome.as_deref())
-            .say("microseconds", row.microseconds)
-            .say("bytes", row.bytes)
-            .say("changeSet", row.change_set)
+            .field("decision", row.decision.as_str())
+            .field("outcome", row.outcome.as_deref())
+            .field("microseconds", row.microseconds)
+            .field("bytes", row.bytes)
+            .field("changeSet", row.change_set)
             .place("paths", judgement.paths.clone())
             .text("input", request.arguments.clone())
             .text("answer", &text[..end]);
@@ -206,10 +206,10 @@ fn refusal(refused: Refused) -> Refusal {
     let (reason, hint) = match failed {
         false => (
             format!("the hook `{hook}` refuses: {reason}"),
-            "it is a rule of the user's; do not try it again in another way",
+            "this is the user's rule; do not try it another way",
         ),
         true => (
-            format!("the hook `{hook}` failed, and nothing is done without it: {reason}"),
+            format!("the hook `{hook}` failed, and it is critical: {reason}"),
             "`[hooks]` in the user's settings has it; `steward status` says what went wrong",
         ),
     };

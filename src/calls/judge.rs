@@ -417,7 +417,7 @@ impl Gate for Judge {
             std::mem::take(&mut judgement.effects)
         };
         self.calls.0.policy.applied(&self.call(), &effects);
-        self.calls.tell_applied(&self.request, change_set);
+        self.calls.notify_applied(&self.request, change_set);
     }
 }
 
@@ -462,7 +462,7 @@ fn dry_run_answer(
         }
         if change.more > 0 {
             lines.push(format!(
-                "[{} more lines of the diff of `{}`; it adds {} and takes away {}]",
+                "[{} more lines of the diff of `{}`; it adds {} and removes {}]",
                 change.more, change.path, change.added, change.removed
             ));
         }

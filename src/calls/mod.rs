@@ -1,8 +1,7 @@
 //! The only way to call a tool: policy, a person's approval, the tool, the audit. Every transport
 //! uses it.
 //!
-//! Floor 6: imports `policy`, `tools` and the rooms below them. Only this room calls `tools::call`;
-//! `tests/architecture` checks it.
+//! Floor 6. Only this room calls `tools::call`; `tests/architecture` checks it.
 //!
 //! `judge` checks the planned changes after the tool has decided on them and before the tool
 //! applies any, by their final paths. A call that needs a person's approval ends there without any
@@ -247,15 +246,15 @@ impl Calls {
             return None;
         }
         let settings = self.0.policy.settings();
-        let is_heard = [Kind::BeforeToolCall, Kind::AfterToolCall]
+        let has_hook = [Kind::BeforeToolCall, Kind::AfterToolCall]
             .into_iter()
             .any(|kind| self.receives(request, kind));
         // The view of a restricted caller requires disk reads.
-        if is_heard || !self.sees_all(&settings, request.caller.scope) || self.0.audit.is_full() {
+        if has_hook || !self.sees_all(&settings, request.caller.scope) || self.0.audit.is_full() {
             return None;
         }
-        let look = || self.run(Ok(tool), request.clone(), None, &Cancel::default());
-        match nonblocking::attempt(look)? {
+        let attempt = || self.run(Ok(tool), request.clone(), None, &Cancel::default());
+        match nonblocking::attempt(attempt)? {
             Outcome::Answered(result) => Some(result),
             Outcome::Ask(_) => None,
         }
@@ -312,7 +311,7 @@ impl Calls {
         let Some(question) = question else {
             end(&mut row, &result);
             audit::server_fault(&mut row, &result);
-            self.tell_after_call(&request, &row, &judgement, &result);
+            self.notify_after_call(&request, &row, &judgement, &result);
             record(row);
             return Outcome::Answered(result);
         };
@@ -329,7 +328,7 @@ impl Calls {
             Ok(row) => row,
             Err(error) => {
                 // A question that a restart could not mark as refused is not asked at all.
-                tracing::error!(%error, "a question could not be written down");
+                tracing::error!(%error, "a question could not be recorded");
                 let hint = error.hint();
                 let text = format!("nobody could be asked: {error}");
                 return Outcome::Answered(Err(ToolError::new(ErrorCode::IoError, text, hint)));
@@ -389,7 +388,7 @@ impl Calls {
             confirmed: judge.has_agreement(),
         };
         if let Some(view) = view {
-            context.vault = context.vault.seen_through(view);
+            context.vault = context.vault.in_view(view);
         }
         // An ACP client has its own conversations and must not read the others.
         if request.caller.scope == Scope::Acp {
@@ -442,7 +441,7 @@ impl Calls {
             mode => mode,
         });
         let mode = mode.map_err(|error| {
-            let text = format!("it cannot be told what may be changed: {error}");
+            let text = format!("the mode cannot be read, so nothing may be changed: {error}");
             let code = if error.is_full() { ErrorCode::StorageFull } else { ErrorCode::IoError };
             let error = ToolError::new(code, text, error.hint());
             Box::new(Judged::refused_early(Err(error)))
@@ -488,10 +487,10 @@ impl Calls {
     }
 
     /// The context of tools for callers of this kind under the current settings. Without a gate: only for reading.
-    pub fn seen_by(&self, scope: Scope) -> Context {
+    pub fn context_for(&self, scope: Scope) -> Context {
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
-        context.vault = context.vault.seen_through(self.view(scope));
+        context.vault = context.vault.in_view(self.view(scope));
         context
     }
 

@@ -177,7 +177,7 @@ impl Question {
             ),
             _ => (
                 ErrorCode::Cancelled,
-                "the call was withdrawn before a person agreed".to_owned(),
+                "the call was cancelled before a person agreed".to_owned(),
                 "nothing was done".to_owned(),
             ),
         };

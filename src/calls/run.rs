@@ -121,11 +121,11 @@ pub enum Stopped {
     #[error("the request took longer than {seconds} seconds")]
     Late { seconds: u64, progress: Progress },
     /// The work panicked or was aborted; the text says why.
-    #[error("the tool broke off")]
-    BrokeOff(String),
+    #[error("the tool stopped unexpectedly")]
+    Crashed(String),
     /// The process is shutting down.
-    #[error("the steward ends")]
-    Ending,
+    #[error("the steward is shutting down")]
+    ShuttingDown,
 }
 
 /// The state of work at its deadline.
@@ -143,13 +143,13 @@ impl Stopped {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Late { progress: Progress::NotBegun, .. } => {
-                Some("it had not begun: others of its kind came first; try again later")
+                Some("it was still waiting behind others; try again later")
             }
             Self::Late { progress: Progress::GoesOn, .. } => {
-                Some("the change may still be made; look before trying again")
+                Some("the change may still be made; check before trying again")
             }
-            Self::Ending => Some("the conversation is saved"),
-            Self::Late { .. } | Self::Cancelled | Self::BrokeOff(_) => None,
+            Self::ShuttingDown => Some("the conversation is saved"),
+            Self::Late { .. } | Self::Cancelled | Self::Crashed(_) => None,
         }
     }
 }
@@ -347,7 +347,7 @@ impl Runner {
             tokio::select! {
                 done = work => Ok(done),
                 () = task.given_up() => Err(Stopped::Cancelled),
-                () = runner.closed() => Err(Stopped::Ending),
+                () = runner.closed() => Err(Stopped::ShuttingDown),
             }
         }
     }
@@ -369,7 +369,7 @@ impl Runner {
         match looked {
             Ok(looked) => Some((Ok(looked?), took)),
             // The panic handler has logged it.
-            Err(_) => Some((Err(Stopped::BrokeOff("it panicked".to_owned())), took)),
+            Err(_) => Some((Err(Stopped::Crashed("it panicked".to_owned())), took)),
         }
     }
 
@@ -453,7 +453,7 @@ impl Runner {
         tokio::select! {
             done = done => match done {
                 Ok(done) => done.ok_or(Stopped::Cancelled),
-                Err(error) => Err(Stopped::BrokeOff(error.to_string())),
+                Err(error) => Err(Stopped::Crashed(error.to_string())),
             },
             () = given_up => Err(Stopped::Cancelled),
             () = passed() => {

@@ -169,7 +169,10 @@ impl Relay<'_> {
         params: Map<String, Value>,
     ) -> Result<(), ErrorObject> {
         if self.introduction.is_some() {
-            return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));
+            return Err(ErrorObject::new(
+                Kind::AlreadyInitialized,
+                "`initialize` was called before",
+            ));
         }
         let params = Value::Object(params);
         let answer = self.connect(&params).await?;
@@ -268,9 +271,9 @@ impl Relay<'_> {
         self.daemon = None;
         let mut listening = true;
         for (id, client_request) in self.in_flight.drain() {
-            let error = ErrorObject::new(Kind::Failed, "the connection to the steward broke off");
+            let error = ErrorObject::new(Kind::Failed, "the connection to the steward was lost");
             let error = error.hint(match client_request.method.as_str() {
-                "session/prompt" => "the conversation is saved; tell it to go on",
+                "session/prompt" => "the conversation is saved; ask it to continue",
                 _ => "ask again",
             });
             listening &= write(&envelope::failure(Some(&id), &error));

@@ -416,14 +416,14 @@ fn intended_command(error: &clap::Error, arguments: &[OsString]) -> Option<Strin
         Some(("steward", "call")) => {
             let is_command = names().iter().any(|name| name == word);
             let command = is_command.then(|| format!("steward {word}"));
-            command.or_else(|| tools.meant(&name).map(str::to_owned))
+            command.or_else(|| tools.known_elsewhere_as(&name).map(str::to_owned))
         }
         Some((_, command)) => words::known_below(command, word).map(str::to_owned),
         None => match tools.get(&name) {
             Some(tool) => Some(words::command_of(&tool.name)),
             None => words::known_elsewhere(word)
                 .map(str::to_owned)
-                .or_else(|| tools.meant(&name).map(words::command_of)),
+                .or_else(|| tools.known_elsewhere_as(&name).map(words::command_of)),
         },
     }
 }

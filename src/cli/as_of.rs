@@ -5,7 +5,7 @@ use chrono::{Local, SecondsFormat};
 use super::{Failure, Result, Session};
 use crate::methods::as_of;
 use crate::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen};
-use crate::tools::when;
+use crate::tools::time_text;
 
 /// The most bytes of an answer without a daemon.
 const MOST: u64 = 64 << 20;
@@ -58,7 +58,7 @@ fn listed(found: &AsOfResult) -> String {
     };
     let lines: Vec<String> = found.entries.iter().map(line).collect();
     match lines.is_empty() {
-        true => format!("nothing was there at {}", found.time),
+        true => format!("nothing existed there at {}", found.time),
         false => lines.join("\n"),
     }
 }
@@ -68,7 +68,7 @@ fn moment(at: &str) -> Result<At> {
     if let Ok(set) = at.trim().parse() {
         return Ok(At { change_set: Some(set), ..At::default() });
     }
-    let time = when::parse(at, Local::now())
+    let time = time_text::parse(at, Local::now())
         .map_err(|error| Failure::usage(error.message, error.hint.unwrap_or_default()))?;
     let time = time.to_rfc3339_opts(SecondsFormat::Millis, false);
     Ok(At { time: Some(time), ..At::default() })

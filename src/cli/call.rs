@@ -126,7 +126,7 @@ fn from_stdin() -> Result<String> {
         Failure::usage(format!("could not read stdin: {error}"), "`-` reads JSON from it")
     })?;
     if text.len() as u64 > MAX_STDIN {
-        return Err(Failure::usage("stdin holds over 4 MiB", "give less at once"));
+        return Err(Failure::usage("stdin has more than 4 MiB", "give less at once"));
     }
     Ok(text)
 }

@@ -49,7 +49,7 @@ pub fn ask(failure: &Failure) -> Result<bool> {
     if hidden > 0 {
         writeln!(
             terminal,
-            "    … {hidden} more lines; it adds {} and takes away {} in all",
+            "    … {hidden} more lines; it adds {} and removes {} in all",
             count("added"),
             count("removed")
         )?;

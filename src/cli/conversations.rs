@@ -151,7 +151,7 @@ fn ask<P: MethodParams + Clone>(
 }
 
 /// A conversation with all its items.
-fn whole(
+fn full_conversation(
     session: &Session,
     id: Option<&str>,
     branch: Option<u64>,
@@ -215,7 +215,7 @@ fn list(session: &Session, limit: usize) -> Result<()> {
 }
 
 fn show(session: &Session, id: Option<&str>, branch: Option<u64>) -> Result<()> {
-    let whole = whole(session, id, branch, !session.output.json())?;
+    let whole = full_conversation(session, id, branch, !session.output.json())?;
     let one = &whole.conversation;
     let mut lines = vec![format!(
         "{}  {}  {}  {}",
@@ -281,7 +281,7 @@ fn search(session: &Session, text: &str, limit: u32) -> Result<()> {
 }
 
 fn export(session: &Session, id: &str, to: Option<&Path>) -> Result<()> {
-    let whole = whole(session, Some(id), None, false)?;
+    let whole = full_conversation(session, Some(id), None, false)?;
     let note = note::note(&whole);
     let Some(to) = to else {
         return session.output.answer(&json!({ "markdown": note }), &note);
@@ -309,7 +309,7 @@ fn fork(session: &Session, id: &str, item: Option<u64>, branch: Option<u64>) -> 
     let params = ForkParams { session_id: id.to_owned(), item, branch };
     let done = ask(session, &params, true, |stored, params| stored.fork(params))?;
     let text = format!(
-        "conversation {id} goes on with branch {}; `steward chat --conversation {id}` continues it",
+        "conversation {id} continues on branch {}; `steward chat --conversation {id}` continues it",
         done.branch
     );
     session.output.answer(&done, text)

@@ -62,7 +62,7 @@ pub fn run(session: &Session, edit: &EditArguments) -> Result<()> {
         Some(saved) => session.print_answer(&session.output, &saved)?,
         None => {
             let unchanged = json!({ "path": note.path, "changed": false });
-            session.output.answer(&unchanged, format!("`{}` is as it was", note.path))?;
+            session.output.answer(&unchanged, format!("`{}` is unchanged", note.path))?;
         }
     }
     Ok(())

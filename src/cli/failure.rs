@@ -60,7 +60,7 @@ impl Failure {
 
     /// The model declined; its reason was already shown.
     pub fn declined() -> Self {
-        let hint = "say it in other words, or choose another model: `steward models`";
+        let hint = "rephrase it, or choose another model: `steward models`";
         Self { exit: DECLINED, ..Self::other("declined", "the model declined to answer", hint) }
     }
 

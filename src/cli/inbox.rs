@@ -83,7 +83,7 @@ fn line(message: &InboxMessage) -> String {
     let cut = message.text.chars().count() > SHOWN;
     let text: String = message.text.chars().take(SHOWN).collect();
     let text = text.replace(char::is_control, " ");
-    let flag = if message.differs { "  (another text came under its name before)" } else { "" };
+    let flag = if message.differs { "  (another text with its id came before)" } else { "" };
     let reason = match message.reason.is_empty() {
         true => String::new(),
         false => format!("  [{}]", message.reason),
@@ -115,7 +115,7 @@ fn described(message: &InboxMessage) -> String {
         lines.push(format!("became    {}", message.reason));
     }
     if message.differs {
-        lines.push("flagged   another text came under its name before".to_owned());
+        lines.push("flagged   another text with its id came before".to_owned());
     }
     lines.push(String::new());
     lines.push(message.text.clone());

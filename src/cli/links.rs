@@ -61,7 +61,7 @@ fn check(session: &Session) -> Result<ExitCode> {
     let withdrawn = |error| Failure::other("cancelled", format!("{error}"), "");
     links.refresh(&context.cancel).map_err(withdrawn)?;
     let all = crate::vault::View::default();
-    let found = links.seen_through(&all).doubtful(&VaultPath::root(), true);
+    let found = links.in_view(&all).doubtful(&VaultPath::root(), true);
     let missing = missing_parts(links, &VaultPath::root());
     let summary = links.summary();
     context.vault.stop();

@@ -57,7 +57,7 @@ fn filter(level: Level) -> EnvFilter {
 
 /// Logs a panic as one line with its location only: its message could contain text of a note, which
 /// is logged at debug at most.
-pub fn tell_of_faults() {
+pub fn set_panic_hook() {
     panic::set_hook(Box::new(|fault: &PanicHookInfo<'_>| {
         let place = fault.location().map(ToString::to_string);
         let place = place.unwrap_or_else(|| "an unknown place".to_owned());
@@ -65,7 +65,7 @@ pub fn tell_of_faults() {
         if std::thread::current().name() != Some(pdf::THREAD) {
             let _ = writeln!(
                 io::stderr(),
-                "error: a fault of steward's own at {place}\nhint: please report it with this line"
+                "error: a bug in steward, at {place}\nhint: please report it with this line"
             );
         }
         let payload = fault.payload();

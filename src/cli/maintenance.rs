@@ -156,7 +156,7 @@ fn report(found: &JournalVerifyResult) -> String {
     lines.extend(found.damaged.iter().map(|hash| format!("damaged  {hash}")));
     lines.extend(found.missing.iter().map(|hash| format!("missing  {hash}")));
     lines.push(format!(
-        "{} stored texts sound ({}), {} damaged, {} missing, {} unused",
+        "{} stored texts intact ({}), {} damaged, {} missing, {} unused",
         found.sound,
         size(found.bytes),
         found.damaged.len(),

@@ -87,7 +87,7 @@ use session::{CallOptions, Session};
 /// Runs the command line `arguments` (the program's name first); `docs/cli.md` and `--help` list the
 /// exit codes.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    logging::tell_of_faults();
+    logging::set_panic_hook();
     #[cfg(windows)]
     windows_handles::make_uninheritable();
     let arguments: Vec<OsString> = arguments.into_iter().collect();

@@ -16,7 +16,7 @@ use crate::llm::{Endpoint, Facts, LlmError, Settings, Wire, facts, setup};
 /// The most models shown per vendor.
 const SHOWN: usize = 12;
 /// The time limit for finding an unconfigured Ollama.
-const LOOK: Duration = Duration::from_secs(1);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -183,7 +183,7 @@ pub(super) async fn ollama(
     let limits = settings.limits();
     let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, connections);
     let offered: Result<Vec<String>, LlmError> =
-        tokio::time::timeout(LOOK, endpoint.offered()).await.ok()?;
+        tokio::time::timeout(LISTING_TIMEOUT, endpoint.offered()).await.ok()?;
     Some(OfferedModels {
         provider: "ollama",
         base_url: known.address.as_str().to_owned(),

@@ -48,7 +48,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
             let update = Installation::of_process(&session.environment).update;
             let version = status.version.as_deref().unwrap_or_default();
             let text = format!(
-                "version {version} is in `{}`, newer than {}, which this program carries; it stays\n\
+                "version {version} is in `{}`, newer than {}, the version in this program; it stays\n\
                  to update this program: {update}",
                 plugin.path(),
                 bundled_version()
@@ -59,7 +59,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
         PluginAction::Install { force } => {
             refuse_foreign(&plugin, &status, force)?;
             if let Some(version) = status.version.as_ref().filter(|_| !is_whole && !force) {
-                let message = format!("version {version} is installed already, and another one");
+                let message = format!("another version, {version}, is installed already");
                 return Err(Failure::other("already_exists", message, "`steward plugin update`"));
             }
             if !is_whole {
@@ -90,7 +90,11 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
                 (false, _) => format!("the plugin is not in `{}`", plugin.path()),
                 (true, []) => format!("removed `{}`", plugin.path()),
                 (true, left) => {
-                    format!("removed the plugin; in `{}` stays {}", plugin.path(), left.join(", "))
+                    format!(
+                        "removed the plugin; `{}` still contains {}",
+                        plugin.path(),
+                        left.join(", ")
+                    )
                 }
             };
             (status.version.is_some(), said)
@@ -171,20 +175,17 @@ fn next(status: &PluginStatus) -> String {
 fn status_text(plugin: &PluginFolder, status: &PluginStatus) -> String {
     let folder = plugin.path();
     if let Some(what) = &status.foreign {
-        return format!("`{folder}` holds something else than this plugin: {what}");
+        return format!("`{folder}` contains something other than this plugin: {what}");
     }
     let Some(version) = &status.version else {
         return format!("not installed; `steward plugin install` puts it into `{folder}`");
     };
     let state = match status.same == FILES.len() {
-        true => "as this program carries it".to_owned(),
+        true => "the version in this program".to_owned(),
         false if is_newer(status) => {
-            format!("newer than {}, which this program carries", bundled_version())
+            format!("newer than {}, the version in this program", bundled_version())
         }
-        false => format!(
-            "another one than {}, which `steward plugin update` installs",
-            bundled_version()
-        ),
+        false => format!("not {}, which `steward plugin update` installs", bundled_version()),
     };
     let on = if status.switched_on { "switched on" } else { "not switched on" };
     format!("version {version} in `{folder}`, {state}; {on} in Obsidian")

@@ -17,7 +17,7 @@ use crate::protocol::organize::RulesListParams;
 use crate::protocol::policy::{
     AnswerParams, ApprovalsParams, AuditParams, AuditedCall, ModeParams, PendingParams,
 };
-use crate::tools::when;
+use crate::tools::time_text;
 
 /// The polling interval of `--follow`.
 const FOLLOW: Duration = Duration::from_millis(500);
@@ -174,7 +174,7 @@ fn revoke_guest(session: &Session, name: &str) -> Result<()> {
         Failure::other("io_error", format!("the agreement could not be removed: {error}"), "")
     })?;
     if !removed {
-        let message = format!("no agent `{}` was let answer", visible(name));
+        let message = format!("no agent `{}` was allowed to answer", visible(name));
         return Err(Failure::other("not_found", message, "`steward approvals list` names them"));
     }
     let text = format!("the agent `{name}` does not answer before you agree again");
@@ -194,7 +194,7 @@ fn pending(session: &Session, id: Option<i64>) -> Result<()> {
         match &one.asked {
             Some(request) => {
                 let changes = changes(session, one.id)?;
-                text.push_str(&format!("{head}\n{}", approval::whole(request, &changes)));
+                text.push_str(&format!("{head}\n{}", approval::full_text(request, &changes)));
             }
             None => {
                 let caller = if one.caller.is_empty() { "-" } else { &one.caller };
@@ -235,7 +235,7 @@ fn decide(session: &Session, id: i64, option: &str, words: String) -> Result<()>
     let word = if option == "reject_once" { "refused" } else { "allowed" };
     let then = match answered.waited {
         true => "",
-        false => "; its caller hears of it when it calls again",
+        false => "; its caller gets the answer when it calls again",
     };
     let text = format!("{word}: {}{then}", safe::line(&answered.title));
     session.output.answer(&answered, text)
@@ -245,7 +245,7 @@ fn decide(session: &Session, id: i64, option: &str, words: String) -> Result<()>
 pub fn audit(session: &Session, arguments: &AuditArguments) -> Result<()> {
     let since = match &arguments.since {
         Some(text) => {
-            let time = when::parse(text, chrono::Local::now());
+            let time = time_text::parse(text, chrono::Local::now());
             Some(time.map_err(Failure::from)?.timestamp_millis())
         }
         None => None,
@@ -274,7 +274,7 @@ pub fn audit(session: &Session, arguments: &AuditArguments) -> Result<()> {
                 if !lines.is_empty() {
                     session.output.text(&lines.join("\n"))?;
                 } else if !arguments.follow {
-                    session.output.text("no such call was written down")?;
+                    session.output.text("no such call is recorded")?;
                 }
             }
         }

@@ -153,7 +153,7 @@ fn add(session: &Session, found: &PromptsResult, names: &[String], yes: bool) ->
     let names: Vec<String> = names.map(|name| format!("/{name}")).collect();
     session
         .output
-        .answer(&value, format!("added {}; `steward undo` takes the last back", names.join(", ")))
+        .answer(&value, format!("added {}; `steward undo` undoes the last one", names.join(", ")))
 }
 
 fn notes(number: usize) -> String {

@@ -225,7 +225,7 @@ fn table(found: &Value, query: &QueryArguments, output: &Output) -> String {
         _ => {
             let last = first + shown - 1;
             format!(
-                "[rows {first}-{last} of {total}; --limit N for more, --first-result {} goes on]",
+                "[rows {first}-{last} of {total}; --limit N for more, --first-result {} continues]",
                 last + 1
             )
         }

@@ -510,7 +510,7 @@ impl From<ClientError> for Failure {
             ClientError::Answer(error) => return error.into(),
             ClientError::Broken(_) => (
                 "connection_broken",
-                "a change may still have been made; look before trying again".to_owned(),
+                "the change may have been made; check before trying again".to_owned(),
             ),
         };
         Self::other(code, message, hint)

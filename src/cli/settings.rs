@@ -81,7 +81,7 @@ pub fn list(settings_source: &SettingsSource, output: &Output) -> Result<()> {
     }
     if let Some(problem) = &settings.problem {
         output.notice(&format!(
-            "the daemon goes on as before: {}",
+            "the daemon keeps the previous settings: {}",
             super::status::settings_problem(problem)
         ));
     }
@@ -135,7 +135,7 @@ pub fn set(
     };
     if let (Some(settings), Some(setting)) = (&daemon_settings, found) {
         said.push_str(&match (&setting.from, &setting.after_restart, setting.takes_effect) {
-            _ if settings.problem.is_some() => "; the file is wrong elsewhere".to_owned(),
+            _ if settings.problem.is_some() => "; the file has another error".to_owned(),
             (Some(from), ..) => format!("; `{from}` overrides it, so the daemon keeps its value"),
             (None, Some(_), _) => "; it takes effect when the daemon restarts".to_owned(),
             (None, None, TakesEffect::NextConnection) => {

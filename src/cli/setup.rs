@@ -25,7 +25,7 @@ const LOCAL: [&str; 2] = ["lmstudio", "llamacpp"];
 const VENDORS: [&str; 3] = ["anthropic", "openai", "gemini"];
 
 /// The time limit for a local server to list its models.
-const LOOK: Duration = Duration::from_secs(1);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time limit for a test answer; a local model may have to be loaded first.
 const TRY: Duration = Duration::from_secs(180);
@@ -121,7 +121,8 @@ async fn found(settings: &Settings) -> Option<(&'static str, String, Vec<String>
     }
     for name in LOCAL {
         let Ok(known) = setup::provider(settings, name) else { continue };
-        let asked = tokio::time::timeout(LOOK, offers(settings, &known.service(None))).await;
+        let asked =
+            tokio::time::timeout(LISTING_TIMEOUT, offers(settings, &known.service(None))).await;
         if let Ok(Some(offered)) = asked
             && !offered.is_empty()
         {
@@ -204,7 +205,7 @@ fn pick<'a>(question: &str, from: &[&'a str]) -> Result<&'a str> {
         },
     };
     chosen.copied().ok_or_else(|| {
-        let message = format!("`{}` is none of them", line.trim().escape_debug());
+        let message = format!("`{}` is not one of them", line.trim().escape_debug());
         Failure::usage(message, format!("type a number from 1 to {}", from.len()))
     })
 }

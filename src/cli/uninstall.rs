@@ -58,7 +58,7 @@ struct Installed {
 
 /// Shows what is stored where, asks, and removes the confirmed items.
 pub fn run(session: &Session, arguments: &UninstallArguments) -> Result<()> {
-    let found = look(session);
+    let found = find_installed(session);
     if !arguments.dry_run {
         if !session.output.json() {
             session.output.text(&summary(&found, arguments))?;
@@ -92,7 +92,7 @@ pub fn run(session: &Session, arguments: &UninstallArguments) -> Result<()> {
     session.output.answer(&value, text)
 }
 
-fn look(session: &Session) -> Installed {
+fn find_installed(session: &Session) -> Installed {
     let folders = &session.folders;
     let histories: Vec<History> = folders
         .remembered()
@@ -252,7 +252,7 @@ fn purge(session: &Session, found: &Installed) -> Result<()> {
     let _ = std::fs::remove_dir(&session.folders.state);
     if session.folders.state.is_dir() {
         let folder = session.folders.state.display();
-        session.output.notice(&format!("`{folder}` holds something else too, and stays"));
+        session.output.notice(&format!("`{folder}` contains other files too, and stays"));
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub fn run(session: &Session, arguments: &UpdateArguments) -> Result<()> {
         None => format!("version {own}, installed {by}\nto update: {how}; {AFTER}"),
         Some(newest) if newest > own => {
             format!(
-                "version {newest} is there; this is {own}, installed {by}\nto update: {how}; {AFTER}"
+                "version {newest} is available; this is {own}, installed {by}\nto update: {how}; {AFTER}"
             )
         }
         Some(_) => format!("version {own} is the newest"),

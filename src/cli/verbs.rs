@@ -238,7 +238,7 @@ pub fn new(session: &Session, new: &NewArguments) -> Result<()> {
             Failure::usage(format!("could not read stdin: {error}"), "`-` reads the text from it")
         })?;
         if text.len() as u64 > MAX_STDIN {
-            return Err(Failure::usage("stdin holds over 4 MiB", "give less at once"));
+            return Err(Failure::usage("stdin has more than 4 MiB", "give less at once"));
         }
     }
     if !text.is_empty() && !text.ends_with('\n') {

@@ -110,8 +110,7 @@ const NOT_HERE: &[(&[&str], &str)] = &[
     ),
     (
         &["index", "reindex", "memory"],
-        "notes need no index of your making: `steward search WORDS` finds in them, \
-         `steward conversations search WORDS` in what was said",
+        "the index is built automatically: `steward search WORDS` searches notes, `steward conversations search WORDS` conversations",
     ),
 ];
 
@@ -148,15 +147,15 @@ pub fn command_of(tool: &str) -> String {
 const PHRASES: &[(&str, &str)] = &[
     (
         "use the `revision` of the last read_file, write_file or edit_file",
-        "`steward call read_file --json` tells the revision",
+        "`steward call read_file --json` shows the revision",
     ),
     (
         "the `expected_revision` that read_file gives",
-        "the `--expected-revision` that `steward call read_file --json` tells",
+        "the `--expected-revision` that `steward call read_file --json` shows",
     ),
     (
         "read it first with read_file and give the `revision` that comes with it",
-        "give the `revision` that `steward call read_file --json` tells as `--expected-revision`",
+        "give the `revision` that `steward call read_file --json` shows as `--expected-revision`",
     ),
     ("with `if_exists: \"overwrite\"`", "with `--if-exists overwrite`"),
     ("`move` with `leave_read_only`", "`steward call move --leave-read-only`"),
@@ -339,14 +338,14 @@ mod tests {
     #[test]
     fn hints_name_commands() {
         let cases = [
-            ("list_changes shows what there is", "`steward log` shows what there is"),
+            ("list_changes lists them", "`steward log` lists them"),
             ("list_files with path `A b` shows it", "`steward list 'A b'` shows it"),
             (
                 "read it with read_file, or `edit_file`",
                 "read it with `steward read`, or `steward call edit_file`",
             ),
             ("did you mean `read_file`?", "did you mean `read_file`?"),
-            ("`undo` takes it back", "`undo` takes it back"),
+            ("`undo` undoes it", "`undo` undoes it"),
             (
                 "`restore` with item `A b.md` brings it back",
                 "`steward restore` with `A b.md` brings it back",
@@ -359,7 +358,7 @@ mod tests {
             ),
             (
                 "use the `revision` of the last read_file, write_file or edit_file",
-                "`steward call read_file --json` tells the revision",
+                "`steward call read_file --json` shows the revision",
             ),
         ];
         for (said, shown) in cases {
@@ -406,7 +405,7 @@ mod tests {
         }
     }
 
-    /// Whether a line names a command and flags that it has. Values and placeholders are not looked at.
+    /// Whether a line names a command and flags that it has. Ignores values and placeholders.
     fn exists(cli: &clap::Command, line: &str) -> Result<(), String> {
         let (mut command, mut all) = (cli, true);
         for word in line.split_whitespace().take_while(|word| *word != "|") {

@@ -403,7 +403,7 @@ fn last_line(result: &WorkflowResult) -> String {
         }
         ("failed" | "interrupted", Some(number)) => {
             format!(
-                "{run} {}; `steward workflow resume {number}` goes on with it",
+                "{run} {}; `steward workflow resume {number}` continues it",
                 outcome_phrase(&result.state)
             )
         }

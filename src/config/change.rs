@@ -48,7 +48,7 @@ impl ChangeError {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`steward config list` names them all".to_owned(),
             }),
-            Self::Edit { .. } => Some("mend it with an editor first".to_owned()),
+            Self::Edit { .. } => Some("fix it with an editor first".to_owned()),
             Self::Raced(_) => Some("look at it, then try again".to_owned()),
             Self::Unreadable(error) => error.hint(),
             Self::Invalid { hint, .. } => hint.clone(),

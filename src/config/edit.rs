@@ -32,15 +32,15 @@ pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let (mark, body) = text.split_at(bom);
     let edited = edit(body, section, key, value)?;
-    let meant = meant(body, section, key, value)?;
+    let expected = expected(body, section, key, value)?;
     match edited.parse::<toml::Table>() {
-        Ok(actual) if actual == meant => Ok(format!("{mark}{edited}")),
+        Ok(actual) if actual == expected => Ok(format!("{mark}{edited}")),
         _ => Err(EditError::Unusual(format!("{section}.{key}"))),
     }
 }
 
 /// The table that the new text must parse to.
-fn meant(text: &str, section: &str, key: &str, value: &Value) -> Result<toml::Table, EditError> {
+fn expected(text: &str, section: &str, key: &str, value: &Value) -> Result<toml::Table, EditError> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| not_toml(error.message()))?;
     let value = match value {

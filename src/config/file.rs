@@ -342,7 +342,7 @@ impl Source<'_> {
     /// folder of a service means nothing to the user.
     fn named(&self, path: &str, span: Range<usize>) -> Result<PathBuf, ConfigError> {
         if path.trim().is_empty() {
-            let hint = Some("leave the key out to let the vault be found".to_owned());
+            let hint = Some("leave the key out to have the vault found automatically".to_owned());
             return Err(self.fault(span, "the vault's path is empty".to_owned(), hint));
         }
         let path = Path::new(path);

@@ -69,9 +69,9 @@ pub struct Keyring {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
     /// There is no supported keyring.
-    #[error("no keyring is asked on this system")]
+    #[error("no keyring is supported on this system")]
     Unknown,
-    #[error("`{program}`, by which the keyring is asked, is not installed")]
+    #[error("`{program}`, which reads the keyring, is not installed")]
     Missing { program: &'static str },
     /// The program did not finish.
     #[error("the keyring did not answer: `{program}` {reason}")]
@@ -84,7 +84,7 @@ pub enum KeyringError {
         message: String,
     },
     /// The entry is not a valid key.
-    #[error("what the keyring holds for `{provider}` is not a key: {reason}")]
+    #[error("the keyring's entry for `{provider}` is not a key: {reason}")]
     NoKey { provider: String, reason: NoKey },
     /// The program accepts a key only as an argument, where others could read it.
     #[error("`{program}` takes a key from its arguments only, where others could read it")]
@@ -369,7 +369,7 @@ mod tests {
         );
         assert!(error_text("echo sk-canary two words").contains("is not a key"));
         assert!(error_text("printf 'sk-canary\\001\\377'").contains("is not a key"));
-        assert!(error_text("while :; do echo sk-canary; done").contains("said too much"));
+        assert!(error_text("while :; do echo sk-canary; done").contains("wrote too much"));
     }
 
     #[test]
@@ -383,10 +383,7 @@ mod tests {
         assert!(elsewhere != Ok(there), "{elsewhere:?}");
         // A program that exists on no system.
         let missing = KeyringError::Missing { program: "secret-tool" };
-        assert_eq!(
-            missing.to_string(),
-            "`secret-tool`, by which the keyring is asked, is not installed"
-        );
+        assert_eq!(missing.to_string(), "`secret-tool`, which reads the keyring, is not installed");
         let unknown = Keyring::of(System::Unknown, &environment, None);
         assert_eq!(unknown.get("work"), Err(KeyringError::Unknown));
     }

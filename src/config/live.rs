@@ -155,7 +155,7 @@ impl Live {
     }
 
     /// Checks the file and applies changed settings. The rooms have the new settings when this returns.
-    pub fn look(&self, how: InvalidFile) -> CheckResult {
+    pub fn check(&self, how: InvalidFile) -> CheckResult {
         let mut state = lock(&self.state);
         let bytes = self.bytes();
         if let Ok(bytes) = &bytes
@@ -167,7 +167,7 @@ impl Live {
         let news = match taken {
             Ok((settings, bytes)) => {
                 state.last_bytes = Some(bytes);
-                self.take(&mut state, settings)
+                self.adopt(&mut state, settings)
             }
             Err(_) if how == InvalidFile::Ignore => return CheckResult::Nothing,
             Err(error) => {
@@ -176,7 +176,7 @@ impl Live {
                 if state.problem.as_ref() == Some(&problem) {
                     return CheckResult::Nothing;
                 }
-                tracing::error!("the settings are as before: {problem}");
+                tracing::error!("the settings are unchanged: {problem}");
                 state.problem = Some(problem.clone());
                 CheckResult::Rejected(problem)
             }
@@ -191,12 +191,12 @@ impl Live {
     pub fn set(&self, name: &str, value: &Value) -> Result<CheckResult, ChangeError> {
         let _turn = lock(&self.changing);
         // Report earlier changes by others separately.
-        self.look(InvalidFile::Ignore);
+        self.check(InvalidFile::Ignore);
         change::set(&self.path, name, value)?;
-        Ok(self.look(InvalidFile::Reject))
+        Ok(self.check(InvalidFile::Reject))
     }
 
-    fn take(&self, state: &mut LiveState, mut settings: Settings) -> CheckResult {
+    fn adopt(&self, state: &mut LiveState, mut settings: Settings) -> CheckResult {
         let running = self.current();
         // If a flag or the environment chose the vault, the file cannot change it, even with a
         // restart.
@@ -282,7 +282,7 @@ mod tests {
 
         fn write(&self, bytes: impl AsRef<[u8]>) -> CheckResult {
             std::fs::write(self.folder.path().join("config.toml"), bytes).unwrap();
-            self.live.look(InvalidFile::Reject)
+            self.live.check(InvalidFile::Reject)
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(place.live.status().needs_restart, ["server.port"]);
         assert_eq!(place.write(format!("# a comment\n{text}")), CheckResult::Nothing);
         std::fs::remove_file(place.live.path()).unwrap();
-        assert_eq!(place.live.look(InvalidFile::Reject), reloaded(&changed, &[]));
+        assert_eq!(place.live.check(InvalidFile::Reject), reloaded(&changed, &[]));
         assert_eq!(place.live.current().config, Config::default());
         assert_eq!(place.reported.lock().unwrap().len(), 2, "nothing is told when nothing is new");
     }
@@ -325,13 +325,13 @@ mod tests {
             (b"[server]\nmax_in_flight = 9\n[log]\nlevel = 'x'\n", (4, 9), "unknown variant"),
         ];
         for (bytes, at, message) in cases {
-            assert_eq!(place.live.look(InvalidFile::Ignore), CheckResult::Nothing);
+            assert_eq!(place.live.check(InvalidFile::Ignore), CheckResult::Nothing);
             let CheckResult::Rejected(problem) = place.write(bytes) else { panic!("{message}") };
             assert_eq!(problem.place, Some(at), "{problem}");
             assert!(problem.message.contains(message), "{problem}");
             assert_eq!(place.live.current().config, before.config);
             assert_eq!(place.live.status().problem, Some(problem));
-            assert_eq!(place.live.look(InvalidFile::Reject), CheckResult::Nothing, "told once");
+            assert_eq!(place.live.check(InvalidFile::Reject), CheckResult::Nothing, "told once");
         }
         let marked = b"\xEF\xBB\xBF[server]\nmax_in_flight = 3\n";
         assert_eq!(place.write(marked), reloaded(&[], &[]), "that it is right again is told");
@@ -343,10 +343,10 @@ mod tests {
         let place = TestSettings::new(&[], Flags::default());
         let file = place.live.path().to_path_buf();
         std::fs::write(&file, "[server]\nmax_in_fl").unwrap();
-        assert_eq!(place.live.look(InvalidFile::Ignore), CheckResult::Nothing);
+        assert_eq!(place.live.check(InvalidFile::Ignore), CheckResult::Nothing);
         assert_eq!(place.live.status().problem, None);
         std::fs::write(&file, "[server]\nmax_in_flight = 3\n").unwrap();
-        assert_eq!(place.live.look(InvalidFile::Ignore), reloaded(&["server.max_in_flight"], &[]));
+        assert_eq!(place.live.check(InvalidFile::Ignore), reloaded(&["server.max_in_flight"], &[]));
         assert_eq!(place.reported.lock().unwrap().len(), 1);
     }
 

@@ -1,8 +1,7 @@
 //! The configuration: settings, folders, and the choice of the vault.
 //!
 //! Floor 8. Each room owns its `Settings`; this room reads them from the file, applies the
-//! environment and then the flags, and reports errors in any of the three. It may import every room
-//! below; none imports it.
+//! environment and then the flags, and reports errors in any of the three.
 //!
 //! Invariants: no file is required; an unknown key or a wrong type is an error, never a silent
 //! default; this room reads nothing inside the vault, except whether `.obsidian` exists.

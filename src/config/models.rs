@@ -31,7 +31,7 @@ const REPLAYED_WINDOW: u64 = 1_000_000;
 const GUEST_WINDOW: u64 = 1_000_000;
 
 /// The timeout for detecting Ollama if it is not configured.
-const LOOK: Duration = Duration::from_secs(1);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A model with its origin, its name in the settings and its capabilities.
 type KnownModel = (Wire, String, String, String, Facts);
@@ -192,13 +192,13 @@ impl ChosenModels {
         state.keys = self.keys(&all);
         state.known = known_models(&all);
         for (model, fault) in setup::faults(&all) {
-            tracing::warn!(model, %fault, "this model is not asked");
+            tracing::warn!(model, %fault, "this model is not used");
         }
         (state.chosen, state.problem) = match self.built(&state.settings) {
             Ok(model) => (model, None),
             Err(error) => {
-                tracing::warn!(%error, "no model can be asked");
-                (None, Some(format!("no model can be asked: {error}; {}", error.hint())))
+                tracing::warn!(%error, "no model can be used");
+                (None, Some(format!("no model can be used: {error}; {}", error.hint())))
             }
         };
     }
@@ -383,6 +383,6 @@ async fn ollama(settings: &Settings) -> Option<String> {
     let connections = Connections::new(&limits);
     let service = provider.service(None);
     let endpoint = Endpoint::new(&service, "models", Facts::default(), limits, &connections);
-    let offered = tokio::time::timeout(LOOK, endpoint.offered()).await.ok()?.ok()?;
+    let offered = tokio::time::timeout(LISTING_TIMEOUT, endpoint.offered()).await.ok()?.ok()?;
     offered.into_iter().next()
 }

@@ -169,7 +169,7 @@ fn named(
     let is_vault = root.join(".obsidian").is_dir();
     if !is_vault {
         notices.push(format!(
-            "`{}` holds no `.obsidian`: it works as a vault, with Obsidian's defaults",
+            "`{}` has no `.obsidian`: it works as a vault, with Obsidian's defaults",
             root.display()
         ));
     }

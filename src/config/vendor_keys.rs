@@ -40,7 +40,7 @@ pub enum Source {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The value found is not a valid key.
-    #[error("what `{place}` holds is not a key: {reason}")]
+    #[error("`{place}` contains no key: {reason}")]
     NoKey {
         /// The variable or the file.
         place: String,
@@ -68,8 +68,7 @@ impl KeyError {
         match self {
             Self::NoKey { .. } => "store the key again with `steward key set`".to_owned(),
             Self::Unsafe { path, .. } => format!(
-                "give `{}` to yourself alone (chmod 600, 700 for a folder), and think of the key \
-                 as known to others",
+                "give `{}` to yourself alone (chmod 600, 700 for a folder), and treat the key as known to others",
                 path.display()
             ),
             Self::Io { .. } => "`steward config path` shows where the settings are".to_owned(),

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_done_and_answered_is_told() {
+    fn a_summary_has_question_actions_and_outcome() {
         let digest = Digest {
             user_messages: vec![
                 "hi".into(),

@@ -1,7 +1,7 @@
 //! Conversations as values: items, turns, where one conversation ends and the next begins, titles
 //! and summaries.
 //!
-//! Floor 1; imports no other module. No I/O and no clock: callers pass times in. It knows no model:
+//! Floor 1. No I/O and no clock: callers pass times in. It knows no model:
 //! data that a model needs back is stored in an item as JSON, which this room never parses.
 //!
 //! Invariants: a stored item never changes, and a conversation only grows; a history is the items

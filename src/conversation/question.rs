@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_elsewhere_is_none() {
+    fn only_a_final_question_counts() {
         for text in [
             "",
             "Done.",

@@ -33,7 +33,7 @@ pub enum StartError {
     Journal { message: String, hint: Option<String> },
     /// The folder is empty where a vault was.
     #[error(
-        "`{}` holds neither notes nor Obsidian's settings, though it was a vault before: \
+        "`{}` contains neither notes nor Obsidian's settings, though it was a vault before: \
          its disk seems not to be mounted", .root.display()
     )]
     NotMounted {

@@ -47,7 +47,7 @@ impl Ask for GuestQuestions {
             let question = match written {
                 Ok(Ok(question)) => question,
                 Ok(Err(error)) => {
-                    tracing::error!(%error, "a question could not be written down");
+                    tracing::error!(%error, "a question could not be recorded");
                     return false;
                 }
                 Err(_) => return false,

@@ -17,7 +17,7 @@ use crate::journal::Query;
 use crate::locks::lock;
 
 /// The number of recent change sets that are searched for those of a turn.
-const LOOKED_THROUGH: usize = 200;
+const SEARCHED_SETS: usize = 200;
 
 /// The most characters of a message that are used for its title.
 const MAX_TITLE: usize = 100;
@@ -42,9 +42,9 @@ impl HookNotifier {
             return;
         }
         let event = Event::new(Kind::TurnEnded)
-            .say("conversation", conversation.to_string())
-            .say("turn", turn.to_string())
-            .say("outcome", word(end.reason))
+            .field("conversation", conversation.to_string())
+            .field("turn", turn.to_string())
+            .field("outcome", word(end.reason))
             .text("title", first_message.as_deref().and_then(titled))
             .text("message", first_message)
             .text("words", Some(end.words.as_str()).filter(|words| !words.is_empty()));
@@ -53,7 +53,7 @@ impl HookNotifier {
         tokio::task::spawn_blocking(move || {
             let sets = changed_in(&calls, &name);
             let (numbers, titles): (Vec<Value>, Vec<Value>) = sets.into_iter().unzip();
-            calls.hooks().notify(event.say("changeSets", numbers).place("changed", titles));
+            calls.hooks().notify(event.field("changeSets", numbers).place("changed", titles));
         });
     }
 }
@@ -94,7 +94,7 @@ fn word(reason: Reason) -> &'static str {
 
 /// Number and title of each change set of a turn, oldest first.
 fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
-    let query = Query { limit: LOOKED_THROUGH, ..Query::default() };
+    let query = Query { limit: SEARCHED_SETS, ..Query::default() };
     let sets = calls.context().journal.history().change_sets(&query).unwrap_or_default();
     let of_turn = sets.into_iter().filter(|set| set.turn.as_deref() == Some(turn));
     let mut found: Vec<_> = of_turn.map(|set| (set.id.0.into(), set.title.into())).collect();
@@ -106,8 +106,8 @@ fn changed_in(calls: &Calls, turn: &str) -> Vec<(Value, Value)> {
 pub fn report(hooks: &Hooks, event: &ConversationEvent) {
     let conversation_hook = |kind, conversation: &Conversation| {
         Event::new(kind)
-            .say("conversation", conversation.id.to_string())
-            .say("source", conversation.source.as_str())
+            .field("conversation", conversation.id.to_string())
+            .field("source", conversation.source.as_str())
             .text("title", conversation.title.as_deref())
             .text("summary", conversation.summary.as_deref())
     };
@@ -118,7 +118,7 @@ pub fn report(hooks: &Hooks, event: &ConversationEvent) {
         ConversationEvent::Ended(conversation) => {
             let reason = conversation.ended.as_ref().map(|end| end.reason.as_str());
             hooks.notify(
-                conversation_hook(Kind::ConversationEnded, conversation).say("reason", reason),
+                conversation_hook(Kind::ConversationEnded, conversation).field("reason", reason),
             );
         }
         _ => {}

@@ -92,18 +92,18 @@ const WHOLE_END: Duration = Duration::from_millis(9_600);
 
 /// The delay of the integrity check of the journal's database after the start, so that it does not slow the first
 /// answers. A change starts it at once.
-const LOOK: Duration = Duration::from_millis(300);
+const CHECK_DELAY: Duration = Duration::from_millis(300);
 
 /// The delay of preallocation after the start, so that it does not slow the first calls.
-const ROOM: Duration = Duration::from_secs(5);
+const PREALLOCATION_DELAY: Duration = Duration::from_secs(5);
 
 /// The delay of the journal's first maintenance after the start, and its interval.
-const FIRST_CARE: Duration = Duration::from_secs(300);
+const FIRST_MAINTENANCE: Duration = Duration::from_secs(300);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The time in milliseconds during which a repeated message is recognised; a later repetition counts as
 /// a new message.
-const RECEIPTS: i64 = 30 * 86_400_000;
+const DUPLICATE_WINDOW: i64 = 30 * 86_400_000;
 
 pub struct Options<'a> {
     /// The vault's folder, canonical.
@@ -271,7 +271,7 @@ fn agent(
     agent.set_hooks(calls.hooks().clone());
     let left = agent.recover().unwrap_or_else(|error| {
         // Tools work; messages are refused while they cannot be stored.
-        tracing::error!(%error, "the conversations of an earlier run were not made whole");
+        tracing::error!(%error, "the conversations of an earlier run could not be repaired");
         Undelivered::default()
     });
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
@@ -314,7 +314,7 @@ fn services(
 }
 
 /// Applies new settings to all rooms, each atomically.
-fn take(
+fn apply_settings(
     calls: Calls,
     agent: &AgentParts,
     servers: Servers,
@@ -397,7 +397,7 @@ async fn serve(
     let clock = Arc::new(crate::llm::clock::SystemClock::default());
     let smarthole = SmartHole::new(config.smarthole, Arc::clone(&agent.voice) as _, clock);
     server.events().limit(calls.view(Scope::Client));
-    live.set_sink(take(
+    live.set_sink(apply_settings(
         calls.clone(),
         &agent,
         servers.clone(),
@@ -457,7 +457,7 @@ async fn serve(
     tokio::spawn(check_new_notes(new_notes, vault.clone(), journal.clone()));
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     tokio::spawn(heap::return_free_memory());
-    tokio::spawn(look_after(journal, agent.talk.conversations().clone()));
+    tokio::spawn(maintain(journal, agent.talk.conversations().clone()));
     let _tending = AbortOnDrop(tokio::spawn(tool_servers::end_idle(servers)));
     // Before new messages.
     agent.talk.agent().deliver_undelivered(agent.left).await;
@@ -475,8 +475,7 @@ async fn serve(
     let _published = match running.publish(state) {
         Err(error) if is_full(&error) => {
             vault.warn(
-                "the disk of the state folder was full at the start: who looks for the daemon there \
-                 finds none. Free some space and restart it"
+                "the disk of the state folder was full at the start, so clients cannot find the daemon. Free some space and restart it"
                     .to_owned(),
             );
             None
@@ -539,7 +538,7 @@ async fn check_new_notes(new_notes: Arc<NewNotes>, vault: Vault, journal: Journa
         }
         let (new_notes, vault, journal) = (Arc::clone(&new_notes), vault.clone(), journal.clone());
         let look = move || {
-            let lost = new_notes.look(&vault, &journal, Instant::now());
+            let lost = new_notes.check(&vault, &journal, Instant::now());
             lost.into_iter().for_each(|sentence| vault.warn(sentence));
         };
         if tokio::task::spawn_blocking(look).await.is_err() {
@@ -549,15 +548,15 @@ async fn check_new_notes(new_notes: Arc<NewNotes>, vault: Vault, journal: Journa
 }
 
 /// Checks the journal's database after the start; copies it and removes old texts once a day.
-async fn look_after(journal: Journal, conversations: Conversations) {
+async fn maintain(journal: Journal, conversations: Conversations) {
     let store = conversations.store().clone();
-    tokio::time::sleep(LOOK).await;
+    tokio::time::sleep(CHECK_DELAY).await;
     store.database.start_check();
-    tokio::time::sleep(ROOM - LOOK).await;
+    tokio::time::sleep(PREALLOCATION_DELAY - CHECK_DELAY).await;
     if tokio::task::spawn_blocking(move || store.database.preallocate_log()).await.is_err() {
         return;
     }
-    let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_CARE, DAY);
+    let mut days = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_MAINTENANCE, DAY);
     // After the computer slept, run once.
     days.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -565,14 +564,14 @@ async fn look_after(journal: Journal, conversations: Conversations) {
         let journal = journal.clone();
         match tokio::task::spawn_blocking(move || journal.texts().daily()).await {
             Ok(Ok(freed)) => tracing::info!(texts = freed.texts, bytes = freed.bytes, "let go"),
-            Ok(Err(error)) => tracing::warn!(%error, "the journal could not be looked after"),
+            Ok(Err(error)) => tracing::warn!(%error, "the maintenance of the journal failed"),
             Err(_) => return,
         }
         let store = conversations.store().clone();
-        let old = conversations.clock().wall().timestamp_millis() - RECEIPTS;
+        let old = conversations.clock().wall().timestamp_millis() - DUPLICATE_WINDOW;
         match tokio::task::spawn_blocking(move || store.inbox.trim(old)).await {
-            Ok(Ok(messages)) => tracing::debug!(messages, "receipts were let go"),
-            Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked after"),
+            Ok(Ok(messages)) => tracing::debug!(messages, "old receipts were deleted"),
+            Ok(Err(error)) => tracing::warn!(%error, "the maintenance of the inbox failed"),
             Err(_) => return,
         }
     }

@@ -185,7 +185,7 @@ pub fn check_mounted(vault: &Vault, state: &Path) -> Result<(), StartError> {
     let seen = folders::has_been_seen(state);
     if vault.obsidian().config_folder.is_some() {
         if !seen && let Err(error) = folders::remember_seen(state) {
-            tracing::warn!(%error, "could not note that this is a vault of Obsidian's");
+            tracing::warn!(%error, "could not record that Obsidian uses this vault");
         }
     } else if seen && vault.status().counts.notes == 0 {
         let (root, marker) = (vault.root().to_owned(), folders::seen_file(state));

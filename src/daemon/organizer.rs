@@ -31,7 +31,7 @@ const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
 /// The longest interval between checks while rules are enabled, in milliseconds: settings, modes and clocks change.
-const LOOK: i64 = 60_000;
+const MAX_CHECK_INTERVAL: i64 = 60_000;
 
 /// The interval in milliseconds at which the time of processed changes is stored if there was nothing to do.
 const NOTE: i64 = 600_000;
@@ -88,11 +88,11 @@ impl Organizer {
         loop {
             let now = || chrono::Utc::now().timestamp_millis();
             let it = Arc::clone(&self);
-            let Ok(next) = tokio::task::spawn_blocking(move || it.look(now())).await else {
-                tracing::error!("rules run no longer by themselves: a fault of the steward's");
+            let Ok(next) = tokio::task::spawn_blocking(move || it.run_due(now())).await else {
+                tracing::error!("rules no longer run automatically: a bug in the steward");
                 return;
             };
-            match next.map(|next| (next - now()).clamp(20, LOOK).unsigned_abs()) {
+            match next.map(|next| (next - now()).clamp(20, MAX_CHECK_INTERVAL).unsigned_abs()) {
                 None => self.wake.notified().await,
                 Some(wait) => {
                     let sleep = tokio::time::sleep(Duration::from_millis(wait));
@@ -130,15 +130,15 @@ impl Organizer {
 
     /// Runs the rules that are due at `now`, in milliseconds since the Unix epoch, on a thread that may block. Returns
     /// the time of the next check, or `None` if no rule is enabled.
-    pub fn look(&self, now: i64) -> Option<i64> {
+    pub fn run_due(&self, now: i64) -> Option<i64> {
         self.looked(now).unwrap_or_else(|error| {
             tracing::error!(error = error.message, "rules did not run");
-            Some(now + LOOK)
+            Some(now + MAX_CHECK_INTERVAL)
         })
     }
 
     fn looked(&self, now: i64) -> Result<Option<i64>, ToolError> {
-        let mut context = self.calls.seen_by(Scope::Rule);
+        let mut context = self.calls.context_for(Scope::Rule);
         context.origin.caller = PLANNER.to_owned();
         let settings = context.settings.organize.clone();
         let store = context.journal.store().enabled_rules.clone();
@@ -157,8 +157,8 @@ impl Organizer {
                 return Ok(None);
             }
             // Changes during this time are not processed later.
-            self.note(&store, now, is_time)?;
-            return Ok(Some(now + LOOK));
+            self.store_processed(&store, now, is_time)?;
+            return Ok(Some(now + MAX_CHECK_INTERVAL));
         }
         let since = match std::mem::take(&mut lock(&self.state).is_held) {
             true => now,
@@ -175,7 +175,7 @@ impl Organizer {
         let may_be_scheduled = rows.iter().any(|row| row.last_run.unwrap_or(row.enabled) < now);
         let all = match due.is_empty() && !may_be_scheduled {
             true => Vec::new(),
-            false => enabled::all(&self.calls.seen_by(Scope::Person))?,
+            false => enabled::all(&self.calls.context_for(Scope::Person))?,
         };
         let mut acted = false;
         for one in &all {
@@ -190,20 +190,20 @@ impl Organizer {
             let rules = [one];
             let plan = enabled::plan(&context, &rules, None)?;
             let round = Round { context: &context, rules: &rules, plan: &plan, now };
-            let items = self.fresh(&round, &store, |_, _| true)?;
-            acted |= self.act(&round, &store, items, mode == Mode::Ask)?;
+            let items = self.without_settled(&round, &store, |_, _| true)?;
+            acted |= self.apply_or_wait(&round, &store, items, mode == Mode::Ask)?;
         }
         let on_change: Vec<&Enabled> =
             all.iter().filter(|one| matches!(one.runs(), Some((_, Trigger::Change)))).collect();
         if !due.is_empty() && !on_change.is_empty() {
-            acted |= self.take(&context, &store, &on_change, due, now, quiet, mode)?;
+            acted |= self.run_on_changed(&context, &store, &on_change, due, now, quiet, mode)?;
         } else {
             lock(&self.state).pending.handled(&due, now.saturating_sub(quiet));
         }
         let is_time = now - lock(&self.state).noted >= NOTE;
-        self.note(&store, now, acted || is_time)?;
+        self.store_processed(&store, now, acted || is_time)?;
         let next = lock(&self.state).pending.next(quiet, open.as_deref());
-        Ok(Some(next.unwrap_or(i64::MAX).min(now + LOOK)))
+        Ok(Some(next.unwrap_or(i64::MAX).min(now + MAX_CHECK_INTERVAL)))
     }
 
     /// Starts recording changes, and collects those since the stored time of processed changes.
@@ -243,7 +243,12 @@ impl Organizer {
     }
 
     /// Stores the time of processed changes, where a restart continues.
-    fn note(&self, store: &EnabledRules, now: i64, is_due: bool) -> Result<(), ToolError> {
+    fn store_processed(
+        &self,
+        store: &EnabledRules,
+        now: i64,
+        is_due: bool,
+    ) -> Result<(), ToolError> {
         if !is_due {
             return Ok(());
         }
@@ -257,7 +262,7 @@ impl Organizer {
 
     /// Runs rules on the due files.
     #[expect(clippy::too_many_arguments, reason = "all that one look knows")]
-    fn take(
+    fn run_on_changed(
         &self,
         context: &Context,
         store: &EnabledRules,
@@ -275,7 +280,7 @@ impl Organizer {
             VaultPath::from_disk(&item.path).and_then(|path| changed.get(&path).copied())
         };
         // Changes before a rule was enabled do not concern it.
-        let items = self.fresh(&round, store, |item, rules| {
+        let items = self.without_settled(&round, store, |item, rules| {
             let at = at(item);
             at.is_none_or(|at| rules.iter().all(|one| one.row.enabled < at))
         })?;
@@ -294,11 +299,11 @@ impl Organizer {
         }
         lock(&self.state).pending.handled(&due, now.saturating_sub(quiet));
         let items = items.into_iter().filter(is_due).collect();
-        self.act(&round, store, items, is_burst || mode == Mode::Ask)
+        self.apply_or_wait(&round, store, items, is_burst || mode == Mode::Ask)
     }
 
     /// The `wanted` items of a plan, without files that rules left in their present state and without undone changes.
-    fn fresh(
+    fn without_settled(
         &self,
         round: &Round<'_>,
         store: &EnabledRules,
@@ -323,7 +328,7 @@ impl Organizer {
 
     /// Applies items, and adds the others to the plan that waits for a person; all of them if they `wait`. Returns whether
     /// anything was applied.
-    fn act(
+    fn apply_or_wait(
         &self,
         round: &Round<'_>,
         store: &EnabledRules,

@@ -55,7 +55,7 @@ impl NewNotes {
     }
 
     /// Checks the due notes, and returns a sentence for each whose text is gone.
-    pub fn look(&self, vault: &Vault, journal: &Journal, now: Instant) -> Vec<String> {
+    pub fn check(&self, vault: &Vault, journal: &Journal, now: Instant) -> Vec<String> {
         let due: Vec<NewNote> = lock(&self.0).extract_if(.., |made| made.due <= now).collect();
         due.iter().filter_map(|made| lost(vault, journal, made)).collect()
     }

@@ -34,7 +34,7 @@ pub(super) fn apply_sandbox(
     let mut bounds = confine::Bounds::new(root, state, live.path(), own, config);
     if cfg!(target_os = "linux") && confine::settings_folder(live.path(), own).is_none() {
         let file = live.path().display();
-        tracing::info!(%file, "the settings lie among other files, so the daemon does not change them");
+        tracing::info!(%file, "the settings are among other files, so the daemon does not change them");
     }
     bounds.writable.extend(tape.map(Path::to_path_buf));
     confine::confine(&bounds)
@@ -47,6 +47,6 @@ pub fn prepare_places(root: &Path, settings: &Path) {
         tracing::warn!(%error, "the settings cannot be written");
     }
     if let Some(Err(error)) = system_trash(root).map(|trash| make_system_trash(&trash)) {
-        tracing::warn!(%error, "there is no system's trash");
+        tracing::warn!(%error, "the system has no trash");
     }
 }

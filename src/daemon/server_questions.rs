@@ -46,8 +46,8 @@ impl Ask for ServerQuestions {
         let question = match self.calls.question(request, title, reasons, false) {
             Ok(question) => question,
             Err(error) => {
-                tracing::error!(%error, "a question could not be written down");
-                return PersonAnswer::Nothing("the question could not be written down".to_owned());
+                tracing::error!(%error, "a question could not be recorded");
+                return PersonAnswer::Nothing("the question could not be recorded".to_owned());
             }
         };
         let gone = async {

@@ -39,7 +39,7 @@ struct RecentChanges {
     /// The steward's own changes with their times.
     ours: VecDeque<(Instant, String)>,
     /// The last change that each conversation has received.
-    told: HashMap<ConversationId, u64>,
+    delivered: HashMap<ConversationId, u64>,
 }
 
 /// A change by another program.
@@ -130,35 +130,35 @@ impl VaultContext for DaemonVaultContext {
     }
 
     fn moment(&self, conversation: ConversationId, scope: Scope) -> Situation {
-        let vault = self.vault().seen_through(self.calls.view(scope));
+        let vault = self.vault().in_view(self.calls.view(scope));
         let mut news = lock(&self.news);
         let count = news.count;
         // A new conversation has no outdated information.
-        let since = news.told.insert(conversation, count).unwrap_or(count);
+        let since = news.delivered.insert(conversation, count).unwrap_or(count);
         let is_ours = |when: Instant, path: &str| {
             news.ours.iter().any(|(ours, changed)| {
                 let apart = when.max(*ours).duration_since(when.min(*ours));
                 changed == path && apart < OURS
             })
         };
-        let is_told = |change: &&Change| {
+        let is_new = |change: &&Change| {
             change.number > since
                 && change.paths.iter().all(|path| vault.view().holds(path))
                 && !is_ours(change.when, change.paths[0].as_str())
         };
-        let told = news.last.iter().filter(is_told).map(|change| change.words.clone()).collect();
+        let recent = news.last.iter().filter(is_new).map(|change| change.words.clone()).collect();
         drop(news);
         let now = self.calls.context().clock.now();
         let (active_note, as_of) = self.active_note(now, &vault);
-        Situation { now, active_note, as_of, news: told }
+        Situation { now, active_note, as_of, news: recent }
     }
 
     fn outline(&self, scope: Scope) -> Option<String> {
-        tools::opening(&self.calls.seen_by(scope))
+        tools::opening(&self.calls.context_for(scope))
     }
 
     fn note(&self, path: &str, scope: Scope) -> Option<(String, String)> {
-        let vault = self.vault().seen_through(self.calls.view(scope));
+        let vault = self.vault().in_view(self.calls.view(scope));
         let found = vault.resolve(path, Want::File).ok()?;
         let text = match vault.read(&found.path) {
             Ok(read) => String::from_utf8_lossy(&read.bytes).into_owned(),

@@ -38,7 +38,7 @@ const ATTEMPTS: u32 = 3;
 const STORE_PAUSE: Duration = Duration::from_secs(30);
 
 /// The most messages whose sender is notified at once that there is no model.
-const TOLD: u32 = 100;
+const MAX_NOTIFIED: u32 = 100;
 
 /// The most answers of an earlier run that are shown at a start.
 const SHOWN: u32 = 1_000;
@@ -49,7 +49,7 @@ pub struct Voice {
     /// The connection for notifications, once it is open.
     outputs: OnceLock<(Events, SmartHole)>,
     /// Notified of new messages, and when a waiting message may be retried at once.
-    came: Notify,
+    arrived: Notify,
     hurry: Notify,
     retry: Mutex<Duration>,
     /// The last connection status that was sent to clients.
@@ -81,7 +81,7 @@ impl Voice {
             agent,
             conversations,
             outputs: OnceLock::new(),
-            came: Notify::new(),
+            arrived: Notify::new(),
             hurry: Notify::new(),
             retry: Mutex::default(),
             last_status: Mutex::default(),
@@ -106,7 +106,7 @@ impl Voice {
     pub fn try_again(&self) {
         // Only present waits: a later failure has its own pause.
         self.hurry.notify_waiters();
-        self.came.notify_one();
+        self.arrived.notify_one();
     }
 
     /// Sends the state of a message to clients. Blocks.
@@ -142,7 +142,7 @@ impl Voice {
         if let Some(number) = number
             && let Err(error) = self.conversations.store().inbox.release(number)
         {
-            tracing::warn!(%error, "a message was not given back");
+            tracing::warn!(%error, "a message was not returned to the inbox");
         }
     }
 
@@ -173,7 +173,7 @@ impl Voice {
                 current.last_notification.clone_from(text);
                 self.notify(current, text, Priority::High, None);
             }
-            Show::Asking { title, .. } => {
+            Show::AwaitingApproval { title, .. } => {
                 // Approvals cannot be given by voice, since anybody may speak.
                 let text = format!(
                     "This waits for your agreement in Obsidian, or wherever you use the steward: \
@@ -206,7 +206,7 @@ impl Voice {
         let begun = Arc::clone(&self);
         let given_back = blocking(move || begun.conversations.store().inbox.release_all(VOICE));
         if let Err(error) = given_back.await {
-            tracing::error!(%error, "the inbox of an earlier run was not looked at");
+            tracing::error!(%error, "the inbox of an earlier run was not processed");
         }
         // First, since later answers are shown when they are made.
         let answered = Arc::clone(&self);
@@ -224,9 +224,9 @@ impl Voice {
         shows.spawn(async move { late.answer_late(left).await });
         while !self.stopping.load(Ordering::Acquire) {
             let voice = Arc::clone(&self);
-            match blocking(move || voice.take()).await {
+            match blocking(move || voice.next_message()).await {
                 Ok(Some(row)) => self.work(row).await,
-                Ok(None) => self.came.notified().await,
+                Ok(None) => self.arrived.notified().await,
                 Err(error) => {
                     tracing::error!(%error, "the inbox cannot be read");
                     self.pause(STORE_PAUSE).await;
@@ -267,12 +267,12 @@ impl Voice {
     }
 
     /// The next message. Without a model all wait, and their senders are notified.
-    fn take(&self) -> Result<Option<InboxRow>, StoreError> {
+    fn next_message(&self) -> Result<Option<InboxRow>, StoreError> {
         let store = self.conversations.store();
         if self.agent.has_model() {
             return store.inbox.take(VOICE);
         }
-        for row in store.inbox.list(Some(VOICE), InboxState::New, TOLD)? {
+        for row in store.inbox.list(Some(VOICE), InboxState::New, MAX_NOTIFIED)? {
             if lock(&self.waiting_for_model).insert(row.id) {
                 let text = "No language model is chosen yet, so I kept your message; I go on with \
                             it once there is one.";
@@ -291,10 +291,10 @@ impl Voice {
             Ok(EarlierAttempt::Nothing) => None,
             Err(error) => {
                 // Without knowing that, the work might be done twice.
-                tracing::error!(%error, message = row.id, "an earlier attempt cannot be looked at");
+                tracing::error!(%error, message = row.id, "an earlier attempt cannot be read");
                 let (store, number) = (self.conversations.store().clone(), row.id);
                 if let Err(error) = blocking(move || store.inbox.release(number)).await {
-                    tracing::error!(%error, message = row.id, "a message is not given back");
+                    tracing::error!(%error, message = row.id, "a message was not returned to the inbox");
                 }
                 return self.pause(STORE_PAUSE).await;
             }
@@ -373,7 +373,11 @@ impl Voice {
         if let Some(conversation) = resumed {
             let going = self
                 .agent
-                .go_on(user_message.clone(), conversation, voice_notices::resumption(row, ATTEMPTS))
+                .resume(
+                    user_message.clone(),
+                    conversation,
+                    voice_notices::resumption(row, ATTEMPTS),
+                )
                 .await;
             match going {
                 Err(PromptError::Memory(MemoryError::NotFound { .. })) => {}
@@ -392,7 +396,7 @@ impl Voice {
             let forgotten = blocking(move || store.inbox.clear_deleted_turn(number)).await;
             forgotten.map_err(MemoryError::from)?;
         }
-        self.agent.say(user_message).await
+        self.agent.send(user_message).await
     }
 
     /// Handles the end of a turn: notifies the sender, unless the last notification did, and settles the
@@ -543,25 +547,22 @@ impl Inbox for Voice {
             Ok(Received::New(row)) => {
                 if row.differs {
                     let number = row.id;
-                    tracing::warn!(
-                        number,
-                        "another text came under the name of an earlier message"
-                    );
+                    tracing::warn!(number, "another text came with the id of an earlier message");
                 }
                 self.publish_message(row.id);
-                self.came.notify_one();
+                self.arrived.notify_one();
                 Ok(())
             }
             Ok(Received::Known(row)) => {
-                tracing::debug!(number = row.id, "a message came once more");
+                tracing::debug!(number = row.id, "a message arrived again");
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(%error, "a message cannot be kept");
+                tracing::error!(%error, "a message cannot be stored");
                 Err(match (error.is_full(), error.is_denied()) {
-                    (true, _) => "the disk is full, so nothing can be kept".to_owned(),
+                    (true, _) => "the disk is full, so nothing can be stored".to_owned(),
                     (_, true) => "the steward cannot write to its own folder".to_owned(),
-                    _ => "the steward cannot keep anything at the moment".to_owned(),
+                    _ => "the steward cannot store anything at the moment".to_owned(),
                 })
             }
         }

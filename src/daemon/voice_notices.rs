@@ -42,7 +42,7 @@ pub(super) fn arrival(how: &Delivery) -> String {
 /// The notice to the model when it resumes a message.
 pub(super) fn resumption(row: &InboxRow, most: u32) -> String {
     format!(
-        "The turn in which you worked on a message of the user's came to no end. The message:\n{}\n\
+        "The turn in which you worked on a message of the user's did not finish. The message:\n{}\n\
          Go on with it now, attempt {} of {most}. What was changed by then stands: look at the \
          results above and at the notes, or call list_changes, before you change anything, and do \
          nothing twice.",
@@ -59,7 +59,7 @@ pub(super) fn answer(reason: Reason, answer: String) -> String {
         Reason::MaxRounds => "I could not finish it; open the conversation to see how far I got.",
         Reason::MaxTokens => "My answer was cut off before its first word.",
         Reason::Refused => "The model declined to answer.",
-        Reason::Done => "I am through with it, but the model gave no answer.",
+        Reason::Done => "I finished, but the model gave no answer.",
         Reason::Waiting | Reason::Ended | Reason::Cancelled | Reason::Failed => {
             return answer;
         }

@@ -15,7 +15,7 @@ use crate::journal::{
     Progress, Restored, Review, Target, TrashItem, UndoError, Undone,
 };
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Cancel, Vault, VaultError};
+use crate::vault::{Cancel, Precondition, Vault, VaultError};
 
 /// How often a change is planned again because a note with links to rewrite changed meanwhile, such
 /// as when Obsidian rewrites the same links.
@@ -36,7 +36,7 @@ pub struct Editor<'a> {
     pub cancel: &'a Cancel,
     /// The changes that a person approves, if those are more than these.
     pub whole: Option<Whole<'a>>,
-    /// Is told how far the journal is.
+    /// Receives the journal's progress.
     pub progress: &'a dyn Progress,
 }
 
@@ -96,11 +96,11 @@ impl Editor<'_> {
                 Ok(applied) => return Ok((applied, followed)),
                 Err(EditsError::Journal(JournalError::Change(error)))
                     if attempts < ATTEMPTS
-                        && met(&error).is_some_and(|path| {
+                        && changed_file(&error).is_some_and(|path| {
                             rewritten.contains(path) && !links::writes(&changes, path)
                         }) =>
                 {
-                    self.look_again(&error);
+                    self.rescan_moved(&error);
                 }
                 Err(error) => return Err(error),
             }
@@ -124,7 +124,8 @@ impl Editor<'_> {
         let mut names = NameChange::default();
         names.add(to.clone());
         let (content, own) = rewrite::copied(self.vault, &names, (from, to), content);
-        let changes = vec![Change::Write { path: to.clone(), content, before: Before::Absent }];
+        let changes =
+            vec![Change::Write { path: to.clone(), content, before: Precondition::Absent }];
         let (applied, mut followed) = match dry_run {
             true => (None, self.preview(&changes, ReadOnly::Refuse)?),
             false => {
@@ -247,9 +248,10 @@ impl Editor<'_> {
             match run(&mut follow) {
                 Err(UndoError::Journal(JournalError::Change(error)))
                     if attempts < ATTEMPTS
-                        && met(&error).is_some_and(|path| followed.rewritten().contains(path)) =>
+                        && changed_file(&error)
+                            .is_some_and(|path| followed.rewritten().contains(path)) =>
                 {
-                    self.look_again(&error);
+                    self.rescan_moved(&error);
                 }
                 result => return Ok((result?, followed)),
             }
@@ -257,11 +259,11 @@ impl Editor<'_> {
     }
 
     /// Rescans the vault for a moved file: without a watcher its new name is not known yet.
-    fn look_again(&self, error: &VaultError) {
+    fn rescan_moved(&self, error: &VaultError) {
         if matches!(error, VaultError::Stale { current: None, .. } | VaultError::Renamed { .. })
             && let Err(error) = self.vault.rescan()
         {
-            tracing::warn!(%error, "the vault could not be looked through again");
+            tracing::warn!(%error, "the vault could not be rescanned");
         }
     }
 }
@@ -272,7 +274,7 @@ fn is_part(set: &ListedSet, undone: impl Fn(u32) -> bool) -> bool {
 }
 
 /// The file that somebody changed or removed since it was read.
-fn met(error: &VaultError) -> Option<&VaultPath> {
+fn changed_file(error: &VaultError) -> Option<&VaultPath> {
     match error {
         VaultError::Stale { path, .. } | VaultError::Renamed { path, .. } => Some(path),
         _ => None,

@@ -13,7 +13,7 @@ const MAX_NAMED: (usize, usize) = (10, 100);
 /// Why changes were not made. Nothing has changed, except as the journal's errors say.
 #[derive(Debug, thiserror::Error)]
 pub enum EditsError {
-    #[error("the call was withdrawn before it ended; nothing was changed")]
+    #[error("the call was cancelled; nothing was changed")]
     Cancelled,
     #[error("{}", .0.reason)]
     Refused(Refusal),
@@ -52,7 +52,7 @@ impl EditsError {
                 let them = if (refused.len(), *total) == (1, 1) { "it" } else { "them" };
                 Some(format!(
                     "nothing was changed; make {them} writable first, or `move` with \
-                     `leave_read_only`: their links are left then and lead elsewhere"
+                     `leave_read_only`: their links then stay as they are and lead elsewhere"
                 ))
             }
             Self::Journal(error) => error.hint(),
@@ -77,7 +77,7 @@ impl EditsError {
 
 fn not_writable(refused: &[(VaultPath, String)], total: usize) -> String {
     if let ([(path, reason)], 1) = (refused, total) {
-        return format!("the links in `{path}` would have to follow, and {reason}");
+        return format!("the links in `{path}` would have to be updated, but {reason}");
     }
     let named =
         refused.iter().take(MAX_NAMED.0).map(|(path, reason)| format!("`{path}`: {reason}"));
@@ -87,5 +87,5 @@ fn not_writable(refused: &[(VaultPath, String)], total: usize) -> String {
     }
     let files = if total == 1 { "file" } else { "files" };
     let parts = parts.join("; ");
-    format!("the links in {total} {files} would have to follow that may not be written: {parts}")
+    format!("the links in {total} {files} would have to be updated, but cannot be written: {parts}")
 }

@@ -9,7 +9,7 @@ use crate::note::extent;
 use crate::note::path::VaultPath;
 use crate::policy::active::{self, Find, Format};
 use crate::policy::{Action, Effect, Refusal};
-use crate::vault::{Before, Catalogue, Kind, Vault, is_temp_path};
+use crate::vault::{Catalogue, Kind, Precondition, Vault, is_temp_path};
 
 /// Judges changes at the moment they are to be made, on their final paths.
 pub trait Gate: Send + Sync + fmt::Debug {
@@ -90,7 +90,7 @@ pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) 
     let one = |change: &'a Change| match change {
         Change::Write { path, content, before } => {
             let old: Option<Cow<'a, [u8]>> = match before {
-                Before::Read(read) => Some(Cow::Borrowed(&read.bytes)),
+                Precondition::Read(read) => Some(Cow::Borrowed(&read.bytes)),
                 _ => vault.read(path).ok().map(|file| file.bytes.into()),
             };
             let effect = Effect {
@@ -197,7 +197,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
         let Some(new) = new.load(journal) else {
             // A file that Obsidian renders and that cannot be read may contain anything.
             if Format::of(path).is_some() || one.folder {
-                let text = format!("the text of `{path}`, which could not be looked at");
+                let text = format!("the text of `{path}`, which could not be read");
                 active.push(Find { line: 1, text });
             }
             continue;
@@ -231,7 +231,7 @@ fn renamed(vault: &Vault, from: &VaultPath, to: &VaultPath) -> Vec<Find> {
         return Vec::new();
     }
     let Ok(file) = vault.read(from) else {
-        let text = format!("the text of `{from}`, which could not be looked at");
+        let text = format!("the text of `{from}`, which could not be read");
         return vec![Find { line: 1, text }];
     };
     let text = String::from_utf8_lossy(&file.bytes);

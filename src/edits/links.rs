@@ -12,7 +12,7 @@ use crate::index::links::rewrite::{self, Plan};
 use crate::journal::{Change, Journal, ListedSet, NameStep};
 use crate::note::path::VaultPath;
 use crate::note::path_map::PathMap;
-use crate::vault::{Before, Cancel, Vault};
+use crate::vault::{Cancel, Precondition, Vault};
 
 /// A change of names and the link rewrites that follow it.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Followed {
         }
         let put_back = std::mem::take(&mut self.put_back).into_iter();
         changes.extend(put_back.map(|(path, content)| {
-            let before = Before::Any;
+            let before = Precondition::Any;
             Change::Write { path, content, before }
         }));
         changes

@@ -1,8 +1,7 @@
 //! Changes made on behalf of a caller: judged first, and applied together with the links that
 //! follow.
 //!
-//! Floor 4: imports `note`, `vault`, `journal`, `index` and the values of `policy`. Knows no tool,
-//! so that anything that makes changes can use it.
+//! Floor 4. Knows no tool, so that anything that makes changes can use it.
 //!
 //! Invariants:
 //! - If there is a [`Gate`], nothing is applied before the gate has seen all of it.

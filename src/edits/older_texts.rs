@@ -71,9 +71,9 @@ impl Since {
         older.extend(doubtful.into_iter().filter(|path| {
             // In a file that moves every link counts, with any target.
             let moves = names.moved().contains_key(path);
-            let meant = if moves { texts.came } else { texts.came_by_name };
+            let may_mean_new = if moves { texts.has_new_files } else { texts.has_new_names };
             let content = vault.read(path);
-            content.is_ok_and(|content| texts.is_older(&content.revision, meant))
+            content.is_ok_and(|content| texts.is_older(&content.revision, may_mean_new))
         }));
         older
     }
@@ -106,7 +106,7 @@ impl Since {
                     texts.before.extend(change.before.into_iter().chain(change.after));
                     continue;
                 }
-                texts.met.extend(change.before.filter(|text| !written.contains(text)));
+                texts.overwritten.extend(change.before.filter(|text| !written.contains(text)));
                 written.extend(change.after);
                 let path = &change.path;
                 let comes =
@@ -114,9 +114,9 @@ impl Since {
                         && set.id > since.0
                         && change.undone_by.is_none()
                         && !undoes_later
-                        && !was_there(&gone, path);
-                texts.came |= comes;
-                texts.came_by_name |= comes && names.concerns(path);
+                        && !was_removed(&gone, path);
+                texts.has_new_files |= comes;
+                texts.has_new_names |= comes && names.concerns(path);
                 gone.extend(change.from.clone());
                 gone.extend((change.action == Action::Deleted).then(|| path.clone()));
             }
@@ -126,7 +126,7 @@ impl Since {
 }
 
 /// Whether the path, or a folder above it, was removed.
-fn was_there(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
+fn was_removed(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
     std::iter::successors(Some(path.clone()), VaultPath::parent).any(|path| gone.contains(&path))
 }
 
@@ -135,17 +135,17 @@ fn was_there(gone: &HashSet<VaultPath>, path: &VaultPath) -> bool {
 struct Texts {
     before: HashSet<Revision>,
     /// Texts by others that the steward overwrote later.
-    met: HashSet<Revision>,
+    overwritten: HashSet<Revision>,
     /// Whether a file appeared since that did not exist before.
-    came: bool,
+    has_new_files: bool,
     /// Whether a file appeared that a link could mean instead of one that comes or goes now.
-    came_by_name: bool,
+    has_new_names: bool,
 }
 
 impl Texts {
     /// Whether a text is older. Other programs' writes are not dated: if a file appeared since
     /// (`meant`), their links are assumed to mean it.
-    fn is_older(&self, text: &Revision, meant: bool) -> bool {
-        self.before.contains(text) || (!meant && self.met.contains(text))
+    fn is_older(&self, text: &Revision, may_mean_new: bool) -> bool {
+        self.before.contains(text) || (!may_mean_new && self.overwritten.contains(text))
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsE
         false => Ok(()),
         true => Err(EditsError::Refused(Refusal::denied(
             "paths",
-            "it would change something where this caller may not look",
+            "it would change something that this caller may not see",
             "`[policy] read` in the settings names the folders that it may see",
         ))),
     }
@@ -100,9 +100,7 @@ fn reason(error: &VaultError) -> String {
         {
             "it is on a read-only disk".to_owned()
         }
-        VaultError::Io { .. } => {
-            "the steward's user may not write it, or not into its folder".to_owned()
-        }
+        VaultError::Io { .. } => "the steward may not write it, or not into its folder".to_owned(),
         other => other.to_string(),
     }
 }

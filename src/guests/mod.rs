@@ -56,7 +56,7 @@ const MAX_LIVE: usize = 4;
 const IDLE: Duration = Duration::from_secs(600);
 
 /// How often idle guests are looked for.
-const LOOK: Duration = Duration::from_secs(30);
+const IDLE_CHECK: Duration = Duration::from_secs(30);
 
 /// The guests of one vault. Clones share them.
 #[derive(Clone)]
@@ -191,7 +191,7 @@ impl Guests {
             }
             state.tool_sessions.push(Arc::clone(&tool_session));
             if !std::mem::replace(&mut state.looks, true) {
-                tokio::spawn(look_for_idle(Arc::downgrade(&self.0)));
+                tokio::spawn(remove_idle(Arc::downgrade(&self.0)));
             }
         }
         // Dropping this future ends the starting session.
@@ -261,13 +261,13 @@ impl Drop for UnstartedSession<'_> {
 }
 
 fn ending(guest: &Guest) -> LlmError {
-    session::error(guest, ErrorKind::Truncated, "the steward ends")
+    session::error(guest, ErrorKind::Truncated, "the steward is shutting down")
 }
 
 /// Removes guests that have had no turn for a while, and those whose process has ended.
-async fn look_for_idle(guests: Weak<SharedGuests>) {
+async fn remove_idle(guests: Weak<SharedGuests>) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(IDLE_CHECK).await;
         let Some(inner) = guests.upgrade() else { return };
         let guests = Guests(inner);
         let old: Vec<String> = {

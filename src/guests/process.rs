@@ -125,7 +125,7 @@ impl Process {
 
     /// Ends it, with everything that it started, once it exceeds its memory limit.
     fn watch(&self, id: u32, memory_mb: u32) {
-        let Some(look) = children::LOOK else { return };
+        let Some(look) = children::MEMORY_CHECK else { return };
         let (child, fault) = (Arc::clone(&self.child), Arc::clone(&self.fault));
         let mark = self.mark.clone();
         let mut memory = children::Memory::of(id, mark.clone());

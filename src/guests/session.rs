@@ -303,7 +303,7 @@ impl GuestSession {
 
     /// Ends the turn that sent the prompt with this number: cancels the prompt if it is in flight,
     /// and kills the guest if it continues regardless. A later turn's prompt is left alone.
-    pub fn give_up(self: &Arc<Self>, number: u64) {
+    pub fn end_turn(self: &Arc<Self>, number: u64) {
         {
             let mut state = lock(&self.state);
             if state.number != number {
@@ -454,7 +454,7 @@ impl GuestSession {
             ),
             is_general: false,
             reasons: vec![
-                "it is no tool of the vault: what it does is neither recorded nor can it be undone"
+                "it is not a tool of the vault: what it does is not recorded and cannot be undone"
                     .to_owned(),
                 format!("it says: {}", permission.input),
             ],

@@ -40,7 +40,7 @@ impl Drop for GuestTurn {
     fn drop(&mut self) {
         let live = lock(&self.0.live).take();
         if let Some(live) = live {
-            live.give_up(self.0.prompt.load(Ordering::Relaxed));
+            live.end_turn(self.0.prompt.load(Ordering::Relaxed));
         }
     }
 }

@@ -29,7 +29,7 @@ impl Event {
     }
 
     /// Adds a fact that every hook may see; `null` is left out, here and below.
-    pub fn say(self, name: &'static str, value: impl Into<Value>) -> Self {
+    pub fn field(self, name: &'static str, value: impl Into<Value>) -> Self {
         self.with(Sees::Events, name, value)
     }
 

@@ -1,6 +1,6 @@
 //! Hooks: the user's own commands, which receive events and may refuse or change calls and changes.
 //!
-//! Floor 1: imports no other module. The code that performs an operation makes an [`Event`] and
+//! Floor 1. The code that performs an operation makes an [`Event`] and
 //! calls [`Hooks::ask`] before it, or [`Hooks::notify`] after it.
 //!
 //! Invariants: hooks come from the settings file alone; neither the program nor its script is in
@@ -191,7 +191,7 @@ impl SharedHooks {
             input: event.shown(name, hook.sees, &self.vault),
             mark: format!("{}-{now}-{number}", std::process::id()),
         };
-        run.go(withdrawn)
+        run.execute(withdrawn)
     }
 
     /// Logs a failure and keeps it for `status`, until the hook succeeds again.

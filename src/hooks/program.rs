@@ -54,9 +54,9 @@ pub enum ProgramError {
     Start(io::Error),
     #[error("took too long and was ended")]
     Late,
-    #[error("said too much and was ended")]
+    #[error("wrote too much and was ended")]
     TooMuch,
-    #[error("is no longer wanted")]
+    #[error("was cancelled")]
     Withdrawn,
 }
 

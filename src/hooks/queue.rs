@@ -77,7 +77,7 @@ impl Queue {
         }
         if !state.waiting.is_empty() {
             let events = state.waiting.len();
-            tracing::warn!(events, "the steward ends before hooks received all events");
+            tracing::warn!(events, "the steward is shutting down before hooks received all events");
             state.waiting.clear();
         }
         state.given_up = true;

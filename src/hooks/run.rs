@@ -32,7 +32,7 @@ pub(super) enum Fault {
     Start { program: PathBuf, source: io::Error },
     #[error("it took longer than {0} s and was ended")]
     Late(u32),
-    #[error("it said more than {} bytes and was ended", MAX_ANSWER)]
+    #[error("it wrote more than {} bytes and was ended", MAX_ANSWER)]
     TooMuch,
     #[error("it ended with {status}{}", after_colon(.error_line))]
     Failed { status: ExitStatus, error_line: String },
@@ -58,7 +58,7 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// Runs it; returns its output.
-    pub fn go(self, withdrawn: &dyn Fn() -> bool) -> Result<Vec<u8>, Fault> {
+    pub fn execute(self, withdrawn: &dyn Fn() -> bool) -> Result<Vec<u8>, Fault> {
         let command = self.command()?;
         let program = Program {
             command,

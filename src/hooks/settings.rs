@@ -115,7 +115,7 @@ impl Hook {
             return Some("`command` is empty: the program comes first".to_owned());
         };
         if !Path::new(program).is_absolute() && !program.starts_with("~/") {
-            let said = "must be an absolute path, or begin with `~/`: it is looked for nowhere";
+            let said = "must be an absolute path, or begin with `~/`: `PATH` is not searched";
             return Some(format!("the program `{program}` {said}"));
         }
         if self.command.iter().any(|part| part.contains('\0')) {
@@ -128,8 +128,9 @@ impl Hook {
             return Some(format!("`seconds` must be from 1 to {MAX_SECONDS}"));
         }
         if self.critical && !self.on.iter().any(|kind| kind.may_refuse()) {
-            let said = "`critical` means that nothing is done where it fails, and it only hears of";
-            return Some(format!("{said} what was done"));
+            let text =
+                "`critical` is for hooks that may refuse; this one is only told what was done";
+            return Some(text.to_owned());
         }
         let named = |name: &String| {
             name.is_empty() || name.contains(['=', '\0']) || name.starts_with("STEWARD_")

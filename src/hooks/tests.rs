@@ -54,7 +54,7 @@ fn with(mut value: Value, more: &Value) -> Value {
 fn call() -> Event {
     Event::new(Kind::BeforeToolCall)
         .of_tool("write_file")
-        .say("caller", "test")
+        .field("caller", "test")
         .place("named", json!(["Diary.md"]))
         .with_input(json!({"content": "dear diary"}))
 }
@@ -274,8 +274,8 @@ fn events_arrive_in_order_and_before_the_end() {
     let script = "cat >> \"$TMPDIR/told\"; echo no answer is wanted";
     let hooks = ground.hooks(&[("log", after.clone(), script)]);
     for number in 0..20 {
-        hooks.notify(Event::new(Kind::ChangeApplied).say("changeSet", number));
-        hooks.notify(Event::new(Kind::AfterToolCall).say("changeSet", "nobody listens"));
+        hooks.notify(Event::new(Kind::ChangeApplied).field("changeSet", number));
+        hooks.notify(Event::new(Kind::AfterToolCall).field("changeSet", "nobody listens"));
     }
     drop(hooks);
     let told = std::fs::read_to_string(ground.path("place/told")).unwrap();
@@ -322,7 +322,7 @@ fn settings_without_effect_are_refused() {
         (json!({"command": ["./hook.sh"]}), "must be an absolute path"),
         (json!({"on": []}), "it would never run"),
         (json!({"on": ["before_lunch"]}), "unknown variant"),
-        (json!({"on": ["change_applied"], "critical": true}), "only hears of what was done"),
+        (json!({"on": ["change_applied"], "critical": true}), "only told what was done"),
         (json!({"seconds": 0}), "from 1 to 60"),
         (json!({"seconds": 61}), "from 1 to 60"),
         (json!({"sees": "all"}), "unknown variant"),

@@ -1,6 +1,6 @@
 //! Full-text search, links, names and properties. Derived from the vault; it can be deleted at any time.
 //!
-//! Imports `note`, `media`, `bases` and `vault`. [`search`] reads the files each time; [`text`] gives the same results by
+//! Floor 3. [`search`] reads the files each time; [`text`] gives the same results by
 //! signatures and cached texts; [`links`] has the links and tags of every note, [`names`] the names of every file,
 //! [`properties`] the frontmatter of every note, [`knowledge`] the words and the meaning of every note for ranking, all
 //! built at first use and updated before each answer (`synced`). `persistent` saves them between runs. All listen to one

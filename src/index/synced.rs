@@ -24,7 +24,7 @@ const MAX_URGENT: usize = 200;
 
 /// The caller cancelled before the records were up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("withdrawn while the notes were being read")]
+#[error("cancelled while the notes were being read")]
 pub struct Cancelled;
 
 /// A table with a record for each of many files.
@@ -130,7 +130,7 @@ impl<K: RecordTable> Synced<K> {
         let _turn = lock(&self.turn);
         let stamps = |(path, record): (&VaultPath, &K::Record)| (path.clone(), K::stamp(record).0);
         self.changes.settle(|| self.table().iter().map(stamps).collect(), || false);
-        self.take(self.stale(), cancel, goes_on)
+        self.read_stale(self.stale(), cancel, goes_on)
     }
 
     /// Whether no record is outdated according to the changes reported so far; `false` if that is
@@ -194,7 +194,7 @@ impl<K: RecordTable> Synced<K> {
         files
     }
 
-    fn take(
+    fn read_stale(
         &self,
         stale: Vec<Changed>,
         cancel: &Cancel,

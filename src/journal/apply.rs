@@ -149,7 +149,7 @@ impl Executor {
         let mut ends = match execute(writer, job.steps, &mut done, job.progress) {
             Ok(ends) => ends,
             Err(failed) => {
-                let left = self.take_back(intent.operation, Some(&failed), done);
+                let left = self.roll_back(intent.operation, Some(&failed), done);
                 self.record_rollback(intent.operation, &left);
                 return Err(failure(failed.error, left));
             }
@@ -165,10 +165,10 @@ impl Executor {
             .zip(rows.iter().zip(&ends))
             .filter_map(|(step, (row, ended))| {
                 let detail = detail_after(&row.row.detail, ended);
-                let is_told = ended.no_op || detail.is_some();
+                let has_result = ended.no_op || detail.is_some();
                 let detail = detail.unwrap_or_default();
                 let drop = ended.no_op && !ended.is_late;
-                is_told.then_some(StepResult { step: *step, detail, drop })
+                has_result.then_some(StepResult { step: *step, detail, drop })
             })
             .collect();
         let done_steps = job.steps.iter().zip(&ends).filter(|(_, ended)| !ended.no_op);
@@ -178,7 +178,7 @@ impl Executor {
             self.parts.rows.operations.finish(intent.operation, &results, &marks, now())
         });
         if let Err(error) = recorded {
-            let left = self.take_back(intent.operation, None, done);
+            let left = self.roll_back(intent.operation, None, done);
             self.record_rollback(intent.operation, &left);
             return Err(failure(error, left));
         }
@@ -210,13 +210,15 @@ impl Executor {
                 sinks.iter().for_each(|sink| sink(&listed));
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the change cannot be told to those who listen"),
+            Err(error) => {
+                tracing::warn!(%error, "the subscribers could not be informed of a change")
+            }
         }
         Ok((change_set, ends))
     }
 
-    /// Takes an operation back; returns what could not be taken back.
-    fn take_back(&self, operation: i64, failed: Option<&Failed>, done: Vec<Done>) -> Vec<String> {
+    /// Rolls an operation back; returns what could not be rolled back.
+    fn roll_back(&self, operation: i64, failed: Option<&Failed>, done: Vec<Done>) -> Vec<String> {
         let mut left = Vec::new();
         // An error does not mean that nothing happened.
         let half = failed.and_then(|failed| Some((failed.at?, &failed.error)));
@@ -243,7 +245,7 @@ impl Executor {
         self.parts.vault().check_root().map_err(|error| error.to_string())?;
         let steps = self.parts.rows.operations.unfinished_steps(operation);
         let steps = steps.and_then(RecordedStep::read_all);
-        steps.map_err(|error| format!("how far it came is not known: {error}"))
+        steps.map_err(|error| format!("its progress is unknown: {error}"))
     }
 
     /// Records that an operation was rolled back, if all of it was. Otherwise it stays unfinished,
@@ -253,9 +255,9 @@ impl Executor {
             // The disk was gone, so an empty `left` proves nothing.
             tracing::error!("the vault's disk is gone: the next change or start undoes the rest");
         } else if !left.is_empty() {
-            tracing::error!(?left, "a change that failed could be taken back in part only");
+            tracing::error!(?left, "a failed change could only be rolled back in part");
         } else if let Err(error) = self.parts.rows.operations.roll_back(operation, now()) {
-            tracing::warn!(%error, "that a change was taken back is not recorded yet");
+            tracing::warn!(%error, "the rollback of a change is not recorded yet");
             lock(&self.unrecorded).push(operation);
         }
     }

@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 
 use super::change::ChangeSetId;
 use super::error::JournalError;
+use super::overlay::joined;
 use super::step::{RecordedAct, RecordedStep, revision};
 use super::{Journal, now};
 use crate::note::path::VaultPath;
@@ -20,7 +21,7 @@ use crate::vault::{Kind, Revision, is_temp_path};
 
 /// A way to name a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum PointInTime {
     Now,
     Time(DateTime<Utc>),
     /// Before the first change of a set.
@@ -36,9 +37,9 @@ pub struct Moment {
     pub(super) last: i64,
     /// Milliseconds since the Unix epoch.
     time: i64,
-    /// The change set that it follows: what that left of a file is known, whatever others did before its end,
+    /// The change set directly before it, if it is named by one: the state that the set left is known.
     follows: Option<i64>,
-    /// and the one that it precedes, which recorded the state that it found.
+    /// The change set directly after it, if it is named by one: the set recorded the state that it found.
     precedes: Option<i64>,
     /// The last change set that had begun at that time.
     pub change_set: Option<ChangeSetId>,
@@ -58,7 +59,7 @@ impl Moment {
 
 /// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Was {
+pub enum PastState {
     Nothing,
     Folder,
     File(Content),
@@ -90,7 +91,7 @@ pub struct Gap {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsOf {
     pub path: VaultPath,
-    pub was: Was,
+    pub was: PastState,
     /// Set if the state is uncertain: the state given is that at the beginning of the gap if it is known, else that at
     /// its end.
     pub gap: Option<Gap>,
@@ -111,7 +112,7 @@ pub struct TreeEntry {
 
 /// The state of a path by one source.
 struct Evidence {
-    was: Was,
+    was: PastState,
     /// When this was seen, in milliseconds since the Unix epoch; `None` for the present.
     seen: Option<i64>,
     set: Option<i64>,
@@ -120,23 +121,23 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(row: &StepRow, was: Was) -> Self {
+    fn of(row: &StepRow, was: PastState) -> Self {
         Self { was, seen: row.ended, set: Some(row.set), unchanged_since: None }
     }
 }
 
 impl Journal {
     /// The moment of `when`; `None` if there is no such change set.
-    pub fn moment(&self, when: When) -> Result<Option<Moment>, JournalError> {
+    pub fn moment(&self, when: PointInTime) -> Result<Option<Moment>, JournalError> {
         let rows = &self.parts().rows.changes;
-        let is_before = matches!(when, When::Before(_));
+        let is_before = matches!(when, PointInTime::Before(_));
         let (last, time, follows, precedes) = match when {
-            When::Now => (i64::MAX, now(), None, None),
-            When::Time(time) => {
+            PointInTime::Now => (i64::MAX, now(), None, None),
+            PointInTime::Time(time) => {
                 let time = time.timestamp_millis();
                 (rows.applied_by(time)?.1, time, None, None)
             }
-            When::Before(set) | When::After(set) => {
+            PointInTime::Before(set) | PointInTime::After(set) => {
                 let steps = rows.steps(set.0.cast_signed())?;
                 let edge = if is_before { steps.first() } else { steps.last() };
                 let Some(edge) = edge else { return Ok(None) };
@@ -176,7 +177,7 @@ impl Journal {
             return Ok(answer(later.was, None, None));
         }
         let Some(earlier) = earlier else {
-            let is_known = is_settled || !matches!(later.was, Was::File(_));
+            let is_known = is_settled || !matches!(later.was, PastState::File(_));
             let to = time(later.seen.or(later.unchanged_since));
             let gap = (!is_known).then_some(Gap { from: None, to });
             return Ok(answer(later.was, gap, None));
@@ -196,9 +197,9 @@ impl Journal {
     }
 
     /// Whether both are the same, files by their content.
-    fn agree(&self, earlier: &Was, later: &Was) -> Result<bool, JournalError> {
+    fn agree(&self, earlier: &PastState, later: &PastState) -> Result<bool, JournalError> {
         Ok(match (earlier, later) {
-            (Was::File(Content::Stored(text)), Was::File(Content::Disk(path))) => {
+            (PastState::File(Content::Stored(text)), PastState::File(Content::Disk(path))) => {
                 let (file, _) = self.parts().vault().open_file(path)?;
                 Revision::of_reader(file).is_ok_and(|found| found == revision(*text))
             }
@@ -231,12 +232,12 @@ impl Journal {
         let there = meta.as_ref().map(|_| at.clone());
         let of_disk = || {
             let (was, modified) = match &meta {
-                None => (Was::Nothing, None),
+                None => (PastState::Nothing, None),
                 Some(meta) => {
                     let was = match meta.kind {
-                        Kind::File => Was::File(Content::Disk(at.clone())),
-                        Kind::Folder => Was::Folder,
-                        Kind::Link | Kind::Other => Was::Other,
+                        Kind::File => PastState::File(Content::Disk(at.clone())),
+                        Kind::Folder => PastState::Folder,
+                        Kind::Link | Kind::Other => PastState::Other,
                     };
                     (was, Some(milliseconds(meta.modified)))
                 }
@@ -257,31 +258,31 @@ impl Journal {
             let is_in = at.is_within(&step.path);
             let was = match &step.act {
                 RecordedAct::Write { .. } if !is_own => continue,
-                RecordedAct::Write { after, .. } => Was::File(Content::Stored(*after)),
+                RecordedAct::Write { after, .. } => PastState::File(Content::Stored(*after)),
                 RecordedAct::Move { to, .. } => match at.relative_to(to).map(str::to_owned) {
                     Some(rest) => match step.row.after.filter(|_| rest.is_empty()) {
-                        Some(text) => Was::File(Content::Stored(text)),
+                        Some(text) => PastState::File(Content::Stored(text)),
                         None => {
                             at = joined(&step.path, &rest);
                             continue;
                         }
                     },
-                    None => Was::Nothing,
+                    None => PastState::Nothing,
                 },
-                RecordedAct::Folder if is_own => Was::Folder,
+                RecordedAct::Folder if is_own => PastState::Folder,
                 RecordedAct::Restore { identity, .. } if is_own => {
                     match (identity.kind(), step.row.after) {
-                        (Kind::File, Some(text)) => Was::File(Content::Stored(text)),
+                        (Kind::File, Some(text)) => PastState::File(Content::Stored(text)),
                         (Kind::File, None) => return Ok(None),
-                        (Kind::Folder, _) => Was::Folder,
-                        (Kind::Link | Kind::Other, _) => Was::Other,
+                        (Kind::Folder, _) => PastState::Folder,
+                        (Kind::Link | Kind::Other, _) => PastState::Other,
                     }
                 }
                 RecordedAct::Restore { .. } => match step.row.undoes {
                     Some(deletion) => in_folder(rows, deletion, &at, &step.path)?,
                     None => return Ok(None),
                 },
-                _ if is_in => Was::Nothing,
+                _ if is_in => PastState::Nothing,
                 _ => continue,
             };
             return Ok(Some(Evidence::of(&step.row, was)));
@@ -356,7 +357,7 @@ impl Journal {
         }
         if !moment.is_now() {
             for step in readable(rows.tree_steps(moment.last, i64::MAX, true)?) {
-                tree.take_back(rows, &step)?;
+                tree.revert(rows, &step)?;
             }
             let mut recorded = Tree::default();
             for step in readable(rows.tree_steps(0, moment.last, false)?) {
@@ -400,23 +401,23 @@ fn found_by(
     let mut unchanged_since = None;
     let was = match &step.act {
         RecordedAct::Write { .. } if !is_own => return Ok(None),
-        RecordedAct::Write { before: None, .. } => Was::Nothing,
-        RecordedAct::Write { before: Some(text), .. } => Was::File(Content::Stored(*text)),
+        RecordedAct::Write { before: None, .. } => PastState::Nothing,
+        RecordedAct::Write { before: Some(text), .. } => PastState::File(Content::Stored(*text)),
         RecordedAct::Move { to, .. } if !at.is_within(to) => return Ok(None),
-        RecordedAct::RemoveFolder if is_own => Was::Folder,
+        RecordedAct::RemoveFolder if is_own => PastState::Folder,
         RecordedAct::Delete { identity } if is_own => match (identity.kind(), step.row.before) {
             (Kind::File, text) => {
                 unchanged_since = identity.modified_ms();
-                Was::File(text.map_or(Content::Unknown, Content::Stored))
+                PastState::File(text.map_or(Content::Unknown, Content::Stored))
             }
-            (Kind::Folder, _) => Was::Folder,
-            (Kind::Link | Kind::Other, _) => Was::Other,
+            (Kind::Folder, _) => PastState::Folder,
+            (Kind::Link | Kind::Other, _) => PastState::Other,
         },
         RecordedAct::Delete { .. } => in_folder(rows, step.row.id, at, &step.path)?,
         RecordedAct::Move { .. }
         | RecordedAct::RemoveFolder
         | RecordedAct::Folder
-        | RecordedAct::Restore { .. } => Was::Nothing,
+        | RecordedAct::Restore { .. } => PastState::Nothing,
     };
     Ok(Some(Evidence { unchanged_since, ..Evidence::of(&step.row, was) }))
 }
@@ -427,16 +428,16 @@ fn in_folder(
     deletion: i64,
     at: &VaultPath,
     folder: &VaultPath,
-) -> Result<Was, StoreError> {
+) -> Result<PastState, StoreError> {
     let rest = at.relative_to(folder).unwrap_or_default();
     let below = format!("{rest}/");
-    let mut was = Was::Nothing;
+    let mut was = PastState::Nothing;
     for (path, text) in rows.files(deletion)? {
         if path == rest {
-            return Ok(Was::File(text.map_or(Content::Unknown, Content::Stored)));
+            return Ok(PastState::File(text.map_or(Content::Unknown, Content::Stored)));
         }
         if path.starts_with(&below) {
-            was = Was::Folder;
+            was = PastState::Folder;
         }
     }
     Ok(was)
@@ -488,7 +489,7 @@ impl Tree {
         Ok(())
     }
 
-    fn take_back(&mut self, rows: &Changes, step: &RecordedStep) -> Result<(), StoreError> {
+    fn revert(&mut self, rows: &Changes, step: &RecordedStep) -> Result<(), StoreError> {
         let path = step.path.as_str();
         match &step.act {
             RecordedAct::Folder => {
@@ -541,11 +542,6 @@ fn lineage(path: &VaultPath) -> Vec<&str> {
 /// The folders above a path.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
-}
-
-/// The path `rest` below `above`; `above` itself if `rest` is empty.
-fn joined(above: &VaultPath, rest: &str) -> VaultPath {
-    above.join_all(rest).expect("what is left of a path is made of names")
 }
 
 fn milliseconds(nanoseconds: i64) -> i64 {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Saved, Trashed};
+use crate::vault::{Precondition, Saved, Trashed};
 
 /// Changes that are applied all or nothing, and can be undone together.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub enum Change {
         path: VaultPath,
         content: Vec<u8>,
         /// The required present state.
-        before: Before,
+        before: Precondition,
     },
     /// Makes a folder and its missing parents.
     CreateFolder { path: VaultPath },
@@ -37,7 +37,7 @@ pub enum Change {
     Delete {
         path: VaultPath,
         /// For a file, what must be there now.
-        before: Before,
+        before: Precondition,
         /// Whether to bypass the trash: only the steward's own recovery copies remain.
         past_trash: bool,
     },

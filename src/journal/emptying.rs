@@ -154,7 +154,6 @@ fn forget(
     });
     let has = change.unwrap_or_else(|| "other changes have".to_owned());
     Ok(Some(format!(
-        "the journal keeps text of `{path}` that {has} too, until the time that `[journal]` in \
-         the settings says is over"
+        "the journal keeps text of `{path}` that {has} too, until its retention time (`[journal]` in the settings) ends"
     )))
 }

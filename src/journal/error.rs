@@ -57,7 +57,7 @@ impl JournalError {
             }
             Self::Store(error) => Some(error.hint()),
             Self::Limit { .. } => Some(
-                "do less in one turn, or ask a person: it goes on with their agreement (`steward \
+                "do less in one turn, or ask a person: it is allowed with their agreement (`steward \
                  call --yes`); `[journal]` in the settings has the limits"
                     .to_owned(),
             ),
@@ -84,7 +84,7 @@ pub enum UndoError {
     AlreadyUndone { target: Target, by: ChangeSetId },
     /// The vault has nothing left to undo: others have reverted it, or a folder that the change
     /// made is in use.
-    #[error("there is nothing left to undo of `{target}`{}", list(.notes))]
+    #[error("`{target}` has nothing left to undo{}", list(.notes))]
     Nothing {
         target: Target,
         /// The differences found, one sentence each.
@@ -110,10 +110,10 @@ pub enum UndoError {
         /// The later change that moved or deleted it, if any.
         by: Option<ChangeId>,
         /// Whether `force` would write its earlier text again.
-        anew: bool,
+        can_recreate: bool,
     },
     /// Another file or folder occupies the path to restore to.
-    #[error("`{path}` cannot {}: another one is there", back_to(.path, .taken))]
+    #[error("`{path}` cannot {}: another file is there", back_to(.path, .taken))]
     Taken {
         /// The current path of the file that would be restored.
         path: VaultPath,
@@ -121,10 +121,10 @@ pub enum UndoError {
         taken: VaultPath,
     },
     /// The earlier text is no longer stored, or damaged.
-    #[error("the earlier text of `{path}` is not there any more: {reason}")]
+    #[error("the earlier text of `{path}` is no longer stored: {reason}")]
     NotKept { path: VaultPath, reason: String },
     /// The deleted item is not in a trash, and its text is not stored.
-    #[error("`{path}` is no longer in the trash, and was not kept otherwise")]
+    #[error("`{path}` is no longer in the trash, and its text is not stored")]
     NotInTrash { path: VaultPath },
     /// The deleted item was permanently removed by name.
     #[error("`{path}` was permanently removed from the trash")]
@@ -139,7 +139,7 @@ pub enum UndoError {
 
 fn back_to(path: &VaultPath, taken: &VaultPath) -> String {
     match path.fold_key() == taken.fold_key() {
-        true => format!("be written anew as `{taken}`"),
+        true => format!("be written again as `{taken}`"),
         false => format!("go back to `{taken}`"),
     }
 }
@@ -164,9 +164,9 @@ impl From<VaultError> for UndoError {
 
 impl UndoError {
     /// Sets on [`Self::NotThere`] whether `force` would write the text again.
-    pub(super) fn with_anew(mut self, can: bool) -> Self {
-        if let Self::NotThere { anew, .. } = &mut self {
-            *anew = can;
+    pub(super) fn with_can_recreate(mut self, can: bool) -> Self {
+        if let Self::NotThere { can_recreate, .. } = &mut self {
+            *can_recreate = can;
         }
         self
     }
@@ -223,12 +223,12 @@ impl UndoError {
             Self::Changed { by: Some(by), .. } => {
                 format!(
                     "undo {by} first, or use force, which puts the whole file back as it was before \
-                     the change: the newer text is kept and can be had back"
+                     the change: the newer text is stored and can be restored"
                 )
             }
             Self::Changed { clash: Some(_), .. } => {
                 "both changed the same lines, so one has to give way: force puts the whole file back \
-                 as it was before the change; the newer text is kept and can be had back"
+                 as it was before the change; the newer text is stored and can be restored"
                     .to_owned()
             }
             Self::Changed { .. } => {
@@ -238,9 +238,9 @@ impl UndoError {
             Self::NotThere { by: Some(by), .. } => {
                 format!("change {by} moved or deleted it; undo that first, or all of both")
             }
-            Self::NotThere { anew: true, path, .. } => format!(
+            Self::NotThere { can_recreate: true, path, .. } => format!(
                 "another program moved or removed it: put it back first, or use force, which writes \
-                 its text from before the change anew at `{path}`"
+                 its text from before the change again at `{path}`"
             ),
             Self::NotThere { .. } => {
                 "it was moved or removed by another program; put it back first".to_owned()
@@ -248,13 +248,13 @@ impl UndoError {
             Self::Taken { taken, .. } => format!("move `{taken}` out of the way first"),
             Self::NotKept { .. } => {
                 "texts are kept for the time that `[journal]` in the settings says; \
-                 `steward journal verify` tells what is damaged"
+                 `steward journal verify` lists what is damaged"
                     .to_owned()
             }
             Self::Refused => "nothing was done".to_owned(),
             Self::NotInTrash { .. } => "it was emptied or taken out of the trash".to_owned(),
             Self::Emptied { .. } => {
-                "what the trash was emptied of by name is not in the journal any more".to_owned()
+                "the journal no longer has what was removed from the trash by name".to_owned()
             }
             Self::Journal(error) => return error.hint(),
         })

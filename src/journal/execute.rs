@@ -8,7 +8,7 @@ use super::error::JournalError;
 use super::rollback::Rollback;
 use super::step::{Act, Detail, Old, Step, TrashRecord};
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Staged, Trashed, VaultError, Writer, temp_name};
+use crate::vault::{Precondition, Staged, Trashed, VaultError, Writer, temp_name};
 
 /// A completed action, to be reverted in reverse order.
 pub(super) enum Done {
@@ -98,9 +98,9 @@ fn execute_writes(
     for step in steps {
         if let Act::Write { path, old, content, temp } = &step.act {
             let before = match old {
-                None => Before::Absent,
-                Some(Old { read: Some(read), .. }) => Before::Read(Arc::clone(read)),
-                Some(old) => Before::Revision(super::step::revision(old.text)),
+                None => Precondition::Absent,
+                Some(Old { read: Some(read), .. }) => Precondition::Read(Arc::clone(read)),
+                Some(old) => Precondition::Revision(super::step::revision(old.text)),
             };
             let one = writer.stage(path, content, &before, temp);
             staged.push(one.map_err(|error| Failed { error, at: None })?);

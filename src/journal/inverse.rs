@@ -11,7 +11,7 @@ use super::trashed::find_deleted;
 use super::undo_plan::UndoPlan;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, Keeping, Kind, Trashed, temp_name};
+use crate::vault::{Keeping, Kind, Precondition, Trashed, temp_name};
 
 pub(super) fn plan_inverse(plan: &mut UndoPlan, step: &RecordedStep) -> Result<(), UndoError> {
     let planned = add_inverse(plan, step);
@@ -98,7 +98,7 @@ fn delete(
     };
     let deletion = Deletion {
         path: path.clone(),
-        before: text.map_or(Before::Any, |text| Before::Revision(revision(text))),
+        before: text.map_or(Precondition::Any, |text| Precondition::Revision(revision(text))),
         identity,
         text,
         files: Vec::new(),
@@ -219,8 +219,7 @@ pub(super) fn undelete(
             plan.make_parent(&path);
             plan.add(Act::Folder { path: path.clone() }, id, Vec::new());
             plan.notes.push(format!(
-                "`{path}` is no longer in the trash: its files come back from the journal, which \
-                 has no links, empty folders and rights"
+                "`{path}` is no longer in the trash: its files come back from the journal, which does not store links, empty folders and permissions"
             ));
             for (below, text) in files {
                 let mut parts = below.split('/');
@@ -290,7 +289,7 @@ fn unrestore(
         }
         (OverlayEntry::Folder, Kind::Folder) => {
             let mut deletion =
-                plan::deletion(plan.parts, &step.path, Before::Any, &mut plan.texts)?;
+                plan::deletion(plan.parts, &step.path, Precondition::Any, &mut plan.texts)?;
             deletion.counted = 0;
             let act = Act::Delete(Box::new(deletion));
             plan.add(act, Some(step.row.id), Vec::new());

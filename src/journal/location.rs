@@ -48,12 +48,12 @@ pub(super) fn unwrite_gone(
     };
     match (plan.force, taken) {
         (true, Some(taken)) => return Err(UndoError::Taken { path, taken }),
-        (false, taken) => return Err(not_there(plan, step)?.with_anew(taken.is_none())),
+        (false, taken) => return Err(not_there(plan, step)?.with_can_recreate(taken.is_none())),
         (true, None) => {}
     }
     let content = plan.text(step, before)?;
     plan.make_parent(&path);
-    plan.notes.push(format!("`{path}` was gone: its text from before the change is written anew"));
+    plan.notes.push(format!("`{path}` was gone: its text from before the change is written again"));
     let write = Act::Write { path, old: None, content, temp: temp_name() };
     plan.add(write, Some(step.row.id), Vec::new());
     Ok(())

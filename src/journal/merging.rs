@@ -40,7 +40,7 @@ pub(super) fn revert_in_text(
         }
         (Some(Reverted::Text(content)), Some(now)) => {
             plan.notes.push(format!(
-                "`{path}` was changed since: that stays, and only this change is taken out of it"
+                "`{path}` was changed since: that stays, and only this change is removed from it"
             ));
             return write_merged(plan, step, path, now.clone(), content, disk);
         }
@@ -83,14 +83,14 @@ fn reverted_text(
         Ok(merged) => Ok(merged),
     };
     Ok(match merged {
-        Ok(merged) if merged == now => Reverted::Nothing(format!(
-            "`{path}` holds nothing of the change any more, and stays as it is"
-        )),
+        Ok(merged) if merged == now => {
+            Reverted::Nothing(format!("`{path}` no longer contains the change, and stays as it is"))
+        }
         Ok(merged) => Reverted::Text(merged),
         // The link is followed like any other link that was written since.
-        Err(Some(_)) if plan.moves && of_links => Reverted::Nothing(format!(
-            "a link in `{path}` was changed since, and is not what it was"
-        )),
+        Err(Some(_)) if plan.moves && of_links => {
+            Reverted::Nothing(format!("a link in `{path}` was changed since, and is not restored"))
+        }
         Err(clash) => Reverted::Impossible(clash),
     })
 }
@@ -175,7 +175,7 @@ pub(super) fn current_text(
     if let (true, Some(now)) = (plan.force, &now) {
         let text = plan.texts.add(now.clone())?;
         plan.notes
-            .push(format!("the newer text of `{path}` is kept; undo this undo to have it back"));
+            .push(format!("the newer text of `{path}` is stored; undo this undo to restore it"));
         return Ok(text);
     }
     let rows = plan.parts.rows.changes.later_steps(WRITE, step.path.as_str(), step.row.id)?;

@@ -1,6 +1,6 @@
 //! Change sets, and the only code that applies them to the vault.
 //!
-//! May import `note`, `vault` and `store`. Owns the vault's only [`Writer`]. A tool, a plan or an
+//! Floor 3. Owns the vault's only [`Writer`]. A tool, a plan or an
 //! undo builds a [`ChangeSet`], a dry run shows it, and [`Journal::apply`] applies it.
 //!
 //! Invariants:
@@ -57,7 +57,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use apply::Sink;
-pub use as_of::{AsOf, Content, Gap, Moment, TreeEntry, Was, When};
+pub use as_of::{AsOf, Content, Gap, Moment, PastState, PointInTime, TreeEntry};
 pub use change::{
     Applied, Change, ChangeId, ChangeSet, ChangeSetId, NoTarget, Origin, Outcome, Phase, Progress,
     Target,
@@ -177,7 +177,7 @@ impl Journal {
     /// Undoes a change set or one change of it, as a new change set. All or nothing: obstacles are
     /// found before anything is done.
     ///
-    /// If a file has changed since, only this change is taken out of it, provided that the later
+    /// If a file has changed since, only this change is removed from it, provided that the later
     /// edits are in other lines; the file is found even if it was moved. If the edits overlap,
     /// `force` puts the whole earlier file back and stores the newer text, so that undoing the undo
     /// restores it. If the file is gone, `force` writes it again.

@@ -98,5 +98,5 @@ pub(super) fn not_there(plan: &UndoPlan, step: &RecordedStep) -> Result<UndoErro
         Some(by) => Some(by),
         None => first_later_change(plan, step, DELETE)?,
     };
-    Ok(UndoError::NotThere { path, now: moved_to(plan, step)?, by, anew: false })
+    Ok(UndoError::NotThere { path, now: moved_to(plan, step)?, by, can_recreate: false })
 }

@@ -71,7 +71,7 @@ pub(super) fn is_there(
 /// Whether the source of a move has been vacated, as far as a missing file can tell. Always true
 /// except for a hidden name, to which another step of the operation may not have moved the file
 /// yet.
-pub(super) fn was_left(parts: &Parts, step: &RecordedStep, steps: &[RecordedStep]) -> bool {
+pub(super) fn is_vacated(parts: &Parts, step: &RecordedStep, steps: &[RecordedStep]) -> bool {
     let RecordedAct::Move { to, .. } = &step.act else { return true };
     if !is_temp_path(&step.path) {
         return true;

@@ -134,7 +134,7 @@ impl<'a> Overlay<'a> {
     pub fn at(&self, path: &VaultPath) -> OverlayEntry {
         match self.lookup(path) {
             Lookup::Known(there) => there,
-            Lookup::Disk(disk) => match self.look(&disk).map(|meta| meta.kind) {
+            Lookup::Disk(disk) => match self.stat(&disk).map(|meta| meta.kind) {
                 None => OverlayEntry::Nothing,
                 Some(Kind::Folder) => OverlayEntry::Folder,
                 Some(Kind::Link | Kind::Other) => OverlayEntry::Other,
@@ -154,14 +154,14 @@ impl<'a> Overlay<'a> {
     pub fn meta(&self, path: &VaultPath) -> Option<Meta> {
         match self.lookup(path) {
             Lookup::Known(OverlayEntry::File { disk: Some(disk), .. }) | Lookup::Disk(disk) => {
-                self.look(&disk)
+                self.stat(&disk)
             }
             Lookup::Known(_) => None,
         }
     }
 
     /// The metadata at a path on disk; `None` if nothing is there.
-    fn look(&self, disk: &VaultPath) -> Option<Meta> {
+    fn stat(&self, disk: &VaultPath) -> Option<Meta> {
         match self.vault.stat(disk) {
             Ok(meta) => Some(meta),
             Err(error) => {
@@ -183,7 +183,7 @@ impl<'a> Overlay<'a> {
     pub fn is_free(&self, path: &VaultPath) -> bool {
         match self.lookup(path) {
             Lookup::Known(there) => matches!(there, OverlayEntry::Nothing),
-            Lookup::Disk(disk) => self.look(&disk).is_none(),
+            Lookup::Disk(disk) => self.stat(&disk).is_none(),
         }
     }
 
@@ -339,7 +339,7 @@ impl<'a> Overlay<'a> {
 }
 
 /// The path `rest` below `above`; `above` itself if `rest` is empty.
-fn joined(above: &VaultPath, rest: &str) -> VaultPath {
+pub(super) fn joined(above: &VaultPath, rest: &str) -> VaultPath {
     above.join_all(rest).expect("what is left of a path is made of names")
 }
 

@@ -10,7 +10,7 @@ use super::step::{Act, Deletion, FileIdentity, Old, Step};
 use crate::note::path::VaultPath;
 use crate::store::{BlobHash, Blobs, StoreError};
 use crate::vault::{
-    Before, FileContent, Keeping, Kind, VaultError, Writer, is_temp_path, temp_name,
+    FileContent, Keeping, Kind, Precondition, VaultError, Writer, is_temp_path, temp_name,
 };
 
 /// Maximum bytes of a folder's files that are stored in addition to the trash.
@@ -125,7 +125,7 @@ pub(super) fn steps(
             Change::Write { path, content, before } => {
                 let old = match (writer.inspect(path, before)?, before) {
                     (None, _) => None,
-                    (Some(old), Before::Read(read)) => {
+                    (Some(old), Precondition::Read(read)) => {
                         let text = texts.add(read)?;
                         let read = Some(Arc::clone(read));
                         Some(Old { text, in_place: old.in_place, read })
@@ -211,7 +211,7 @@ impl<'a> PlannedFile<'a> {
 pub(super) fn deletion(
     parts: &Parts,
     path: &VaultPath,
-    before: Before,
+    before: Precondition,
     texts: &mut TextBatch,
 ) -> Result<Deletion, JournalError> {
     let vault = parts.vault();

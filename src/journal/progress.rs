@@ -58,7 +58,7 @@ pub(super) fn complete_texts(steps: &mut [RecordedStep]) {
 
 /// How many steps may have been begun: those that were done, and the one or the consecutive writes that follow them.
 /// Between two states that the disk fits equally, the later one counts.
-pub(super) fn begun(parts: &Parts, steps: &[RecordedStep]) -> usize {
+pub(super) fn count_begun(parts: &Parts, steps: &[RecordedStep]) -> usize {
     let mut states = States { parts, seen: HashMap::new(), at: PathMap::default(), differences: 0 };
     let mut before = PathMap::default();
     steps.iter().rev().for_each(|step| precede(&mut before, step));

@@ -3,7 +3,7 @@
 use super::error::JournalError;
 use super::now;
 use super::parts::Parts;
-use super::progress::{begun, complete_texts};
+use super::progress::{complete_texts, count_begun};
 use super::rollback::Rollback;
 use super::status::details_if_done;
 use super::step::{Detail, RecordedAct, RecordedStep};
@@ -18,7 +18,7 @@ pub struct Recovered {
     /// Operations whose steps had all been done.
     pub completed: usize,
     /// Operations that were rolled back.
-    pub taken_back: usize,
+    pub rolled_back: usize,
     /// Files left unchanged because another program has changed them since, one sentence each.
     pub left: Vec<String>,
     /// Warnings about the store, one sentence each.
@@ -110,7 +110,7 @@ fn recover_one(
     }
     let batch = parts.writer.sync_batch(0);
     // Files at the paths of steps that never began belong to others.
-    let begun = if all_readable { begun(parts, steps) } else { steps.len() };
+    let begun = if all_readable { count_begun(parts, steps) } else { steps.len() };
     for step in steps[..begun].iter().rev() {
         rollback.roll_back_if_readable(step);
     }
@@ -119,7 +119,7 @@ fn recover_one(
     // If the disk went away meanwhile, the rollback still has to be done.
     parts.vault().check_disk()?;
     parts.rows.operations.roll_back(operation, now())?;
-    recovered.taken_back += 1;
+    recovered.rolled_back += 1;
     Ok(())
 }
 
@@ -143,7 +143,7 @@ pub(super) fn remove_late_folders<'a>(
     if !removed.is_empty() {
         let results: Vec<StepResult> = removed.iter().map(result).collect();
         if let Err(error) = parts.rows.operations.record_late(&results) {
-            tracing::warn!(%error, "which folders were removed late is not recorded");
+            tracing::warn!(%error, "the removal of folders is not recorded");
         }
     }
     removed.into_iter().map(|(_, removed)| removed).collect()

@@ -30,7 +30,7 @@ pub struct Verified {
 pub struct Freed {
     /// Changes whose texts exceed the limits.
     pub changes: usize,
-    /// Texts that no change needs any more.
+    /// Texts that no change needs.
     pub texts: usize,
     /// Bytes that the texts take on disk.
     pub bytes: u64,

@@ -1,14 +1,14 @@
 //! Rolls back recorded steps as far as they were executed, by the state on disk, so that it can be repeated.
 
 use super::on_disk::{
-    is_mixed, is_ours, is_there, locate_trashed, read_bytes, revision_on_disk, was_left,
+    is_mixed, is_ours, is_there, is_vacated, locate_trashed, read_bytes, revision_on_disk,
 };
 use super::parts::Parts;
 use super::step::{FileIdentity, RecordedAct, RecordedStep, revision};
 use crate::note::merge;
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
-use crate::vault::{Before, Meta, Revision, Trashed, VaultError, is_temp_path, temp_name};
+use crate::vault::{Meta, Precondition, Revision, Trashed, VaultError, is_temp_path, temp_name};
 
 pub(super) struct Rollback<'a> {
     pub parts: &'a Parts,
@@ -120,7 +120,7 @@ impl Rollback<'_> {
         if now == Some(new) {
             if let Some((bytes, temp)) = displaced {
                 // Another program saved the file just before the exchange; that text is restored.
-                self.write_text(path, &bytes, Before::Revision(new), &again)?;
+                self.write_text(path, &bytes, Precondition::Revision(new), &again)?;
                 self.parts.writer.remove_unfinished(&temp, Revision::of(&bytes))?;
                 self.left.push(format!(
                     "`{path}` was saved by another program at the same moment; that text is in place"
@@ -130,7 +130,9 @@ impl Rollback<'_> {
             return match before {
                 None => self.parts.writer.remove_exact(path, new, &again),
                 Some(before) => match self.text(path, before) {
-                    Some(bytes) => self.write_text(path, &bytes, Before::Revision(new), &again),
+                    Some(bytes) => {
+                        self.write_text(path, &bytes, Precondition::Revision(new), &again)
+                    }
                     None => Ok(()),
                 },
             };
@@ -140,7 +142,12 @@ impl Rollback<'_> {
             && let (Some(before), Some(after)) = (self.text(path, before), self.text(path, after))
             && is_mixed(&torn, &before, &after)
         {
-            return self.write_text(path, &before, Before::Revision(Revision::of(&torn)), &again);
+            return self.write_text(
+                path,
+                &before,
+                Precondition::Revision(Revision::of(&torn)),
+                &again,
+            );
         }
         self.revert_in_text(path, before, after, &again)
     }
@@ -166,10 +173,9 @@ impl Rollback<'_> {
             && let Some(theirs) = merge::without(&after, &before, &now)
         {
             if theirs != now {
-                self.write_text(path, &theirs, Before::Revision(Revision::of(&now)), temp)?;
+                self.write_text(path, &theirs, Precondition::Revision(Revision::of(&now)), temp)?;
                 self.left.push(format!(
-                    "`{path}` was changed since the crash: that stays, and only what the steward \
-                     had changed in it is taken back"
+                    "`{path}` was changed since the crash: that stays, and only the steward's change in it is rolled back"
                 ));
             }
             return Ok(());
@@ -182,7 +188,7 @@ impl Rollback<'_> {
         &self,
         path: &VaultPath,
         content: &[u8],
-        before: Before,
+        before: Precondition,
         temp: &str,
     ) -> Result<(), VaultError> {
         let writer = &self.parts.writer;
@@ -224,7 +230,7 @@ impl Rollback<'_> {
             }
             (Ok(_), false) => Ok(()),
             // Nothing was moved to the hidden name yet.
-            (Err(_), false) if !was_left(self.parts, step, self.steps) => Ok(()),
+            (Err(_), false) if !is_vacated(self.parts, step, self.steps) => Ok(()),
             // An editor that replaces files has saved it since. Nothing was there before.
             (Err(_), false) if vault.stat(to).is_ok_and(|meta| meta.kind == identity.kind()) => {
                 self.parts.writer.rename(to, from)
@@ -290,7 +296,7 @@ impl Rollback<'_> {
             return Ok(());
         }
         if let Some(content) = step.row.before.and_then(|text| self.text(path, text)) {
-            return self.write_text(path, &content, Before::Absent, &temp_name());
+            return self.write_text(path, &content, Precondition::Absent, &temp_name());
         }
         self.left.push(format!("`{path}` was deleted and is in no trash"));
         Ok(())
@@ -322,7 +328,9 @@ impl Rollback<'_> {
                 None => kept(),
             };
             match content {
-                Some(content) => self.write_text(&path, &content, Before::Absent, &temp_name())?,
+                Some(content) => {
+                    self.write_text(&path, &content, Precondition::Absent, &temp_name())?
+                }
                 None => self.left.push(format!("`{path}` is in `kept` in the state folder")),
             }
         }

@@ -1,7 +1,7 @@
 //! Determines from the disk how far an interrupted operation's steps got.
 
 use super::on_disk::{
-    is_mixed, is_ours, is_there, locate_trashed, read_bytes, revision_on_disk, was_left,
+    is_mixed, is_ours, is_there, is_vacated, locate_trashed, read_bytes, revision_on_disk,
 };
 use super::parts::Parts;
 use super::step::{Detail, RecordedAct, RecordedStep, TrashRecord, revision};
@@ -104,9 +104,9 @@ fn status_of(
                 // was done if the file has moved on from there.
                 let over = is_temp_path(to)
                     && steps[at..].iter().any(|one| {
-                        one.path == *to && vault.stat(to).is_err() && was_left(parts, one, steps)
+                        one.path == *to && vault.stat(to).is_err() && is_vacated(parts, one, steps)
                     });
-                let is_gone = over || (from.is_err() && was_left(parts, step, steps));
+                let is_gone = over || (from.is_err() && is_vacated(parts, step, steps));
                 let saved_since =
                     is_gone && vault.stat(&now).is_ok_and(|meta| meta.kind == identity.kind());
                 let there = is_there(parts, &now, *identity, step.row.after) || saved_since;

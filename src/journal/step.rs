@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::note::path::VaultPath;
 use crate::store::journal::{NewStep, StepRow};
 use crate::store::{BlobHash, StoreError};
-use crate::vault::{Before, FileContent, FileId, Keeping, Kind, Meta, Revision, Trashed};
+use crate::vault::{FileContent, FileId, Keeping, Kind, Meta, Precondition, Revision, Trashed};
 
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -56,7 +56,7 @@ pub(super) enum Act {
 #[derive(Debug, Clone)]
 pub(super) struct Deletion {
     pub path: VaultPath,
-    pub before: Before,
+    pub before: Precondition,
     pub identity: FileIdentity,
     /// The stored text of a file, if it is stored.
     pub text: Option<BlobHash>,
@@ -331,7 +331,7 @@ impl RecordedStep {
                 RecordedAct::Write { before: row.before, after }
             }
             MOVE => {
-                let to = row.other.as_deref().ok_or_else(|| row.fault("it leads nowhere"))?;
+                let to = row.other.as_deref().ok_or_else(|| row.fault("it has no destination"))?;
                 RecordedAct::Move { to: path(to)?, identity: identity()? }
             }
             DELETE => RecordedAct::Delete { identity: identity()? },

@@ -149,7 +149,7 @@ impl ChainStream {
             None => None,
         };
         let item = item.unwrap_or_else(|| {
-            Err(LlmError::new(ErrorKind::Truncated, "the stream ended without an end"))
+            Err(LlmError::new(ErrorKind::Truncated, "the stream ended without its final event"))
         });
         match item {
             Ok(Item::Event(event)) => {

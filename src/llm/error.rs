@@ -37,12 +37,12 @@ pub enum ErrorKind {
 
 words!(pub ErrorKind::words {
     Auth => "the key was refused", Billing => "there is no credit, or a spending limit is reached",
-    RateLimit => "too many requests for now",
+    RateLimit => "too many requests",
     Overloaded => "the model's server is overloaded or broken", Network => "the connection failed",
-    Timeout => "nothing came for too long", InvalidRequest => "the request was not accepted",
+    Timeout => "the server sent nothing for too long", InvalidRequest => "the request was not accepted",
     ContextLength => "the conversation is longer than the model can read",
     NotFound => "there is no such model or address",
-    Refused => "the vendor declined to answer this", Truncated => "the answer broke off",
+    Refused => "the vendor declined to answer this", Truncated => "the answer was interrupted",
     Protocol => "the answer could not be understood",
     TooLarge => "the answer is larger than allowed",
 });
@@ -119,7 +119,7 @@ impl LlmError {
                 format!("`steward key set {provider}` stores a key and checks it")
             }
             ErrorKind::Billing => "look at the vendor's billing page".to_owned(),
-            ErrorKind::NotFound => "`steward models` lists what there is".to_owned(),
+            ErrorKind::NotFound => "`steward models` lists the models".to_owned(),
             ErrorKind::ContextLength => {
                 "begin a new conversation, or choose a model with a larger window".to_owned()
             }

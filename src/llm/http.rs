@@ -23,7 +23,7 @@ pub enum BadAddress {
     #[error("is not encrypted; `http` is for this machine alone")]
     NotEncrypted,
     /// Keys do not belong in an address, which is shown and logged.
-    #[error("holds a name, a key, a query or a fragment")]
+    #[error("contains a user name, a key, a query or a fragment")]
     TooMuch,
 }
 

@@ -13,10 +13,10 @@ pub enum NoKey {
     #[error("the key is empty")]
     Empty,
     /// Longer than the key of any vendor.
-    #[error("the key is longer than {MAX_BYTES} bytes, so it is none")]
+    #[error("the key is longer than {MAX_BYTES} bytes, which no key is")]
     TooLong,
     /// Contains a character that an HTTP header cannot carry.
-    #[error("the key holds blanks, control characters or letters that no key has")]
+    #[error("the key contains blanks, control characters or letters that no key has")]
     Characters,
 }
 

@@ -1,6 +1,6 @@
 //! Language models: asks one model for a turn, or asks several in order until one answers.
 //!
-//! Floor 1; imports no other module. This is our own thin layer over HTTP, for two reasons: a
+//! Floor 1. This is our own thin layer over HTTP, for two reasons: a
 //! vendor must get its own history back verbatim and in order, and callers must be able to tell
 //! failures apart by kind. The room knows no vault and no tool: the agent passes messages in and
 //! gets text, thinking and tool calls back.

@@ -23,21 +23,21 @@ pub struct Settings {
     /// The longest total of all pauses of a turn, in seconds.
     pub retry_budget_seconds: u32,
     /// This many failed turns in a row move a model to the end of the chain for a while.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub breaker_failures: u32,
     /// How long it stays there, in seconds.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub breaker_seconds: u32,
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub connect_seconds: u32,
     /// Timeout for the first byte of an answer in seconds; local models take minutes to read long
     /// prompts.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub first_byte_seconds: u32,
     /// Timeout between two pieces of a stream in seconds. There is no limit for a whole answer.
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub stall_seconds: u32,
-    #[serde(deserialize_with = "at_least_one")]
+    #[serde(deserialize_with = "at_least::<_, _, 1>")]
     pub max_answer_bytes: u32,
     /// Whether to ask the system's keyring for a key that is stored nowhere else.
     pub keyring: bool,
@@ -158,10 +158,21 @@ fn named<'de, D: Deserializer<'de>>(
     }
 }
 
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        0 => Err(de::Error::custom("it must be at least 1")),
-        number => Ok(number),
+/// Accepts numbers from `LEAST`.
+///
+/// # Errors
+/// A smaller number: some settings would make the daemon unusable, even for correcting them.
+pub fn at_least<'de, D, T, const LEAST: u32>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + TryFrom<u64> + PartialOrd,
+{
+    let number = T::deserialize(deserializer)?;
+    match T::try_from(u64::from(LEAST)) {
+        Ok(least) if number < least => {
+            Err(de::Error::custom(format!("it must be at least {LEAST}")))
+        }
+        _ => Ok(number),
     }
 }
 

@@ -161,7 +161,7 @@ impl Call {
     }
 
     /// The answer to a call that was made in a guest's turn. `images` are media types and base64.
-    pub fn said(&self, text: &str, images: &[(&str, &str)], is_error: bool) -> Answered {
+    pub fn guest_answer(&self, text: &str, images: &[(&str, &str)], is_error: bool) -> Answered {
         let image = |(mime, data): &(&str, &str)| json!({ "type": "image", "data": data, "mimeType": mime });
         let mut content = vec![json!({ "type": "text", "text": text })];
         content.extend(images.iter().map(image));
@@ -215,7 +215,7 @@ impl Call {
 /// Adds how to undo a change.
 fn text_of_change(answer: Answer<Facts>) -> String {
     match answer.data.value()["change_set"].as_u64() {
-        Some(set) => format!("{}\nchange set {set}; `undo` takes it back", answer.text),
+        Some(set) => format!("{}\nchange set {set}; `undo` undoes it", answer.text),
         None => answer.text,
     }
 }

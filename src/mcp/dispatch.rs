@@ -166,10 +166,10 @@ fn answer_request(
         }
         (Era::Legacy, "ping") => Ok(json!({})),
         (_, "tools/list") => {
-            whole(params, era, || json!({ "tools": tool_list::all(tools, settings) }))
+            unpaged(params, era, || json!({ "tools": tool_list::all(tools, settings) }))
         }
         (_, "resources/templates/list") if !settings.tools_alone => {
-            whole(params, era, lookup::templates)
+            unpaged(params, era, lookup::templates)
         }
         _ => Err(Fault::unknown_method(method)),
     };
@@ -291,7 +291,7 @@ fn discover(settings: &Settings) -> Value {
 }
 
 /// A list without further pages.
-fn whole(
+fn unpaged(
     params: &Map<String, Value>,
     era: Era,
     list: impl FnOnce() -> Value,

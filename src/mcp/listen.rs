@@ -75,7 +75,7 @@ impl Listen {
     }
 
     /// Whether it includes changes of prompts.
-    pub fn hears_of_prompts(&self) -> bool {
+    pub fn wants_prompts(&self) -> bool {
         self.prompts
     }
 

@@ -3,13 +3,15 @@
 use chrono::{DateTime, Local, Utc};
 
 use super::diff::{AROUND, counted};
-use crate::journal::{AsOf, ChangeSetId, Content, Gap, Journal, Moment, TreeEntry, Was, When};
+use crate::journal::{
+    AsOf, ChangeSetId, Content, Gap, Journal, Moment, PastState, PointInTime, TreeEntry,
+};
 use crate::note::diff::unified;
 use crate::note::path::VaultPath;
 use crate::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen, TreeEntryThen, Unsure};
 use crate::protocol::diff::{DiffChange, DiffParams, DiffResult};
 use crate::protocol::error::{ErrorObject, Kind, Result};
-use crate::tools::{Context, when};
+use crate::tools::{Context, time_text};
 use crate::vault::{self, Want};
 
 /// Paths that an error names.
@@ -43,15 +45,15 @@ pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfRe
         ..result
     };
     Ok(match &found.was {
-        Was::Folder => return folder(journal, &moment, &found.path, params, most, result),
-        Was::File(content) => {
+        PastState::Folder => return folder(journal, &moment, &found.path, params, most, result),
+        PastState::File(content) => {
             let (text, reason) = match text(journal, content, most)? {
                 Ok(text) => (Some(text), None),
                 Err(reason) => (None, Some(reason)),
             };
             AsOfResult { kind: EntryThen::File, text, reason, ..result }
         }
-        Was::Other | Was::Nothing => AsOfResult { kind: EntryThen::Other, ..result },
+        PastState::Other | PastState::Nothing => AsOfResult { kind: EntryThen::Other, ..result },
     })
 }
 
@@ -81,15 +83,15 @@ pub fn between(
         // It was deleted between the two moments.
         Err(error) if error.data.kind == Kind::NotFound => {
             let before = find(context, requested, &from)?;
-            let gone = AsOf { was: Was::Nothing, gap: None, ..before.clone() };
+            let gone = AsOf { was: PastState::Nothing, gap: None, ..before.clone() };
             (before, gone)
         }
         Err(error) => return Err(error),
     };
     let side = |one: &AsOf| match &one.was {
-        Was::File(content) => text(journal, content, most / 2),
-        Was::Nothing => Ok(Ok(String::new())),
-        Was::Folder | Was::Other => Ok(Err("it is not a file".to_owned())),
+        PastState::File(content) => text(journal, content, most / 2),
+        PastState::Nothing => Ok(Ok(String::new())),
+        PastState::Folder | PastState::Other => Ok(Err("it is not a file".to_owned())),
     };
     let reasons = [&before, &after].into_iter().filter_map(|one| Some(unsure(one.gap?).said));
     let mut reasons: Vec<String> = reasons.collect();
@@ -102,8 +104,8 @@ pub fn between(
     };
     let (added, removed) = diff.as_deref().map_or((0, 0), counted);
     let action = match (&before.was, &after.was) {
-        (Was::Nothing, _) => "created",
-        (_, Was::Nothing) => "deleted",
+        (PastState::Nothing, _) => "created",
+        (_, PastState::Nothing) => "deleted",
         _ if before.path != after.path => "moved",
         _ => "modified",
     };
@@ -123,28 +125,28 @@ pub fn between(
 }
 
 fn moment(journal: &Journal, at: &At) -> Result<Moment> {
-    let when = match (at.change_set, at.time.as_deref()) {
+    let point = match (at.change_set, at.time.as_deref()) {
         (Some(_), Some(_)) => {
             return Err(ErrorObject::new(
                 Kind::InvalidParams,
                 "name a time or a change set, not both",
             ));
         }
-        (Some(set), None) if at.before => When::Before(ChangeSetId(set)),
-        (Some(set), None) => When::After(ChangeSetId(set)),
+        (Some(set), None) if at.before => PointInTime::Before(ChangeSetId(set)),
+        (Some(set), None) => PointInTime::After(ChangeSetId(set)),
         (None, Some(text)) => {
-            let time = when::parse(text, Local::now()).map_err(|error| {
+            let time = time_text::parse(text, Local::now()).map_err(|error| {
                 let object = ErrorObject::new(Kind::InvalidParams, error.message);
                 error.hint.into_iter().fold(object, ErrorObject::hint)
             })?;
-            When::Time(time.with_timezone(&Utc))
+            PointInTime::Time(time.with_timezone(&Utc))
         }
-        (None, None) => When::Now,
+        (None, None) => PointInTime::Now,
     };
-    journal.moment(when)?.ok_or_else(|| {
+    journal.moment(point)?.ok_or_else(|| {
         let set = at.change_set.unwrap_or_default();
         ErrorObject::new(Kind::NotFound, format!("there is no change set {set}"))
-            .hint("`steward log` shows what there is")
+            .hint("`steward log` lists them")
     })
 }
 
@@ -160,24 +162,24 @@ fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
         journal.as_of(&as_spelled(context, path), moment).map_err(ErrorObject::from)
     };
     let mut asked_at = at(&path)?;
-    if asked_at.was != Was::Nothing {
+    if asked_at.was != PastState::Nothing {
         return Ok(asked_at);
     }
     if let Some(note) = VaultPath::from_disk(&format!("{path}.md")) {
         let found = at(&note)?;
-        if found.was != Was::Nothing {
+        if found.was != PastState::Nothing {
             return Ok(found);
         }
         asked_at.gap = asked_at.gap.or(found.gap);
     }
     if let Some(now) = now_called(context, requested, &path) {
-        let present = journal.moment(When::Now)?;
+        let present = journal.moment(PointInTime::Now)?;
         let then = match present {
             Some(present) => journal.earlier_path(&now, &present, moment),
             None => Ok(now.clone()),
         };
         let found = at(&then?)?;
-        if found.was != Was::Nothing && found.now.as_ref() == Some(&now) {
+        if found.was != PastState::Nothing && found.now.as_ref() == Some(&now) {
             return Ok(found);
         }
         asked_at.gap = asked_at.gap.or(found.gap);

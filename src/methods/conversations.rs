@@ -65,7 +65,7 @@ impl StoredConversations {
     }
 
     /// The conversation with this id; without an id the current one.
-    fn meant(&self, session: Option<&str>) -> Result<Option<ConversationId>> {
+    fn target(&self, session: Option<&str>) -> Result<Option<ConversationId>> {
         match session {
             Some(session) => numbered(session).map(Some),
             None => Ok(self.conversations.current()?.map(|one| one.id)),
@@ -130,7 +130,7 @@ impl StoredConversations {
 
     /// One conversation with its items, in an answer of about `most` bytes at most.
     pub fn show(&self, params: ConversationParams, most: u64) -> Result<ConversationResult> {
-        let Some(id) = self.meant(params.session_id.as_deref())? else {
+        let Some(id) = self.target(params.session_id.as_deref())? else {
             return Err(ErrorObject::new(Kind::UnknownSession, "there is no current conversation")
                 .hint("`session/list` names those that ended"));
         };
@@ -174,7 +174,7 @@ impl StoredConversations {
     }
 
     pub fn end(&self, params: EndParams) -> Result<EndResult> {
-        let Some(id) = self.meant(params.session_id.as_deref())? else {
+        let Some(id) = self.target(params.session_id.as_deref())? else {
             return Ok(EndResult { session_id: None, ended: false });
         };
         let ended = self.conversations.end(id, EndKind::Person, &params.reason)?;
@@ -253,7 +253,7 @@ impl StoredConversations {
         if length == 0 || length > TITLE {
             let message = match length {
                 0 => "the title is empty".to_owned(),
-                length => format!("the title has {length} characters, and {TITLE} are taken"),
+                length => format!("the title has {length} characters; the limit is {TITLE}"),
             };
             return Err(ErrorObject::new(Kind::InvalidParams, message)
                 .hint("a title is one line that can be read at a glance"));

@@ -56,7 +56,8 @@ fn question_changes(
         }
         bytes_left = bytes_left.saturating_sub(size);
         let is_kept = change.content.is_some() || change.more == 0;
-        let reason = (!is_kept).then(|| "it is more text than is held for a question".to_owned());
+        let reason =
+            (!is_kept).then(|| "its texts are too long to be stored with a question".to_owned());
         shown.push(DiffChange {
             id: (at + 1).to_string(),
             action: word(change.action).to_owned(),
@@ -95,7 +96,7 @@ fn made(journal: &Journal, number: u64, params: &DiffParams, most: u64) -> Resul
     let set = journal.history().change_set(ChangeSetId(number))?;
     let set = set.ok_or_else(|| {
         ErrorObject::new(Kind::NotFound, format!("there is no change set {number}"))
-            .hint("`list_changes` shows what there is")
+            .hint("`list_changes` lists them")
     })?;
     let total = set.changes.len();
     let first = first(params);

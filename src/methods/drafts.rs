@@ -84,8 +84,8 @@ pub fn draft(
             })
         });
         done.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a draft broke off");
-            Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+            tracing::error!(%error, "a draft stopped unexpectedly");
+            Err(ErrorObject::new(Kind::Internal, "this is a bug in the steward"))
         })
     })
 }
@@ -93,7 +93,7 @@ pub fn draft(
 /// Describes the rules of a plan in words, derived from the rules themselves; with files that they match and why,
 /// probable mistakes, and files that they nearly match.
 fn meaning(calls: &Calls, plan: u64) -> Result<String, ToolError> {
-    let described = rules::described(&calls.seen_by(Scope::Person), plan)?;
+    let described = rules::described(&calls.context_for(Scope::Person), plan)?;
     let mut text = String::new();
     for one in &described.rules {
         let files = if one.fits == 1 { "file" } else { "files" };
@@ -147,8 +147,7 @@ fn not_drafted(error: DraftError) -> ErrorObject {
     let message = error.to_string();
     match error {
         DraftError::Unreadable { yaml, faults } => {
-            let hint =
-                format!("say it in other words, or correct its last try:\n{yaml}\n\n{faults}");
+            let hint = format!("rephrase it, or correct its last try:\n{yaml}\n\n{faults}");
             ErrorObject::new(Kind::Failed, message).hint(hint)
         }
         DraftError::Model(error) => ErrorObject::new(Kind::Failed, format!("{message}: {error}")),

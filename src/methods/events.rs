@@ -30,7 +30,7 @@ pub fn event(change: &VaultChange) -> Event {
 }
 
 /// Changes of a set that an event lists.
-const MAX_TOLD: usize = 100;
+const MAX_LISTED: usize = 100;
 
 pub fn applied(set: &ListedSet) -> Event {
     Event::Applied(set_info(set))
@@ -89,7 +89,7 @@ pub fn set_info(set: &ListedSet) -> ChangeSetInfo {
             SetKind::Undo(target) => Some(target.to_string()),
             SetKind::Change | SetKind::Restore => None,
         },
-        changes: set.changes.iter().take(MAX_TOLD).map(change).collect(),
+        changes: set.changes.iter().take(MAX_LISTED).map(change).collect(),
         total: set.changes.len() as u64,
     }
 }

@@ -28,7 +28,7 @@ const UNFIT: &str = "\\/:*?\"<>|#^[]%";
 /// left out, since they copy text that is in the vault.
 pub fn note(whole: &ConversationResult) -> String {
     let one = &whole.conversation;
-    let title = one.title.as_deref().unwrap_or("Conversation that goes on");
+    let title = one.title.as_deref().unwrap_or("Open conversation");
     let mut text = String::from("---\n");
     let mut property = |name: &str, value: &str| {
         // A JSON string is also a valid quoted YAML string.

@@ -98,7 +98,7 @@ pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<C
     {
         Ok(set) => set.map(|set| set_info(&set)),
         Err(error) => {
-            tracing::warn!(%error, "the changes of a turn cannot be told");
+            tracing::warn!(%error, "the changes of a turn cannot be listed");
             None
         }
     };
@@ -107,7 +107,7 @@ pub fn changes(journal: &Journal, conversation: &str, turns: &[TurnId]) -> Vec<C
 
 fn updates(item: &Item, replay: &Replay<'_>) -> Vec<SessionUpdate> {
     let mut updates = replay.updates(item).unwrap_or_else(|error| {
-        tracing::warn!(%error, item = %item.number, "an item is told as plain text alone");
+        tracing::warn!(%error, item = %item.number, "an item is sent as plain text only");
         Vec::new()
     });
     for update in &mut updates {

@@ -23,11 +23,11 @@ use crate::tools::{Host, OpenNote, ToolError};
 use crate::vault::{Cancel, TrashOption, Vault, VaultError, Want};
 
 /// The time limit for the host to say which note is open.
-const LOOK: Duration = Duration::from_secs(2);
+const ACTIVE_NOTE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time limit for opening a note or showing a notice.
-const SHOW: Duration = Duration::from_secs(5);
+const SHOW_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit for trashing or renaming, links included.
-const CHANGE: Duration = Duration::from_secs(30);
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The most characters of a notice.
 const NOTICE: usize = 1_000;
@@ -93,7 +93,7 @@ impl Host for HostDoor {
 
 fn active_note(hosts: &Hosts, cancel: &Cancel) -> Result<(String, Option<ActiveNote>), HostError> {
     let params = |call| HostActiveNoteParams { call };
-    let answer = hosts.ask(HostOperation::ActiveNote, LOOK, cancel, params)?;
+    let answer = hosts.ask(HostOperation::ActiveNote, ACTIVE_NOTE_TIMEOUT, cancel, params)?;
     let (client, HostActiveNoteResult { note }) = answer;
     Ok((client, note))
 }
@@ -106,7 +106,7 @@ fn open(
 ) -> Result<(String, Option<String>), HostError> {
     let path = path.as_str().to_owned();
     let params = |call| HostOpenParams { call, path, line };
-    let answer = hosts.ask(HostOperation::Open, SHOW, cancel, params)?;
+    let answer = hosts.ask(HostOperation::Open, SHOW_TIMEOUT, cancel, params)?;
     let (client, HostOpenResult { path }) = answer;
     Ok((client, path))
 }
@@ -142,7 +142,7 @@ pub fn request(
             }
             let seconds = seconds.map(|seconds| seconds.clamp(1, NOTICE_SECONDS));
             let params = |call| HostNoticeParams { call, text, seconds };
-            let answer = hosts.ask(HostOperation::Notice, SHOW, cancel, params);
+            let answer = hosts.ask(HostOperation::Notice, SHOW_TIMEOUT, cancel, params);
             let (client, HostNoticeResult { shown }) = answer?;
             Ok(HostRequestResult { client, note: None, done: Some(shown) })
         }
@@ -156,8 +156,12 @@ pub fn request(
             }
             let name = path.as_str().to_owned();
             let params = |call| HostTrashParams { call, path: name };
-            let answer =
-                hosts.ask::<_, HostTrashResult>(HostOperation::Trash, CHANGE, cancel, params);
+            let answer = hosts.ask::<_, HostTrashResult>(
+                HostOperation::Trash,
+                CHANGE_TIMEOUT,
+                cancel,
+                params,
+            );
             let is_gone = || !is_there(vault, &path);
             judged(answer.map(|(client, _)| client), is_gone, &format!("`{path}` is still there"))
         }
@@ -173,10 +177,14 @@ pub fn request(
             }
             let (from, name) = (path.as_str().to_owned(), to.as_str().to_owned());
             let params = |call| HostRenameParams { call, path: from, to: name };
-            let answer =
-                hosts.ask::<_, HostRenameResult>(HostOperation::Rename, CHANGE, cancel, params);
+            let answer = hosts.ask::<_, HostRenameResult>(
+                HostOperation::Rename,
+                CHANGE_TIMEOUT,
+                cancel,
+                params,
+            );
             let is_moved = || is_there(vault, &to) && !is_there(vault, &path);
-            let not = format!("`{path}` is still called so");
+            let not = format!("`{path}` still has this name");
             judged(answer.map(|(client, _)| client), is_moved, &not)
         }
     }
@@ -202,7 +210,7 @@ fn judged(
         Err(error @ HostError::Unknown { .. }) => {
             let message = format!("{error}, and {not}");
             Err(ErrorObject::new(Kind::Timeout, message)
-                .hint("it may still be done; look before you ask again"))
+                .hint("it may still be done; check before you ask again"))
         }
         Err(error) => Err(error.into()),
     }

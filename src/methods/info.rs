@@ -8,7 +8,7 @@ use crate::protocol::error::{ErrorObject, Kind, Result};
 use crate::store::usage::Used;
 
 /// The most characters of one item.
-const SAID: usize = 100_000;
+const ITEM_CHARS: usize = 100_000;
 
 pub fn info(one: Conversation) -> ConversationInfo {
     let (state, shown) = (one.state().word().to_owned(), one.shown().word().to_owned());
@@ -42,7 +42,7 @@ pub(super) fn item_info(item: Item) -> ItemInfo {
     let (turn, branch, kind) = (item.turn, item.branch, item.kind);
     let conversation_item = view::conversation_item(item);
     // A cut text is marked, so that the client does not take part of a result for the whole.
-    let most = if kind == ItemKind::ToolResults { SAID / 10 } else { SAID };
+    let most = if kind == ItemKind::ToolResults { ITEM_CHARS / 10 } else { ITEM_CHARS };
     let end = conversation_item.text.char_indices().nth(most).map(|(at, _)| at);
     ItemInfo {
         item: unsigned(conversation_item.item.0),

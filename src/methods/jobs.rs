@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_secs(10);
 /// Stops a running job of any caller before its next piece.
 pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopResult> {
     let job = params.job;
-    let stopped = tools::stop_job(&calls.seen_by(Scope::Person), job, WAIT).map_err(failed)?;
+    let stopped = tools::stop_job(&calls.context_for(Scope::Person), job, WAIT).map_err(failed)?;
     tracing::info!(job, state = stopped.state, "a job was stopped");
     Ok(OrganizeStopResult {
         job,

@@ -69,7 +69,7 @@ use crate::protocol::{
     resolve_link::*, session::*, settings::*, status::*, timeline::*, tools::*, workflows::*,
 };
 use crate::server::table::Table;
-use crate::server::table::Who::{Anyone, Person, Speaker};
+use crate::server::table::Who::{Anyone, Person, PersonOrAcp};
 use crate::store::Store;
 use crate::workflows::Workflows;
 
@@ -197,29 +197,29 @@ pub fn table() -> Table<Services> {
         .on::<SessionNewParams>(Anyone, Setting, |it, params, by| it.talk.new_session(&params, by))
         .later::<SessionPromptParams>(Anyone, |it, params, by| it.talk.prompt(params, by))
         .on_cancel(|it, params, by| it.talk.cancel(params, by))
-        .on::<SessionListParams>(Speaker, Read, |it, params, by| {
+        .on::<SessionListParams>(PersonOrAcp, Read, |it, params, by| {
             let most = by.max_bytes.saturating_sub(listing::FRAME);
             it.conversations.list(&params, by.scope(), most)
         })
-        .on::<SessionLoadParams>(Speaker, Read, |it, params, by| {
+        .on::<SessionLoadParams>(PersonOrAcp, Read, |it, params, by| {
             it.conversations.load(params, it.talk.sessions(), by)
         })
-        .on::<AuthenticateParams>(Speaker, Read, |it, params, _| {
+        .on::<AuthenticateParams>(PersonOrAcp, Read, |it, params, _| {
             // The settings file may have changed just now.
-            it.live.look(InvalidFile::Ignore);
+            it.live.check(InvalidFile::Ignore);
             it.talk.sessions().authenticate(&params)
         })
-        .on::<SessionResumeParams>(Speaker, Read, |it, params, by| {
+        .on::<SessionResumeParams>(PersonOrAcp, Read, |it, params, by| {
             it.talk.sessions().resume(&params, by)
         })
-        .on::<SessionCloseParams>(Speaker, Setting, |it, params, by| it.talk.close(&params, by))
-        .on::<SessionDeleteParams>(Speaker, Setting, |it, params, by| {
+        .on::<SessionCloseParams>(PersonOrAcp, Setting, |it, params, by| it.talk.close(&params, by))
+        .on::<SessionDeleteParams>(PersonOrAcp, Setting, |it, params, by| {
             it.talk.sessions().delete(&params, by)
         })
-        .on::<SetModeParams>(Speaker, Setting, |it, params, by| {
+        .on::<SetModeParams>(PersonOrAcp, Setting, |it, params, by| {
             it.talk.sessions().set_mode(&params, by)
         })
-        .on::<SetConfigOptionParams>(Speaker, Setting, |it, params, by| {
+        .on::<SetConfigOptionParams>(PersonOrAcp, Setting, |it, params, by| {
             it.talk.sessions().set_option(&params, by)
         })
         // Leaves room for the escapes that JSON adds to texts.

@@ -17,6 +17,6 @@ pub(super) fn count(
     let used = used_by(&usage.unwrap_or_default(), cost);
     let day = chrono::Local::now().format("%Y-%m-%d").to_string();
     if let Err(error) = stored.count(&UsageRow { day, model, conversation: None, used }) {
-        tracing::warn!(%error, "what a model was used for is not counted");
+        tracing::warn!(%error, "the usage of a model could not be counted");
     }
 }

@@ -43,7 +43,7 @@ pub async fn models(
     });
     let (settings, mut providers, agents, ask) = looked.await.map_err(|error| {
         tracing::error!(%error, "the models could not be listed");
-        ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
+        ErrorObject::new(Kind::Internal, "this is a bug in the steward")
     })??;
     if ask {
         offered(&settings, &mut providers).await;
@@ -90,7 +90,7 @@ pub async fn set_key(
     let stored = tokio::task::spawn_blocking(move || chosen.store_key(&known.name, &key)).await;
     let stored = stored.map_err(|error| {
         tracing::error!(%error, "a key could not be stored");
-        ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
+        ErrorObject::new(Kind::Internal, "this is a bug in the steward")
     })?;
     stored.map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()).hint(error.hint()))?;
     tracing::info!(vendor, "a person stored a vendor's key");

@@ -78,7 +78,7 @@ pub fn suggest(
                 model_name = Some(named.origin.model);
                 proposed.words.extend(named.words);
             }
-            let context = calls.seen_by(Scope::Person);
+            let context = calls.context_for(Scope::Person);
             let convention = params.convention.as_deref();
             let answer = suggest_proposed(&context, &params.paths, convention, &proposed);
             let answer = answer.map_err(failed)?;
@@ -90,8 +90,8 @@ pub fn suggest(
             })
         });
         done.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "suggesting names broke off");
-            Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+            tracing::error!(%error, "suggesting names stopped unexpectedly");
+            Err(ErrorObject::new(Kind::Internal, "this is a bug in the steward"))
         })
     })
 }
@@ -106,7 +106,7 @@ fn to_name(found: &Value, requested: usize) -> Result<Vec<String>> {
         selected.filter_map(|file| file["path"].as_str().map(str::to_owned)).collect();
     if paths.len() > MAX_FILES {
         let message =
-            format!("a model would be sent {} files, and names {MAX_FILES} at once", paths.len());
+            format!("{} files would be sent to a model; the limit is {MAX_FILES}", paths.len());
         return Err(ErrorObject::new(Kind::InvalidParams, message).hint("give fewer at once"));
     }
     Ok(paths)

@@ -78,7 +78,7 @@ pub(super) fn user_message(
     let long = text.chars().count();
     if long > MAX_CHARS {
         return Err(invalid(format!(
-            "the message has {long} characters, and {MAX_CHARS} are taken"
+            "the message has {long} characters; the limit is {MAX_CHARS}"
         ))
         .hint("put a long text into a note and name the note"));
     }

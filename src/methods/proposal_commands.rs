@@ -141,7 +141,7 @@ impl Deciding<'_> {
         let done = proposals::apply(calls, conversations, &params, self.by, ask, self.cancel)?;
         let mut words = format!("Applied {} of {}.", done.applied, done.total);
         if let Some(set) = done.change_set {
-            let _ = write!(words, " `steward undo {set}` takes it back.");
+            let _ = write!(words, " `steward undo {set}` undoes it.");
         }
         if let Some(why) = done.failed {
             let _ = write!(words, "\n\nThen it stopped: {}", visible(&why));
@@ -177,7 +177,7 @@ impl Deciding<'_> {
         let done = make(ApplyPlan::NAME, apply_arguments)?;
         let number = |name: &str| done[name].as_u64().unwrap_or_default();
         Ok(format!(
-            "Applied plan {}: {} of {} as job {}. `steward undo {}` takes it back.",
+            "Applied plan {}: {} of {} as job {}. `steward undo {}` undoes it.",
             plan.number,
             number("done"),
             number("total"),

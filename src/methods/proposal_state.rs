@@ -166,7 +166,7 @@ pub(super) fn turns(items: &[Item]) -> Vec<ProposedTurn> {
             }
             (Entry::Message { message: Message::Notice { text }, .. }, _) => {
                 let Some((turn, parts)) = read_decision(&text) else { continue };
-                found.iter_mut().filter(|one| one.turn == turn).for_each(|one| one.take(&parts));
+                found.iter_mut().filter(|one| one.turn == turn).for_each(|one| one.record(&parts));
             }
             (Entry::Result { result, data: Some(data), .. }, Some(turn))
                 if data["proposed"] == true =>
@@ -209,7 +209,7 @@ pub(super) fn turns(items: &[Item]) -> Vec<ProposedTurn> {
 
 impl ProposedTurn {
     /// Records a decision; without named parts it is on the whole turn.
-    fn take(&mut self, parts: &[ProposalPart]) {
+    fn record(&mut self, parts: &[ProposalPart]) {
         self.was_touched = true;
         for proposal in &mut self.proposals {
             let own = parts.iter().filter(|part| part.proposal == proposal.number);

@@ -22,7 +22,7 @@ use crate::tools::{EditFile, Tool as _, ToolError};
 use crate::vault::Cancel;
 
 /// The number of recent conversations that are searched for waiting proposals.
-const LOOKED_THROUGH: u32 = 50;
+const SEARCHED_CONVERSATIONS: u32 = 50;
 
 /// The proposals and plans that wait for the person.
 pub fn list(
@@ -33,7 +33,7 @@ pub fn list(
         Some(session) => vec![conversations.get(numbered(session)?)?],
         None => {
             let [proposed, planned] = proposal_state::marks();
-            let found = conversations.with_results([&proposed, &planned], LOOKED_THROUGH);
+            let found = conversations.with_results([&proposed, &planned], SEARCHED_CONVERSATIONS);
             found?
         }
     };
@@ -176,7 +176,7 @@ impl Applying<'_> {
             let (before, after) = hunk.texts(whole);
             json!({"path": path, "old_text": before, "new_text": after})
         });
-        let mut error = changed(proposal, "its lines are others by now");
+        let mut error = changed(proposal, "its lines have changed since");
         for edit in edits {
             match self.call(EditFile::NAME, &edit, true) {
                 Ok(_) => return Ok(edit),
@@ -316,7 +316,7 @@ fn decided(
     let notice = memory::item(&Entry::notice(words))
         .map_err(|error| ErrorObject::new(Kind::Failed, error.to_string()))?;
     conversations.append(id, Some(turn), &[notice])?;
-    conversations.tell_decided(id);
+    conversations.notify_decided(id);
     Ok(())
 }
 

@@ -222,10 +222,10 @@ fn end(turn: &Turn) -> Option<SessionUpdate> {
         Some(Reason::Done | Reason::Waiting | Reason::Ended) => return None,
         Some(Reason::Cancelled) => (Severity::Info, "stopped"),
         Some(Reason::MaxTokens) => {
-            (Severity::Warning, "the answer reached the longest that the model may give")
+            (Severity::Warning, "the answer reached the model's maximum length")
         }
         Some(Reason::MaxRounds) => {
-            (Severity::Warning, "stopped after as many steps as one turn may have")
+            (Severity::Warning, "stopped at the maximum number of steps of a turn")
         }
         Some(Reason::Refused) => (Severity::Warning, "the model declined to answer"),
         Some(Reason::Failed) if turn.reason.is_empty() => (Severity::Error, "it could not go on"),

@@ -19,7 +19,7 @@ use crate::tools::{ToolError, rules};
 
 /// The rules that a person enabled, with their states.
 pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult> {
-    let rules = enabled::all(&calls.seen_by(Scope::Person)).map_err(failed)?;
+    let rules = enabled::all(&calls.context_for(Scope::Person)).map_err(failed)?;
     let shown = |one: &Enabled| EnabledRuleInfo {
         diff: params.diff.then(|| one.diff()).filter(|diff| !diff.is_empty()),
         ..info(one)
@@ -29,7 +29,7 @@ pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult> 
 
 /// Why rules do not run automatically now, if so.
 fn held_back_because(calls: &Calls) -> Option<String> {
-    let settings = calls.seen_by(Scope::Person).settings.organize;
+    let settings = calls.context_for(Scope::Person).settings.organize;
     match calls.mode() {
         _ if !settings.automatic => Some("`organize.automatic` is `false`".to_owned()),
         Ok((Mode::Auto, _)) => None,
@@ -47,7 +47,7 @@ pub fn enable(
     let RulesEnableParams { file, names, with_trash, ask, agreed, dry_run } = params;
     let by = program.to_owned();
     let request = Enabling { file, names, with_trash, ask, agreed, dry_run, by };
-    let enabled = enabled::enable(&calls.seen_by(Scope::Person), &request).map_err(failed)?;
+    let enabled = enabled::enable(&calls.context_for(Scope::Person), &request).map_err(failed)?;
     if !dry_run {
         for one in &enabled {
             tracing::info!(rule = one.row.name, file = one.row.source, "a rule was enabled");
@@ -57,14 +57,15 @@ pub fn enable(
 }
 
 pub fn disable(calls: &Calls, params: &RulesDisableParams) -> Result<RulesDisableResult> {
-    let disabled = enabled::disable(&calls.seen_by(Scope::Person), &params.name).map_err(failed)?;
+    let disabled =
+        enabled::disable(&calls.context_for(Scope::Person), &params.name).map_err(failed)?;
     tracing::info!(rule = disabled.row.name, "a rule was disabled");
     Ok(RulesDisableResult { rule: info(&disabled) })
 }
 
 /// Describes the rules of a plan, and the files that they match and nearly match.
 pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDescribeResult> {
-    let found = rules::described(&calls.seen_by(Scope::Person), params.plan).map_err(failed)?;
+    let found = rules::described(&calls.context_for(Scope::Person), params.plan).map_err(failed)?;
     let example = |(path, parts)| RuleExample { path, parts };
     let near = |miss: NearMiss| RuleExample { path: miss.path, parts: vec![miss.part] };
     let rule = |one: rules::DescribedRule| DescribedRule {
@@ -87,7 +88,7 @@ pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDesc
 pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult> {
     let RulesMarksParams { file, names, path, forget } = params;
     let request = WantedMarks { file, names, path, forget };
-    let found = rule_marks::marks(&calls.seen_by(Scope::Person), &request).map_err(failed)?;
+    let found = rule_marks::marks(&calls.context_for(Scope::Person), &request).map_err(failed)?;
     let rule = |one: Marked| MarkedRule {
         name: one.rule,
         source: one.source,
@@ -102,7 +103,7 @@ pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult
 
 /// Warnings for a person about enabled rules: those that do not run, and plans that wait.
 pub fn complaints(calls: &Calls) -> Vec<String> {
-    let Ok(rules) = enabled::all(&calls.seen_by(Scope::Person)) else { return Vec::new() };
+    let Ok(rules) = enabled::all(&calls.context_for(Scope::Person)) else { return Vec::new() };
     let mut lines = Vec::new();
     for one in rules {
         let name = &one.row.name;

@@ -58,7 +58,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionEvent> {
         }
         Show::Resumed(message) => SessionUpdate::Notice {
             severity: "info".to_owned(),
-            title: "a message is worked on once more".to_owned(),
+            title: "the work on a message is resumed".to_owned(),
             description: Some(message.text),
         },
         Show::Text { id, delta } => {
@@ -82,7 +82,7 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionEvent> {
         }
         Show::Call { call } => tool_call(named(&call.id), &call, root),
         Show::Running { call } => update_of(named(&call), ToolCallStatus::InProgress),
-        Show::Asking { call, title } => SessionUpdate::ToolCallUpdate {
+        Show::AwaitingApproval { call, title } => SessionUpdate::ToolCallUpdate {
             tool_call_id: named(&call),
             status: ToolCallStatus::Pending,
             title: Some(title),

@@ -81,7 +81,7 @@ impl Sessions {
         }
         let source = foreign_source(Scope::Acp);
         if let Err(error) = self.conversations.delete_empty(&source) {
-            tracing::warn!(%error, "empty conversations were not let go of");
+            tracing::warn!(%error, "empty conversations could not be deleted");
         }
         let begun = self.conversations.open_apart(&source, &cwd)?;
         let session = begun.id.to_string();
@@ -152,9 +152,11 @@ impl Sessions {
     /// Checks that a model is set up.
     pub fn authenticate(&self, params: &AuthenticateParams) -> Result<AuthenticateResult> {
         if params.method_id != "setup" {
-            let message = format!("there is no way `{}`", params.method_id.escape_debug());
-            return Err(ErrorObject::new(Kind::InvalidParams, message)
-                .hint("`initialize` names those that there are"));
+            let message =
+                format!("there is no authentication method `{}`", params.method_id.escape_debug());
+            return Err(
+                ErrorObject::new(Kind::InvalidParams, message).hint("`initialize` lists them")
+            );
         }
         match self.models.is_any() {
             true => Ok(AuthenticateResult {}),
@@ -166,7 +168,7 @@ impl Sessions {
     pub fn set_mode(&self, params: &SetModeParams, context: &Context) -> Result<SetModeResult> {
         let conversation = self.own(&params.session_id, context)?;
         self.choose_mode(conversation, &params.mode_id)?;
-        self.tell_choices(&params.session_id, context)?;
+        self.send_choices(&params.session_id, context)?;
         Ok(SetModeResult {})
     }
 
@@ -179,12 +181,12 @@ impl Sessions {
         match params.config_id.as_str() {
             "mode" => {
                 self.choose_mode(conversation, &params.value)?;
-                self.tell_mode(&params.session_id, context)?;
+                self.send_mode(&params.session_id, context)?;
             }
             "model" => self.choose_model(conversation, &params.value, context)?,
             "agent" => {
                 self.choose_agent(conversation, &params.value)?;
-                self.tell_mode(&params.session_id, context)?;
+                self.send_mode(&params.session_id, context)?;
             }
             other => {
                 let message = format!("there is no option `{}`", other.escape_debug());
@@ -206,10 +208,9 @@ impl Sessions {
         let is_option = self.models_for(&conversation).iter().any(|model| model == name);
         let is_theirs = !context.is_acp() && self.models.has(name);
         if !is_option && !is_theirs {
-            let message =
-                format!("`{}` is none of the models that are set up", name.escape_debug());
+            let message = format!("`{}` is not one of the configured models", name.escape_debug());
             return Err(ErrorObject::new(Kind::InvalidParams, message)
-                .hint("the option names those that are; `steward setup` adds one"));
+                .hint("the option lists them; `steward setup` adds one"));
         }
         let chosen = Chosen { model: Some(name.to_owned()), ..conversation.chosen };
         self.conversations.choose(conversation.id, &chosen).map_err(ErrorObject::from)
@@ -315,20 +316,20 @@ impl Sessions {
     }
 
     /// After a choice by one method, sends the client the state in the form of the other.
-    fn tell_choices(&self, session: &str, context: &Context) -> Result<()> {
+    fn send_choices(&self, session: &str, context: &Context) -> Result<()> {
         let now = self.own(session, context)?;
         let options = self.choices(&now)?.config_options;
         let update = json!({ "sessionUpdate": "config_option_update", "configOptions": options });
-        context.tell_afterwards(session, &update);
+        context.send_afterwards(session, &update);
         Ok(())
     }
 
     /// Sends the client the mode in its older form, after a choice that may have changed it.
-    fn tell_mode(&self, session: &str, context: &Context) -> Result<()> {
+    fn send_mode(&self, session: &str, context: &Context) -> Result<()> {
         let now = self.own(session, context)?;
         let mode = self.choices(&now)?.modes.current_mode_id;
         let update = json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode });
-        context.tell_afterwards(session, &update);
+        context.send_afterwards(session, &update);
         Ok(())
     }
 
@@ -344,7 +345,7 @@ impl Sessions {
         let update = json!({
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
         });
-        context.tell_afterwards(session, &update);
+        context.send_afterwards(session, &update);
         let mut notices = Vec::new();
         if let Some(cwd) = cwd.filter(|cwd| !is_within(Path::new(cwd), &self.root)) {
             notices.push(format!(
@@ -368,7 +369,7 @@ impl Sessions {
                 "sessionUpdate": "agent_message_chunk",
                 "content": { "type": "text", "text": text },
             });
-            context.tell_afterwards(session, &update);
+            context.send_afterwards(session, &update);
         }
     }
 

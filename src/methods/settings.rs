@@ -22,7 +22,7 @@ use crate::vault::View;
 /// does not see the whole vault gets only numbers and switches: texts and lists may contain hidden
 /// names.
 pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
-    live.look(InvalidFile::Ignore);
+    live.check(InvalidFile::Ignore);
     let current = live.current();
     let (now, default) = (keys::values(&current.config), keys::values(&Config::default()));
     let later = keys::values(&live.configured());

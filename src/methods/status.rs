@@ -70,7 +70,7 @@ fn knowledge(summary: Summary) -> KnowledgeState {
 
 fn vault(services: &Services, view: View) -> VaultState {
     let sees_all = view.is_all();
-    let vault = services.calls.context().vault.seen_through(view);
+    let vault = services.calls.context().vault.in_view(view);
     let database = &services.calls.context().journal.store().database;
     let status = vault.status();
     let full = folders::probe(database.folder()).is_err_and(|error| is_full(&error)).then(|| {

@@ -178,8 +178,8 @@ impl Talk {
                 })
             };
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-                tracing::error!(%error, "a decision on proposals broke off");
-                Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+                tracing::error!(%error, "a decision on proposals stopped unexpectedly");
+                Err(ErrorObject::new(Kind::Internal, "this is a bug in the steward"))
             })
         })
     }
@@ -207,7 +207,7 @@ impl Talk {
         let (client, root) = (context.client.clone(), self.root.clone());
         if !may_be_command {
             let placed =
-                to.and_then(|to| user_message(params, to, &client, &root)).map(|it| agent.say(it));
+                to.and_then(|to| user_message(params, to, &client, &root)).map(|it| agent.send(it));
             return Box::pin(async move {
                 let answering = placed?.await?;
                 result(answering.await?)
@@ -223,7 +223,7 @@ impl Talk {
             let prompt = expanded.await.unwrap_or_else(|_| Ok(params.prompt.clone()))?;
             let user_message =
                 user_message(SessionPromptParams { prompt, ..params }, to, &client, &root)?;
-            let answering = agent.say(user_message).await?;
+            let answering = agent.send(user_message).await?;
             result(answering.await?)
         })
     }
@@ -284,16 +284,16 @@ impl From<PromptError> for ErrorObject {
             }
             PromptError::Refused { failed, .. } => {
                 let hint = match failed {
-                    false => "it is a rule of the user's; the message is not kept",
-                    true => "`steward status` says what went wrong; the message is not kept",
+                    false => "this is the user's rule; the message is not stored",
+                    true => "`steward status` says what went wrong; the message is not stored",
                 };
                 ErrorObject::new(Kind::NotPermitted, error.to_string()).hint(hint)
             }
-            PromptError::Ending => ending(),
+            PromptError::ShuttingDown => ending(),
         }
     }
 }
 
 fn ending() -> ErrorObject {
-    ErrorObject::new(Kind::Failed, "the steward ends").hint("the conversation is saved")
+    ErrorObject::new(Kind::Failed, "the steward is shutting down").hint("the conversation is saved")
 }

@@ -73,7 +73,7 @@ pub fn timeline(calls: &Calls, params: &TimelineParams) -> Result<TimelineResult
     let next = sets.last().map(|last| last.id).filter(|_| has_more);
     let days = match params.before {
         Some(_) => Vec::new(),
-        None => days(&store.journal.changes.begun()?),
+        None => days(&store.journal.changes.begin_times()?),
     };
     Ok(TimelineResult { sets, next, days })
 }

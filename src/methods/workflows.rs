@@ -84,17 +84,17 @@ impl Models for AskedModels {
                     }
                 }
             }
-            Err(("the answer ended without an end".to_owned(), None))
+            Err(("the answer ended without its final event".to_owned(), None))
         };
         let withdrawn = async {
             while !cancel.is_cancelled() {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(CANCEL_POLL).await;
             }
         };
         let turn = self.runtime.block_on(async {
             tokio::select! {
                 turn = answer => turn,
-                () = withdrawn => Err(("the model was not waited for".to_owned(), None)),
+                () = withdrawn => Err(("waiting for the model was cancelled".to_owned(), None)),
             }
         })?;
         self.count(Some(&turn.origin), turn.usage);
@@ -107,7 +107,7 @@ impl Models for AskedModels {
 }
 
 /// The interval between checks whether a model's answer is still wanted.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
+const CANCEL_POLL: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Cancels a run whose client has disconnected.
 struct Withdraw(Cancel);
@@ -180,8 +180,8 @@ fn begun(
                 report.map(|report| workflow_result(report, most)).map_err(ErrorObject::from)
             }
             Err(error) => {
-                tracing::error!(%error, "a workflow broke off");
-                Err(ErrorObject::new(Kind::Internal, "this is a fault of the steward's"))
+                tracing::error!(%error, "a workflow stopped unexpectedly");
+                Err(ErrorObject::new(Kind::Internal, "this is a bug in the steward"))
             }
         }
     })

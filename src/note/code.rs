@@ -18,7 +18,7 @@ pub enum ErrorCode {
     /// The path is in a folder that tools never touch.
     ProtectedPath,
     OutsideVault,
-    /// No file can be called so.
+    /// No file can have this name.
     InvalidPath,
     /// The arguments do not fit the tool or each other.
     InvalidInput,
@@ -61,7 +61,7 @@ pub enum ErrorCode {
     Timeout,
     /// Obsidian is not connected, and nothing else can do it.
     HostUnavailable,
-    /// The plan is another by now, or does not fit the vault any more.
+    /// The plan has changed since, or no longer fits the vault.
     StalePlan,
     /// The operation is not possible in the job's state.
     WrongState,

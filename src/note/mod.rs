@@ -1,6 +1,6 @@
 //! A note as text: paths and names, lines, edits, diffs and patches, all as values.
 //!
-//! Callers decide what a vault should hold; this room never touches one. It imports no other room.
+//! Floor 1. This room never touches a vault.
 //!
 //! Invariants:
 //! - No I/O and no clock: functions take bytes and strings, and return new bytes or a typed error.

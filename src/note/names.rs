@@ -32,10 +32,10 @@ pub enum NameReason {
     #[error("it is empty")]
     Empty,
     /// `.` or `..`.
-    #[error("`.` and `..` are ways, not names")]
+    #[error("`.` and `..` are not names")]
     Way,
     /// Longer than [`MAX_NAME_BYTES`].
-    #[error("it has {bytes} bytes; a name can have {MAX_NAME_BYTES}")]
+    #[error("it has {bytes} bytes; the limit is {MAX_NAME_BYTES}")]
     TooLong {
         /// Its length in bytes of UTF-8.
         bytes: usize,

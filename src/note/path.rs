@@ -86,7 +86,7 @@ impl VaultPath {
                 ".." => return Err(outside()),
                 name if name.len() > MAX_NAME_BYTES => {
                     return Err(invalid(&format!(
-                        "the name `{}…` has {} bytes; a name can have {MAX_NAME_BYTES}",
+                        "the name `{}…` has {} bytes; the limit is {MAX_NAME_BYTES}",
                         name.chars().take(24).collect::<String>(),
                         name.len()
                     )));

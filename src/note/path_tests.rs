@@ -72,7 +72,7 @@ fn invalid_paths() {
     for (input, reason) in [
         ("a\0b", "it holds the control character U+0000"),
         ("a\nb", "it holds the control character U+000A"),
-        (&*long, "has 258 bytes; a name can have 255"),
+        (&*long, "has 258 bytes; the limit is 255"),
         (&*deep, "it is longer than 4,096 bytes"),
         ("a/../b", "it climbs with `..`; say `b` instead"),
     ] {

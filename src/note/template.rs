@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_and_what_is_none() {
+    fn variables_and_other_braces() {
         let time = DateTime::parse_from_rfc3339("2026-11-21T09:05:00+01:00").expect("a time");
         let variables =
             Variables { title: "$1 day", time, date_format: "YYYY-MM-DD", time_format: "HH:mm" };

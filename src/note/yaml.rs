@@ -148,7 +148,7 @@ pub fn read(text: &str) -> Result<Option<Node>, YamlFault> {
         if matches!(event, Event::DocumentEnd) {
             break;
         }
-        reader.take(event, span)?;
+        reader.handle(event, span)?;
     }
     Ok(reader.root)
 }
@@ -174,7 +174,7 @@ struct YamlReader<'t> {
 }
 
 impl YamlReader<'_> {
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlFault> {
+    fn handle(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlFault> {
         let at = self.offset(&span.start)..self.offset(&span.end).max(self.offset(&span.start));
         match event {
             Event::SequenceStart(anchor, tag) => {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_told_with_its_place() {
+    fn unread_yaml_is_reported_with_its_place() {
         let fault = |text: &str| read(text).expect_err(text);
         assert_eq!(fault("a: 1\na: 2\n").at, 5);
         assert!(!fault("x: [1, 2\n").reason.is_empty());

@@ -8,7 +8,7 @@ use super::order;
 use super::plan::Item;
 use crate::journal::Change;
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Catalogue, FileContent, Kind, Vault, hidden_name, is_temp_path};
+use crate::vault::{Catalogue, FileContent, Kind, Precondition, Vault, hidden_name, is_temp_path};
 
 /// An item whose preconditions no longer hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
             stale.push(Stale { item: item.id, path: item.path.clone(), reason });
         };
         let Some(path) = VaultPath::from_disk(&item.path) else {
-            refuse("its path is none that a vault can hold".to_owned());
+            refuse("its path is not valid in a vault".to_owned());
             continue;
         };
         let target = match (item.create, &item.to) {
@@ -61,7 +61,7 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
         if item.create {
             match content::changed(item, &item.path, b"", vault.max_file_bytes()) {
                 Ok(content) => {
-                    writes.push(Change::Write { path, content, before: Before::Absent });
+                    writes.push(Change::Write { path, content, before: Precondition::Absent });
                 }
                 Err(error) => refuse(error.to_string()),
             }
@@ -75,14 +75,15 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
             }
         };
         if item.trash {
-            let before = read.map_or(Before::Any, |read| Before::Revision(read.revision));
+            let before =
+                read.map_or(Precondition::Any, |read| Precondition::Revision(read.revision));
             deletions.push(Change::Delete { path, before, past_trash: false });
             continue;
         }
         if let Some(read) = read.filter(|_| item.changes_text()) {
             match content::changed(item, &item.path, &read.bytes, vault.max_file_bytes()) {
                 Ok(content) if content != read.bytes => {
-                    let before = Before::Read(Arc::new(read));
+                    let before = Precondition::Read(Arc::new(read));
                     writes.push(Change::Write { path: path.clone(), content, before });
                 }
                 Ok(_) => {}

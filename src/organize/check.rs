@@ -134,7 +134,7 @@ fn fits(
     let (message, hint) = if let Some((path, first)) = table.failed.first {
         let count = table.failed.count;
         let message = format!(
-            "the condition of `{name}` ends in an error for {count} files, which it does not take; the first is \
+            "the condition of `{name}` fails for {count} files, which the rule does not take; the first is \
              `{path}`: {}",
             first.error.message
         );

@@ -52,7 +52,7 @@ fn check_one(rule: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_nothing_has_is_told_with_the_nearest_name() {
+fn unknown_names_are_reported_with_the_nearest() {
     check_one("in: Inbox\n  do: [move: Done]", &[]);
     check_one(
         "when: staus == 'open' && n < 2\n  do: [move: Done]",
@@ -74,13 +74,13 @@ fn what_nothing_has_is_told_with_the_nearest_name() {
         "in: Inbx\n  do: [move: Done]",
         &[
             "2:9 misleading: `r` fits no file now -> look at its condition with `why`",
-            "3:7 unknown_name: no file lies in a folder `Inbx` -> did you mean `Inbox`?",
+            "3:7 unknown_name: no file is in a folder `Inbx` -> did you mean `Inbox`?",
         ],
     );
 }
 
 #[test]
-fn how_many_files_fit_is_told_where_it_is_odd() {
+fn odd_numbers_of_matches_are_reported() {
     check_one(
         "when: file.ext == 'md'\n  do: [move: Done]",
         &[
@@ -94,7 +94,7 @@ fn how_many_files_fit_is_told_where_it_is_odd() {
     check_one(
         "when: rating.round() > 3\n  do: [move: Done]",
         &[
-            "3:9 misleading: the condition of `r` ends in an error for 6 files, which it does not take; the first is \
+            "3:9 misleading: the condition of `r` fails for 6 files, which the rule does not take; the first is \
            `Other/Note 0.md`: Cannot find function \"round\" on type String -> ask first what a file is: \
            `file.ext == \"md\" && …`",
         ],
@@ -102,7 +102,7 @@ fn how_many_files_fit_is_told_where_it_is_odd() {
 }
 
 #[test]
-fn rules_that_never_get_a_file_are_told() {
+fn rules_without_files_are_reported() {
     let rules = "rules:\n- {name: all, in: Inbox, do: [move: A]}\n- {name: some, in: Inbox, when: n < 2, do: [move: B]}\n";
     let expected = "3:10 misleading: `all` takes every file that `some` fits before it -> give it a higher `priority`, or write \
                     `then: continue` above";

@@ -9,7 +9,7 @@ use super::shapes::pattern::{Pattern, Reading, Slot, readings};
 use super::shapes::style::{Style, Vocabulary};
 
 /// The most conventions of a folder.
-const TOLD: usize = 3;
+const MAX_CONVENTIONS: usize = 3;
 
 /// The number of most frequent patterns that are compared.
 const CANDIDATES: usize = 48;
@@ -84,7 +84,7 @@ pub fn find(names: &[&str], vocabulary: &Vocabulary) -> Vec<Convention> {
     }
     let mut found = tally.chosen(names.len());
     for other in common() {
-        if found.len() >= TOLD {
+        if found.len() >= MAX_CONVENTIONS {
             break;
         }
         if !tally.has(&other.pattern) {
@@ -308,7 +308,7 @@ impl<'n> Tally<'n> {
             matching: candidate.matching,
             confidence: confidence(candidate.matching, names),
         };
-        left.take(TOLD).map(convention).collect()
+        left.take(MAX_CONVENTIONS).map(convention).collect()
     }
 }
 

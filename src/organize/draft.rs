@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::content::{self, ContentError};
-use super::names::{Assignment, Obstacle, Wish};
+use super::names::{Assignment, Obstacle, PathRequest};
 use super::plan::{Item, Problem, ProblemKind, Risk};
 use super::rule::OnConflict;
 use crate::bases::value::FileId;
@@ -28,7 +28,7 @@ pub struct Draft {
     /// The file's path; the intended path of a new file.
     pub path: VaultPath,
     /// The wanted path, if it differs.
-    pub wish: Option<VaultPath>,
+    pub wanted: Option<VaultPath>,
     pub on_conflict: OnConflict,
     pub by: By,
     /// Its id in the snapshot, if rules refer to it.
@@ -43,13 +43,13 @@ impl Draft {
     /// A draft without changes.
     pub fn new(path: VaultPath, on_conflict: OnConflict) -> Self {
         let item = Item { path: path.as_str().to_owned(), ..Item::default() };
-        let (wish, file, took, numbered) = (None, None, Vec::new(), None);
-        Self { item, path, wish, on_conflict, by: By::Rule, file, took, numbered }
+        let (wanted, file, took, numbered) = (None, None, Vec::new(), None);
+        Self { item, path, wanted, on_conflict, by: By::Rule, file, took, numbered }
     }
 
     /// Whether the item changes the file or has a problem to report.
     pub fn wants_anything(&self) -> bool {
-        self.wish.is_some() || self.item.does_anything() || !self.item.problems.is_empty()
+        self.wanted.is_some() || self.item.does_anything() || !self.item.problems.is_empty()
     }
 
     /// Its path afterwards.
@@ -71,24 +71,26 @@ impl Draft {
     }
 
     /// The requested path, if the item takes part in the assignment of paths.
-    pub fn asks(&self) -> Option<Wish> {
+    pub fn path_request(&self) -> Option<PathRequest> {
         if self.item.is_blocked() || self.item.trash {
             return None;
         }
         let on_conflict = self.on_conflict;
-        match (self.item.create, &self.wish) {
-            (true, _) => {
-                Some(Wish { from: None, to: self.path.clone(), on_conflict: OnConflict::Skip })
-            }
+        match (self.item.create, &self.wanted) {
+            (true, _) => Some(PathRequest {
+                from: None,
+                to: self.path.clone(),
+                on_conflict: OnConflict::Skip,
+            }),
             (false, Some(to)) => {
-                Some(Wish { from: Some(self.path.clone()), to: to.clone(), on_conflict })
+                Some(PathRequest { from: Some(self.path.clone()), to: to.clone(), on_conflict })
             }
             (false, None) => None,
         }
     }
 
-    pub fn take(&mut self, assignment: Assignment) {
-        let wish = self.wish.as_ref().map(|wish| wish.as_str().to_owned());
+    pub fn assign(&mut self, assignment: Assignment) {
+        let wanted = self.wanted.as_ref().map(|wanted| wanted.as_str().to_owned());
         self.numbered = None;
         match assignment {
             Assignment::To(path) if self.item.create => {
@@ -105,15 +107,14 @@ impl Draft {
                 let is_taken = matches!(obstacle, Obstacle::Taken { .. } | Obstacle::Wanted { .. });
                 let kind = if is_taken { ProblemKind::Taken } else { ProblemKind::InvalidPath };
                 let waits = !is_taken || self.item.create || self.on_conflict != OnConflict::Skip;
-                self.item.to = wish.filter(|_| waits);
+                self.item.to = wanted.filter(|_| waits);
                 if !waits {
-                    self.wish = None;
+                    self.wanted = None;
                 }
                 match waits || !self.item.does_anything() {
                     true => self.block(kind, obstacle.to_string()),
-                    false => {
-                        self.add(Problem::told(kind, format!("it stays where it is: {obstacle}")))
-                    }
+                    false => self
+                        .add(Problem::warning(kind, format!("it stays where it is: {obstacle}"))),
                 }
             }
         }
@@ -121,21 +122,23 @@ impl Draft {
 
     /// Reads what the item depends on: the file's revision, and whether the changes are possible.
     /// Drops changes that the file already has.
-    pub fn look(&mut self, vault: &Vault) {
+    pub fn check_file(&mut self, vault: &Vault) {
         if self.item.is_blocked() || self.item.create {
             return;
         }
         if self.item.trash {
             self.item.to = None;
-            self.wish = None;
+            self.wanted = None;
         }
         if !self.path.is_note() {
             if self.item.changes_text() {
                 let rest = self.without_text();
                 self.item.clone_from(&rest);
                 let error = ContentError::NotANote;
-                match self.wish.is_some() || self.item.trash {
-                    true => self.add(Problem::told(ProblemKind::NotApplicable, error.to_string())),
+                match self.wanted.is_some() || self.item.trash {
+                    true => {
+                        self.add(Problem::warning(ProblemKind::NotApplicable, error.to_string()))
+                    }
                     false => self.block(ProblemKind::NotApplicable, error.to_string()),
                 }
             }
@@ -220,7 +223,7 @@ impl Draft {
             if in_text(content::bare(tag)) {
                 let message =
                     format!("`#{}` is in its text, too, and stays there", content::bare(tag));
-                self.add(Problem::told(ProblemKind::NotApplicable, message));
+                self.add(Problem::warning(ProblemKind::NotApplicable, message));
             }
         }
         self.item.untag = untag.into_iter().filter(|tag| own.contains(&bare(tag))).collect();
@@ -237,7 +240,7 @@ impl Draft {
             );
             // A person may name one; rules skip them.
             match self.item.rules.is_empty() {
-                true => self.add(Problem::told(ProblemKind::ConflictCopy, message)),
+                true => self.add(Problem::warning(ProblemKind::ConflictCopy, message)),
                 false => self.block(ProblemKind::ConflictCopy, message),
             }
         }

@@ -12,7 +12,7 @@ use crate::vault::Kind;
 /// innermost folders first. The folder cannot be empty before that item is applied, whichever items
 /// a person chooses. Folders that a rule watches stay, and so do folders that the caller may only
 /// see in part: their emptiness would reveal hidden files.
-pub(super) fn tell(world: &World<'_>, rules: &[Rule], items: &mut [Item]) {
+pub(super) fn assign(world: &World<'_>, rules: &[Rule], items: &mut [Item]) {
     items.iter_mut().for_each(|item| item.empties.clear());
     if !world.settings.remove_empty_folders {
         return;

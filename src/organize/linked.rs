@@ -103,7 +103,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
     let format = world.vault.obsidian().link_format;
     let plan = rewrite::follow(links, &names, format, world.vault.view(), &written);
     drop(written);
-    let visible_links = links.seen_through(world.vault.view());
+    let visible_links = links.in_view(world.vault.view());
     let causes = Causes::new(drafts);
     let mut found: Vec<(usize, Problem)> = Vec::new();
     let mut following = Following::default();
@@ -118,8 +118,8 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         let leads = visible_links.outgoing(&rewrite.path).unwrap_or_default();
         let targets = leads.iter().map(|lead| (lead.link.path(), lead.resolution.target.as_ref()));
         let message = match world.vault.view().shows(&rewrite.path) {
-            true => format!("links in `{}` would have to follow: {error}", rewrite.path),
-            false => "links would have to follow in a file that may not be written".to_owned(),
+            true => format!("links in `{}` would have to be updated: {error}", rewrite.path),
+            false => "links would have to be updated in a file that may not be written".to_owned(),
         };
         for at in causes.find(&rewrite.path, targets) {
             found.push((at, Problem::blocking(ProblemKind::ReadOnly, message.clone())));
@@ -137,7 +137,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
             (true, false) => format!("`[[{link}]]` in `{path}` will lead elsewhere: {reason}"),
         };
         for at in causes.find(path, [(link.as_str(), target.as_ref())].into_iter()) {
-            found.push((at, Problem::told(ProblemKind::LinkStuck, message.clone())));
+            found.push((at, Problem::warning(ProblemKind::LinkStuck, message.clone())));
         }
     }
     let mut captured: HashMap<VaultPath, Vec<rewrite::CapturedLink>> = HashMap::new();
@@ -161,7 +161,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
             "`[[{}]]` in `{}`{more}, which {lead} nowhere now, would lead to it",
             first.link, first.source
         );
-        found.push((*at, Problem::told(ProblemKind::CapturesLinks, message)));
+        found.push((*at, Problem::warning(ProblemKind::CapturesLinks, message)));
     }
     let is_blocked = found.iter().any(|(_, problem)| problem.blocks);
     // Warnings are computed again after blocked drafts stay.

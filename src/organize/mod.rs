@@ -1,7 +1,6 @@
 //! Rules, and the plans made from them: where each note belongs, and exactly what would change.
 //!
-//! Floor 4: imports `note`, `bases`, `vault`, `journal` and `index`. It decides and changes nothing: a plan is a
-//! value, and a tool applies it through `edits`. It reads notes and never writes.
+//! Floor 4. It reads notes and never writes: a plan is a value, and a tool applies it through `edits`.
 //!
 //! Invariants:
 //! - The same vault, rules and clock give the same plan, with the same identity.
@@ -11,7 +10,7 @@
 //! In reading order: [`rule`] (conditions and actions), [`rules_file`] (from YAML to rules), [`check`] (probable
 //! mistakes), [`sentence`] (a rule in English), [`reach`] (the folders that a rule may change), [`near`] (near misses),
 //! [`plan`] (planned changes), [`planner`] (from rules to a plan), `world` (the planner's view of the vault), `draft`
-//! (an unfinished item), `shadow` (the vault after the plan), `wishes` (the actions of rules for each file),
+//! (an unfinished item), `overlay` (the vault after the plan), `evaluation` (of the rules, for each file),
 //! `note_templates` (the Obsidian templates that they insert), `trace` (their reasons), `names` (assigned paths),
 //! [`linked`] (links), `settle` (whether rules would match again), [`views`], [`content`] (a note's new text), `order`
 //! (of moves), `emptied` (folders left empty), [`applying`] (from a plan to changes), [`job`] (items that are applied
@@ -26,6 +25,7 @@ pub mod content;
 pub mod conventions;
 mod draft;
 mod emptied;
+mod evaluation;
 pub mod job;
 pub mod linked;
 mod names;
@@ -33,6 +33,7 @@ pub mod names_check;
 pub mod near;
 mod note_templates;
 mod order;
+mod overlay;
 pub mod plan;
 pub mod planner;
 pub mod profile;
@@ -42,13 +43,11 @@ pub mod rules_file;
 pub mod sentence;
 pub mod settings;
 mod settle;
-mod shadow;
 pub mod shapes;
 pub mod suggest;
 mod trace;
 pub mod trigger;
 pub mod views;
-mod wishes;
 pub mod workflow;
 mod world;
 

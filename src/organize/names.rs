@@ -11,9 +11,9 @@ use crate::vault::{Catalogue, Kind, View};
 /// The placeholder for the number in a suffix.
 const NUMBER: &str = "{n}";
 
-/// A request for a path.
+/// A path that a file should move to, or be created at.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct PathRequest {
     /// The current path; `None` for a new file.
     pub from: Option<VaultPath>,
     pub to: VaultPath,
@@ -46,7 +46,7 @@ pub enum Obstacle {
     #[error("`{from}` also goes to `{path}`")]
     Wanted { path: VaultPath, from: VaultPath },
     /// A file occupies the path of a needed folder.
-    #[error("`{path}` is a file, so that nothing can lie in it")]
+    #[error("`{path}` is a file, so nothing can be in it")]
     FileInTheWay { path: VaultPath },
     /// A new name that Obsidian or a desktop system cannot store.
     #[error(transparent)]
@@ -68,15 +68,15 @@ pub fn assign_paths(
     catalogue: &Catalogue,
     view: &View,
     suffix: &str,
-    wishes: &[Wish],
+    requests: &[PathRequest],
 ) -> Result<Vec<Assignment>, (usize, Obstacle)> {
     let mut names = Names {
-        wishes,
+        requests,
         catalogue,
         suffix,
-        leaving: wishes
+        leaving: requests
             .iter()
-            .filter_map(|wish| wish.from.as_ref())
+            .filter_map(|request| request.from.as_ref())
             .map(VaultPath::as_str)
             .collect(),
         arriving: HashMap::new(),
@@ -89,14 +89,14 @@ pub fn assign_paths(
         false => Err(Obstacle::Unseen { path }),
     };
     let targets: Vec<Result<VaultPath, Obstacle>> =
-        wishes.iter().map(|wish| names.spelt(wish).and_then(seen)).collect();
-    let mut assigned: Vec<Option<Assignment>> = vec![None; wishes.len()];
+        requests.iter().map(|request| names.spelt(request).and_then(seen)).collect();
+    let mut assigned: Vec<Option<Assignment>> = vec![None; requests.len()];
     let mut queue: VecDeque<usize> = VecDeque::new();
     let mut staying: Vec<usize> = Vec::new();
-    for (at, (wish, target)) in wishes.iter().zip(&targets).enumerate() {
+    for (at, (request, target)) in requests.iter().zip(&targets).enumerate() {
         assigned[at] = match target {
             Err(obstacle) => Some(Assignment::Stays(obstacle.clone())),
-            Ok(target) if wish.from.as_ref() == Some(target) => Some(Assignment::Same),
+            Ok(target) if request.from.as_ref() == Some(target) => Some(Assignment::Same),
             Ok(_) => None,
         };
         match &assigned[at] {
@@ -105,30 +105,30 @@ pub fn assign_paths(
         }
     }
     for at in staying {
-        names.stays(&wishes[at]);
+        names.stays(&requests[at]);
     }
     // `x_1` that wants to be `x` keeps its name while another file has `x`.
-    for (at, wish) in wishes.iter().enumerate() {
+    for (at, request) in requests.iter().enumerate() {
         if assigned[at].is_none()
-            && wish.on_conflict == OnConflict::Number
-            && let (Some(from), Ok(target)) = (&wish.from, &targets[at])
+            && request.on_conflict == OnConflict::Number
+            && let (Some(from), Ok(target)) = (&request.from, &targets[at])
             && names.is_numbered(from, target)
             && names.occupant(target).is_some()
         {
             assigned[at] = Some(Assignment::Same);
-            names.stays(wish);
+            names.stays(request);
         }
     }
     while let Some(at) = queue.pop_front() {
-        let (wish, Ok(target)) = (&wishes[at], &targets[at]) else { continue };
+        let (request, Ok(target)) = (&requests[at], &targets[at]) else { continue };
         if assigned[at].is_some() {
             continue;
         }
         let found = match names.obstacle(target) {
             None => Assignment::To(target.clone()),
-            Some(obstacle) => match wish.on_conflict {
+            Some(obstacle) => match request.on_conflict {
                 OnConflict::Number => match names.numbered(target) {
-                    Some(path) if wish.from.as_ref() == Some(&path) => Assignment::Same,
+                    Some(path) if request.from.as_ref() == Some(&path) => Assignment::Same,
                     Some(path) => Assignment::Numbered(path, obstacle),
                     None => Assignment::Stays(obstacle),
                 },
@@ -142,7 +142,7 @@ pub fn assign_paths(
             }
             // The file to which its path was assigned needs another one.
             Assignment::Same | Assignment::Stays(_) => {
-                if let Some(other) = names.stays(wish) {
+                if let Some(other) = names.stays(request) {
                     assigned[other] = None;
                     queue.push_front(other);
                 }
@@ -156,7 +156,7 @@ pub fn assign_paths(
 }
 
 struct Names<'a> {
-    wishes: &'a [Wish],
+    requests: &'a [PathRequest],
     catalogue: &'a Catalogue,
     suffix: &'a str,
     /// Files that leave their paths.
@@ -173,8 +173,8 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// The requested path, with folders in their spelling on disk.
-    fn spelt(&mut self, wish: &Wish) -> Result<VaultPath, Obstacle> {
-        let folder = wish.to.parent().unwrap_or_else(VaultPath::root);
+    fn spelt(&mut self, request: &PathRequest) -> Result<VaultPath, Obstacle> {
+        let folder = request.to.parent().unwrap_or_else(VaultPath::root);
         let known = self.folders.get(folder.as_str()).cloned();
         let folder = match known {
             Some(known) => known,
@@ -184,15 +184,15 @@ impl<'a> Names<'a> {
                 found
             }
         }?;
-        let name = wish.to.name();
+        let name = request.to.name();
         // An existing name is allowed as it is.
-        if wish.from.as_ref().is_none_or(|from| from.name() != name) {
+        if request.from.as_ref().is_none_or(|from| from.name() != name) {
             check_new_name(name)?;
         }
         let path = folder.join(name).filter(|path| {
             path.as_str().len() <= MAX_PATH_BYTES && path.components().count() <= MAX_DEPTH
         });
-        path.ok_or_else(|| Obstacle::TooLong { to: wish.to.to_string() })
+        path.ok_or_else(|| Obstacle::TooLong { to: request.to.to_string() })
     }
 
     fn folder(&mut self, requested: &VaultPath) -> Result<VaultPath, Obstacle> {
@@ -225,8 +225,8 @@ impl<'a> Names<'a> {
     }
 
     /// Lets a file keep its path. Returns the request to which the path was assigned.
-    fn stays(&mut self, wish: &Wish) -> Option<usize> {
-        let from = wish.from.as_ref()?;
+    fn stays(&mut self, request: &PathRequest) -> Option<usize> {
+        let from = request.from.as_ref()?;
         self.leaving.remove(from.as_str());
         self.arriving.remove(&from.fold_key())
     }
@@ -246,7 +246,7 @@ impl<'a> Names<'a> {
             return taken(Some(occupant));
         }
         let key = path.fold_key();
-        let comes = self.arriving.get(&key).and_then(|at| self.wishes[*at].from.clone());
+        let comes = self.arriving.get(&key).and_then(|at| self.requests[*at].from.clone());
         match comes {
             Some(from) => Some(Obstacle::Wanted { path: path.clone(), from }),
             None if self.arriving.contains_key(&key) || self.new_folders.contains_key(&key) => {

@@ -200,19 +200,19 @@ fn of_name(file: &FileMetadata, found: &mut Vec<Finding>) {
     let normal = normal(name);
     if name.len() > LONG_NAME {
         let message =
-            format!("the name has {} bytes; encrypted disks hold {LONG_NAME}", name.len());
+            format!("the name has {} bytes; encrypted disks allow {LONG_NAME}", name.len());
         found.push(finding(file, FindingKind::Long, message));
     } else {
         let characters = file.path.as_str().chars().count();
         if characters > LONG_PATH {
             let message = format!(
-                "the path has {characters} characters; Windows takes 259, the vault's own folder included"
+                "the path has {characters} characters; Windows allows 259, the vault's own folder included"
             );
             found.push(finding(file, FindingKind::Long, message));
         }
     }
     if normal != name {
-        let message = "letters and accents are stored apart, or a blank is none: names that look alike are not found";
+        let message = "letters and accents are stored separately, or a blank is not a plain space: names that look alike are not found";
         let suggestion = Some(normal.into_owned());
         found.push(Finding {
             suggestion,

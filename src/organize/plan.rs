@@ -113,7 +113,7 @@ pub struct Problem {
 
 impl Problem {
     /// A problem that is reported but does not block the item.
-    pub fn told(kind: ProblemKind, message: impl Into<String>) -> Self {
+    pub fn warning(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), blocks: false }
     }
 

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::applying;
 use super::draft::{By, Draft};
 use super::emptied;
+use super::evaluation::{PreparedRules, Purpose};
 use super::linked;
 use super::names;
 use super::order;
+use super::overlay::Overlay;
 use super::plan::{Following, Item, Plan, Problem, ProblemKind, RuleResult};
 use super::rule::{OnConflict, Rule};
 use super::settle;
-use super::shadow::Shadow;
-use super::wishes::{Asking, Asks};
 pub use super::world::{PlanError, World};
 use crate::bases::Source as _;
 use crate::note::path::VaultPath;
@@ -53,31 +53,31 @@ pub fn plan(world: &World<'_>, request: PlanRequest<'_>) -> Result<Plan, PlanErr
     for item in requested.into_values() {
         by_hand(world, &mut drafts, item, false);
     }
-    let shadow = Shadow::new(world.scope, world.vault.property_types());
-    let mut asking = Asking::new(world, &shadow, request.rules);
+    let overlay = Overlay::new(world.scope, world.vault.property_types());
+    let mut prepared = PreparedRules::new(world, &overlay, request.rules);
     let (within, only) = (request.within.as_ref(), request.only);
-    let looked_at = ask(world, &mut asking, &shadow, within, only, &mut drafts)?;
+    let looked_at = evaluate_rules(world, &mut prepared, &overlay, within, only, &mut drafts)?;
     let mut drafts: Vec<Draft> = drafts.into_values().collect();
     limit(world, &drafts)?;
     drafts.sort_by(|a, b| tree_order(a.path.as_str(), b.path.as_str()));
-    let (rules, faults) = asking.told();
+    let (rules, faults) = prepared.results();
     for draft in &mut drafts {
         withdrawn(world)?;
         if let Some(file) = draft.file {
-            shadow.show_only(Some(file));
-            draft.item.why = asking.about(file, Asks::Why)?.asked;
-            shadow.forget(file);
+            overlay.show_only(Some(file));
+            draft.item.why = prepared.evaluate(file, Purpose::Explain)?.traces;
+            overlay.forget(file);
         }
-        draft.look(world.vault);
+        draft.check_file(world.vault);
     }
     {
         let catalogue = world.vault.catalogue();
         drafts.iter_mut().for_each(|draft| draft.check_source(&catalogue));
     }
     let links = place(world, &mut drafts)?;
-    settle::check(world, &mut asking, &shadow, &mut drafts)?;
+    settle::check(world, &mut prepared, &overlay, &mut drafts)?;
     let mut items = finish(drafts);
-    emptied::tell(world, request.rules, &mut items);
+    emptied::assign(world, request.rules, &mut items);
     Ok(Plan {
         items,
         rules: [joined.rules, rules].concat(),
@@ -93,38 +93,40 @@ pub fn why(
     rules: &[Rule],
     path: &VaultPath,
 ) -> Result<Option<Vec<RuleResult>>, PlanError> {
-    let shadow = Shadow::new(world.scope, world.vault.property_types());
+    let overlay = Overlay::new(world.scope, world.vault.property_types());
     let Some(file) = world.moment.file(path) else { return Ok(None) };
-    Asking::new(world, &shadow, rules).about(file, Asks::Why).map(|answer| Some(answer.asked))
+    PreparedRules::new(world, &overlay, rules)
+        .evaluate(file, Purpose::Explain)
+        .map(|answer| Some(answer.traces))
 }
 
 /// Evaluates the rules for all files without an item, and adds items. Returns the number of files examined.
-fn ask(
+fn evaluate_rules(
     world: &World<'_>,
-    asking: &mut Asking<'_>,
-    shadow: &Shadow<'_>,
+    prepared: &mut PreparedRules<'_>,
+    overlay: &Overlay<'_>,
     within: Option<&VaultPath>,
     only: Option<&HashSet<VaultPath>>,
     drafts: &mut BTreeMap<String, Draft>,
 ) -> Result<usize, PlanError> {
     let files = match only {
-        Some(only) => asking.those(only),
-        None => asking.files(within),
+        Some(only) => prepared.existing(only),
+        None => prepared.files(within),
     };
     for file in &files {
         let path = world.moment.path(*file);
         if drafts.contains_key(&*path) {
             continue;
         }
-        shadow.show_only(Some(*file));
-        let answer = asking.about(*file, Asks::Wishes)?;
-        shadow.forget(*file);
+        overlay.show_only(Some(*file));
+        let answer = prepared.evaluate(*file, Purpose::Plan)?;
+        overlay.forget(*file);
         if let Some(draft) = answer.draft.filter(Draft::wants_anything) {
             let draft = Draft { file: Some(*file), took: answer.took, ..draft };
             drafts.insert(path.to_string(), draft);
         }
     }
-    for created in asking.created() {
+    for created in prepared.created() {
         drafts.entry(created.item.path.clone()).or_insert(created);
     }
     Ok(match (within, only) {
@@ -167,7 +169,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, item: Item, 
         if !draft.item.create && there.is_none() {
             draft.block(ProblemKind::Missing, "there is no such file");
         }
-        draft.wish = to.as_deref().filter(|to| *to != path).and_then(|to| {
+        draft.wanted = to.as_deref().filter(|to| *to != path).and_then(|to| {
             let parsed = VaultPath::from_disk(to).or_else(|| world.vault.parse(to).ok());
             if parsed.is_none() {
                 let fault = world.vault.parse(to).err();
@@ -261,22 +263,26 @@ fn circling(drafts: &[Draft]) -> Vec<usize> {
 
 fn assign_paths(world: &World<'_>, drafts: &mut [Draft]) -> Result<(), PlanError> {
     // Items in the request and those of a joined plan precede those of rules; then by path.
-    let mut requests: Vec<(usize, names::Wish)> =
-        drafts.iter().enumerate().filter_map(|(at, draft)| Some((at, draft.asks()?))).collect();
+    let mut requests: Vec<(usize, names::PathRequest)> = drafts
+        .iter()
+        .enumerate()
+        .filter_map(|(at, draft)| Some((at, draft.path_request()?)))
+        .collect();
     requests.sort_by_key(|(at, _)| drafts[*at].by);
-    let wishes: Vec<names::Wish> = requests.iter().map(|(_, wish)| wish.clone()).collect();
+    let wanted: Vec<names::PathRequest> =
+        requests.iter().map(|(_, request)| request.clone()).collect();
     let paths = names::assign_paths(
         &world.vault.catalogue(),
         world.vault.view(),
         &world.settings.suffix,
-        &wishes,
+        &wanted,
     );
     let paths = paths.map_err(|(at, obstacle)| PlanError::Taken {
         path: drafts[requests[at].0].item.path.clone(),
         reason: obstacle.to_string(),
     })?;
     for ((at, _), path) in requests.iter().zip(paths) {
-        drafts[*at].take(path);
+        drafts[*at].assign(path);
     }
     Ok(())
 }
@@ -286,7 +292,7 @@ fn finish(mut drafts: Vec<Draft>) -> Vec<Item> {
     for draft in &mut drafts {
         if let Some(obstacle) = draft.numbered.take().filter(|_| !draft.item.is_blocked()) {
             let message = format!("it gets another name: {obstacle}");
-            draft.add(Problem::told(ProblemKind::Taken, message));
+            draft.add(Problem::warning(ProblemKind::Taken, message));
         }
     }
     let mut items: Vec<Item> = drafts

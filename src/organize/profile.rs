@@ -146,9 +146,9 @@ pub fn describe(
         all.join(&folder.counts);
         all
     });
-    let folders = told(&seen.folders, place, &vocabulary);
+    let folders = describe_folders(&seen.folders, place, &vocabulary);
     let mut properties: Vec<Property> =
-        seen.properties.into_iter().map(|(name, values)| values.told(name, compare)).collect();
+        seen.properties.into_iter().map(|(name, values)| values.describe(name, compare)).collect();
     properties.sort_by(|a, b| b.notes.cmp(&a.notes).then_with(|| a.name.cmp(&b.name)));
     Profile {
         total,
@@ -268,7 +268,7 @@ impl Values {
         }
     }
 
-    fn told(self, name: Text, compare: &Compare<'_>) -> Property {
+    fn describe(self, name: Text, compare: &Compare<'_>) -> Property {
         let text = |value: Value| compare.text(&value).unwrap_or_default();
         let dates =
             self.dates.map(|(first, last)| (text(Value::Date(first)), text(Value::Date(last))));
@@ -314,7 +314,7 @@ struct Node<'s> {
     children: Vec<Node<'s>>,
 }
 
-fn told(
+fn describe_folders(
     seen: &BTreeMap<String, Own<'_>>,
     place: &VaultPath,
     vocabulary: &Vocabulary,

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::draft::Draft;
+use super::evaluation::PreparedRules;
 use super::names::is_numbered;
+use super::overlay::Overlay;
 use super::plan::{Problem, ProblemKind};
 use super::rule::OnConflict;
-use super::shadow::Shadow;
-use super::wishes::Asking;
 use super::world::{PlanError, World};
 use crate::note::path::VaultPath;
 
@@ -17,14 +17,14 @@ const MOST_STEPS: usize = 8;
 /// Adds the problem `unsettled` to drafts whose result the rules would change again.
 pub fn check(
     world: &World<'_>,
-    asking: &mut Asking<'_>,
-    shadow: &Shadow<'_>,
+    prepared: &mut PreparedRules<'_>,
+    overlay: &Overlay<'_>,
     drafts: &mut [Draft],
 ) -> Result<(), PlanError> {
-    shadow.show_only(None);
+    overlay.show_only(None);
     for draft in drafts.iter().filter(|draft| !draft.item.is_blocked()) {
         if let Some(file) = draft.file.or_else(|| world.moment.file(&draft.path)) {
-            shadow.lay(file, &draft.item, &draft.target());
+            overlay.set_item(file, &draft.item, &draft.target());
         }
     }
     let leaving: HashSet<&str> =
@@ -44,13 +44,15 @@ pub fn check(
         let asks = !draft.item.is_blocked() && !draft.item.trash;
         if let Some(file) = draft.file.filter(|_| asks) {
             let mut steps = vec![step(draft, &draft.path, &draft.target())];
-            let mut here = Draft { wish: Some(draft.target()), ..draft.clone() };
+            let mut here = Draft { wanted: Some(draft.target()), ..draft.clone() };
             let mut visited = vec![draft.path.clone(), draft.target()];
             for _ in 0..MOST_STEPS {
-                let Some(after) = asking.again(file, &here, &draft.took)?.draft else { break };
+                let Some(after) = prepared.evaluate_again(file, &here, &draft.took)?.draft else {
+                    break;
+                };
                 let adds = after.item.prepend.len() + after.item.append.len()
                     > here.item.prepend.len() + here.item.append.len();
-                let (was, is) = (wished(&here), wished(&after));
+                let (was, is) = (wanted_path(&here), wanted_path(&after));
                 let is_kept = is == was
                     || is_taken(&is, at)
                         && (after.on_conflict != OnConflict::Number
@@ -77,7 +79,7 @@ pub fn check(
                     break;
                 }
             }
-            shadow.lay(file, &draft.item, &draft.target());
+            overlay.set_item(file, &draft.item, &draft.target());
             if steps.len() > 1 {
                 found.push((
                     at,
@@ -87,13 +89,13 @@ pub fn check(
         }
     }
     for (at, message) in found {
-        drafts[at].add(Problem::told(ProblemKind::Unsettled, message));
+        drafts[at].add(Problem::warning(ProblemKind::Unsettled, message));
     }
     Ok(())
 }
 
-fn wished(draft: &Draft) -> VaultPath {
-    draft.wish.clone().unwrap_or_else(|| draft.path.clone())
+fn wanted_path(draft: &Draft) -> VaultPath {
+    draft.wanted.clone().unwrap_or_else(|| draft.path.clone())
 }
 
 /// The rules that took a file in later evaluations.

@@ -15,13 +15,13 @@ const MOST_PARTS: usize = 8;
 const MOST_OF_A_VALUE: usize = 80;
 
 /// The trace of a rule that was evaluated.
-pub fn asked(rule: &Rule, took: bool) -> RuleResult {
+pub fn evaluated(rule: &Rule, took: bool) -> RuleResult {
     RuleResult { rule: rule.name.clone(), took, stopped_by: None, parts: Vec::new() }
 }
 
 /// The trace of a rule that was not evaluated since an earlier rule stopped.
-pub fn not_asked(rule: &Rule, by: &str) -> RuleResult {
-    RuleResult { stopped_by: Some(by.to_owned()), ..asked(rule, false) }
+pub fn not_evaluated(rule: &Rule, by: &str) -> RuleResult {
+    RuleResult { stopped_by: Some(by.to_owned()), ..evaluated(rule, false) }
 }
 
 /// The trace of a rule whose folders do not contain the note.
@@ -31,21 +31,21 @@ pub fn outside(rule: &Rule) -> RuleResult {
         true => "its condition cannot hold there".to_owned(),
         false => format!("it looks in {} only", folders.join(", ")),
     };
-    RuleResult { parts: vec![part], ..asked(rule, false) }
+    RuleResult { parts: vec![part], ..evaluated(rule, false) }
 }
 
 /// The trace of a `once` rule that already took this note.
 pub fn taken_once(rule: &Rule) -> RuleResult {
     let part = "it takes each note once, and has taken this one".to_owned();
-    RuleResult { parts: vec![part], ..asked(rule, false) }
+    RuleResult { parts: vec![part], ..evaluated(rule, false) }
 }
 
 /// Describes each action of a rule in a few words.
 pub fn effects(before: &Draft, after: &Draft) -> Vec<String> {
     let (was, is) = (&before.item, &after.item);
     let mut lines = Vec::new();
-    if after.wish != before.wish {
-        let path = after.wish.as_ref().unwrap_or(&after.path);
+    if after.wanted != before.wanted {
+        let path = after.wanted.as_ref().unwrap_or(&after.path);
         lines.push(format!("→ {path}"));
     }
     let set: Vec<&str> = is

@@ -33,7 +33,7 @@ impl World<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The plan has more items than `max_items`.
-    #[error("{count} files would change, and a plan holds {most}")]
+    #[error("{count} files would change; the limit of a plan is {most}")]
     TooMany {
         count: usize,
         most: usize,

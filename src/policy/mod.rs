@@ -1,6 +1,6 @@
 //! Decides whether a call may run, by its caller, its request and its changes.
 //!
-//! Pure: imports `note` only, does no I/O, and takes its clock from outside. `calls` applies it to the
+//! Floor 3. Pure: no I/O, and callers pass the time in. `calls` applies it to the
 //! calls of all transports.
 //!
 //! The layers are evaluated in the order of `layers::enabled`; the first refusal ends it. A layer checks a

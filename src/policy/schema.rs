@@ -11,7 +11,7 @@ const SHOWN: usize = 40;
 /// Validates `value`.
 ///
 /// # Errors
-/// Checks a value. The error is one line that names the place.
+/// One line that names the place.
 pub fn check(schema: &Value, value: &Value) -> Result<(), String> {
     validate(schema, value, "")
 }
@@ -27,9 +27,9 @@ pub fn takes(schema: &Value) -> String {
         (needed, other) if needed.is_empty() && other.is_empty() => "it takes none".to_owned(),
         (needed, other) if other.is_empty() => format!("it takes {needed}"),
         (needed, other) if needed.is_empty() => {
-            format!("it takes {other}, none of which is needed")
+            format!("it takes {other}, all optional")
         }
-        (needed, other) => format!("it takes {needed}; not needed: {other}"),
+        (needed, other) => format!("it takes {needed}; optional: {other}"),
     }
 }
 
@@ -146,11 +146,13 @@ fn alternatives(schema: &Object, value: &Value, at: &str) -> Result<(), String> 
             return Err(match (words, &options[..]) {
                 (Some(words), _) => one_of(at, value, &words),
                 (None, [only]) => validate(only, value, at).err().unwrap_or_default(),
-                (None, _) => format!("{}{} has none of the right shapes", prefix(at), shown(value)),
+                (None, _) => {
+                    format!("{}{} fits none of the allowed forms", prefix(at), shown(value))
+                }
             });
         }
         if word == "oneOf" && fitting > 1 {
-            return Err(format!("{}{} has several shapes at once", prefix(at), shown(value)));
+            return Err(format!("{}{} fits several forms at once", prefix(at), shown(value)));
         }
     }
     Ok(())
@@ -199,7 +201,7 @@ fn is_a(value: &Value, name: &str) -> bool {
 
 fn one_of(at: &str, value: &Value, words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    format!("{}{} is none of {}", prefix(at), shown(value), words.join(", "))
+    format!("{}{} is not one of {}", prefix(at), shown(value), words.join(", "))
 }
 
 fn prefix(at: &str) -> String {

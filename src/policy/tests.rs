@@ -138,7 +138,7 @@ fn only_a_person_can_agree_in_a_persons_name() {
 }
 
 #[test]
-fn the_rate_limit_is_by_tool_and_caller_and_refunded_for_calls_that_did_nothing() {
+fn rate_limits_count_effective_calls_by_tool_and_caller() {
     let now = Arc::new(AtomicU64::new(0));
     let clock = Arc::clone(&now);
     let settings = Settings { changes_per_minute: 2, ..Settings::default() };
@@ -215,8 +215,8 @@ fn arguments_are_checked_against_the_schema() {
         (json!({"path": "x", "limit": 0}), "`limit`: 0 is less than 1"),
         (json!({"path": "x", "limit": 10}), "`limit`: 10 is more than 9"),
         (json!({"path": "x", "limit": 1.5}), "`limit`: invalid type: number `1.5`"),
-        (json!({"path": "x", "kind": "c"}), "`kind`: string \"c\" is none of `a`, `b`"),
-        (json!({"path": "x", "mode": "z"}), "`mode`: string \"z\" is none of `x`, `y`"),
+        (json!({"path": "x", "kind": "c"}), "`kind`: string \"c\" is not one of `a`, `b`"),
+        (json!({"path": "x", "mode": "z"}), "`mode`: string \"z\" is not one of `x`, `y`"),
         (json!({"path": "x", "list": ["a", 1]}), "`list[1]`: invalid type: number `1`"),
         (json!({"path": "x", "list": ["a", "b", "c"]}), "`list`: 3 items is more than 2"),
     ] {
@@ -319,7 +319,7 @@ fn bytes_of_a_turn_add_up_until_approval_is_needed() {
 }
 
 #[test]
-fn moves_and_deletions_of_a_token_in_an_hour_add_up_until_approval_is_needed() {
+fn hourly_moves_and_deletions_of_a_token_are_limited() {
     let time = Arc::new(AtomicU64::new(0));
     let clock = Arc::clone(&time);
     let clock: Clock = Arc::new(move || Duration::from_secs(clock.load(Ordering::Relaxed)));

@@ -1,6 +1,6 @@
 //! The wire protocol of the local WebSocket: JSON-RPC 2.0, one object in a text frame.
 //!
-//! Imports nothing of ours. The server converts to and from these types by hand, so a change of the wire is
+//! Floor 1. The server converts to and from these types by hand, so a change of the wire is
 //! a change in this room; the plugin's `protocol.ts` is generated from it.
 //!
 //! Invariants: a method is one line in `methods!` below, from which its types and the TypeScript follow; an

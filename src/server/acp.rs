@@ -110,7 +110,7 @@ pub(super) fn discard_notice(message: &str) -> Value {
     json!({
         "sessionUpdate": "agent_message_chunk",
         "messageId": message,
-        "content": { "type": "text", "text": "\n\n(The answer broke off and is asked for again.)\n\n" },
+        "content": { "type": "text", "text": "\n\n(The answer was interrupted; the model is asked again.)\n\n" },
     })
 }
 

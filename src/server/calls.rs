@@ -239,11 +239,13 @@ impl Calls {
         tokio::spawn(async move {
             let answer = done.await.unwrap_or_else(|stopped| {
                 match &stopped {
-                    Stopped::BrokeOff(error) => tracing::error!(%error, "a tool call broke off"),
+                    Stopped::Crashed(error) => {
+                        tracing::error!(%error, "a tool call stopped unexpectedly")
+                    }
                     Stopped::Late { seconds, .. } => {
                         tracing::warn!(seconds, "a request took longer than its deadline");
                     }
-                    Stopped::Cancelled | Stopped::Ending => {}
+                    Stopped::Cancelled | Stopped::ShuttingDown => {}
                 }
                 refusal(&id, &stopped)
             });
@@ -299,8 +301,8 @@ fn refusal(id: &RequestId, stopped: &Stopped) -> String {
     let kind = match stopped {
         Stopped::Cancelled => Kind::Cancelled,
         Stopped::Late { .. } => Kind::Timeout,
-        Stopped::BrokeOff(_) => Kind::Internal,
-        Stopped::Ending => Kind::Failed,
+        Stopped::Crashed(_) => Kind::Internal,
+        Stopped::ShuttingDown => Kind::Failed,
     };
     let hint = stopped.hint().map(str::to_owned);
     let error = ErrorObject::new(kind, stopped.to_string()).maybe_hint(hint);

@@ -178,7 +178,7 @@ async fn proved(
     }
     let Some(Known { entry, .. }) = known(shared, name) else {
         let wait = shared.failures.count(Instant::now());
-        tracing::warn!("was asked to prove that it knows a token that it does not");
+        tracing::warn!("was asked to prove that it knows an unknown token");
         tokio::time::sleep(wait).await;
         return Err(plain(StatusCode::UNAUTHORIZED));
     };

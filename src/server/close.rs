@@ -15,7 +15,7 @@ impl Closing {
     pub const SHUTDOWN: Self = Self { code: 1001, reason: "the daemon is stopping" };
     /// The frames violate the WebSocket protocol.
     pub const PROTOCOL: Self = Self { code: 1002, reason: "protocol error" };
-    pub const BINARY: Self = Self { code: 1003, reason: "only text frames are taken" };
+    pub const BINARY: Self = Self { code: 1003, reason: "only text frames are accepted" };
     pub const NOT_UTF8: Self = Self { code: 1007, reason: "the text is not UTF-8" };
     /// `initialize` did not come in time.
     pub const UNINITIALIZED: Self =

@@ -106,7 +106,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<SharedServer>, entry: Entry) 
         every: settings.ping_every(),
     };
 
-    tracing::debug!("a client came");
+    tracing::debug!("a client connected");
     let ending = both(reader.run(), writer.run(), &outbox, &handing_over).await;
     reader.session.end();
     let (stream, sink) = (reader.stream, writer.sink);
@@ -115,7 +115,7 @@ pub async fn serve(upgraded: Upgraded, shared: Arc<SharedServer>, entry: Entry) 
     }
     match ending {
         Ending::Close(Closing { code, reason }) => tracing::debug!(code, reason, "closed"),
-        Ending::Gone => tracing::debug!("a client left"),
+        Ending::Gone => tracing::debug!("a client disconnected"),
     }
 }
 

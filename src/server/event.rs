@@ -59,7 +59,7 @@ pub enum Event {
 }
 
 impl Event {
-    pub(super) fn tell(self, meta: EventMeta) -> String {
+    pub(super) fn message(self, meta: EventMeta) -> String {
         match self {
             Self::Changed { kind, path, from, entry } => {
                 envelope::notification(&ChangedParams { kind, path, from, entry, meta })
@@ -93,7 +93,7 @@ impl Event {
 
     /// The event as a caller with this view gets it; `None` if the event is hidden from it. A move
     /// into the view becomes a creation, and a move out of it a deletion.
-    pub(super) fn seen_through(self, view: &View) -> Option<Self> {
+    pub(super) fn in_view(self, view: &View) -> Option<Self> {
         let shows = |path: &str| VaultPath::from_disk(path).is_some_and(|path| view.shows(&path));
         let holds =
             |path: &String| VaultPath::from_disk(path).is_some_and(|path| view.holds(&path));
@@ -139,7 +139,7 @@ impl Event {
     }
 
     /// Whether a connection that only talks to the agent gets this event.
-    pub(super) fn is_for_speaker(&self, connection: u64) -> bool {
+    pub(super) fn is_for_conversation_client(&self, connection: u64) -> bool {
         matches!(self, Self::Session { from, .. } if *from != Some(connection))
     }
 }

@@ -45,7 +45,7 @@ struct EventsState {
     bytes: usize,
     subscribers: HashMap<u64, Subscriber>,
     /// ACP clients, each with its conversations.
-    speakers: HashMap<u64, (Arc<Outbox>, Attached)>,
+    acp_clients: HashMap<u64, (Arc<Outbox>, Attached)>,
     /// The partial messages of each conversation, which are not stored yet.
     unfinished: HashMap<String, Vec<SessionUpdate>>,
 }
@@ -95,13 +95,13 @@ impl EventsState {
         }
     }
 
-    fn tell_speakers(&self, event: &Event) {
+    fn send_to_acp_clients(&self, event: &Event) {
         let Event::Session { session, session_event, from, .. } = event else { return };
-        let hears = |(connection, (_, attached)): &(&u64, &(Arc<Outbox>, Attached))| {
+        let receives = |(connection, (_, attached)): &(&u64, &(Arc<Outbox>, Attached))| {
             *from != Some(**connection) && attached.receives(session, session_event)
         };
         let mut text = None;
-        for (_, (outbox, _)) in self.speakers.iter().filter(hears) {
+        for (_, (outbox, _)) in self.acp_clients.iter().filter(receives) {
             let text = text.get_or_insert_with(|| {
                 acp::of_event(session_event).map(|update| acp::update_of(session, &update))
             });
@@ -120,7 +120,7 @@ struct Subscriber {
     is_person: bool,
     /// It subscribed to all events. Otherwise it gets conversation events only, as every client
     /// does that talks in one.
-    hears_all: bool,
+    gets_all: bool,
 }
 
 impl Events {
@@ -162,26 +162,26 @@ impl Events {
     pub fn publish(&self, event: Event) {
         // All under one lock: the order of numbers is the order of every queue.
         let mut state = lock(&self.0.state);
-        let theirs = event.clone().seen_through(&self.0.view.load());
+        let theirs = event.clone().in_view(&self.0.view.load());
         state.seq += 1;
         let meta = EventMeta { vault: EventVaultMeta { seq: state.seq } };
-        let hears = |(connection, subscriber): &(&u64, &Subscriber)| {
-            subscriber.hears_all || event.is_for_speaker(**connection)
+        let receives = |(connection, subscriber): &(&u64, &Subscriber)| {
+            subscriber.gets_all || event.is_for_conversation_client(**connection)
         };
-        let hearers = state.subscribers.iter().filter(hears);
-        let hearers: Vec<_> =
-            hearers.map(|(_, one)| (Arc::clone(&one.outbox), one.is_person)).collect();
+        let receivers = state.subscribers.iter().filter(receives);
+        let receivers: Vec<_> =
+            receivers.map(|(_, one)| (Arc::clone(&one.outbox), one.is_person)).collect();
         let instead = (theirs.as_ref() != Some(&event)).then(|| {
             Utf8Bytes::from(match theirs {
-                Some(theirs) => theirs.tell(meta),
+                Some(theirs) => theirs.message(meta),
                 // Every subscriber sees numbers without gaps.
                 None => hidden(state.seq),
             })
         });
         state.follow(&event);
-        state.tell_speakers(&event);
-        let stored = StoredEvent { text: Utf8Bytes::from(event.tell(meta)), instead };
-        for (outbox, is_person) in hearers {
+        state.send_to_acp_clients(&event);
+        let stored = StoredEvent { text: Utf8Bytes::from(event.message(meta)), instead };
+        for (outbox, is_person) in receivers {
             outbox.push(stored.for_whom(is_person).clone());
         }
         state.bytes += stored.bytes();
@@ -199,14 +199,14 @@ impl Events {
         state.subscribers.entry(connection).or_insert_with(|| Subscriber {
             outbox: Arc::clone(outbox),
             is_person: true,
-            hears_all: false,
+            gets_all: false,
         });
     }
 
     /// Sends an ACP client the events of its attached conversations.
     pub fn add_acp_client(&self, connection: u64, outbox: &Arc<Outbox>, attached: &Attached) {
-        let speaker = (Arc::clone(outbox), attached.clone());
-        lock(&self.0.state).speakers.insert(connection, speaker);
+        let client = (Arc::clone(outbox), attached.clone());
+        lock(&self.0.state).acp_clients.insert(connection, client);
     }
 
     /// Holds back the events of a conversation while an ACP client is sent its history.
@@ -266,14 +266,14 @@ impl Events {
         let skip = state.ring.len() - usize::try_from(missed).unwrap_or(0).min(state.ring.len());
         let missed = state.ring.iter().skip(skip).map(|stored| stored.for_whom(is_person).clone());
         outbox.push_replay(missed);
-        let subscriber = Subscriber { outbox: Arc::clone(outbox), is_person, hears_all: true };
+        let subscriber = Subscriber { outbox: Arc::clone(outbox), is_person, gets_all: true };
         state.subscribers.insert(connection, subscriber);
     }
 
     pub fn unsubscribe(&self, connection: u64) {
         let mut state = lock(&self.0.state);
         state.subscribers.remove(&connection);
-        state.speakers.remove(&connection);
+        state.acp_clients.remove(&connection);
     }
 }
 

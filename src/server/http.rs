@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::SharedServer;
 use super::acp::Attached;
 use super::gate::{self, Admitted};
-use super::reply::{Refusal, is_json, paced, plain, whole};
+use super::reply::{Refusal, is_json, paced, plain, read_body};
 use super::table::{Afterwards, Client, Context, Prepared};
 use super::token::{Entry, Token};
 use crate::calls::run::{Stopped, Task, Work};
@@ -105,7 +105,7 @@ pub fn routes() -> Router<Arc<SharedServer>> {
         .route("/v1/sessions/{id}", routing::get(read).delete(delete))
         .route("/v1/sessions/{id}/after/{item}", routing::get(read_on))
         .route("/v1/sessions/{id}/branches/{branch}/after/{item}", routing::get(read_branch))
-        .route("/v1/sessions/{id}/messages", routing::post(say))
+        .route("/v1/sessions/{id}/messages", routing::post(send_message))
 }
 
 /// An admitted request: authenticated, fully read, and counted as a connection.
@@ -172,7 +172,7 @@ async fn delete(Path(id): Path<String>, entered: Entered) -> Answer<DeleteConver
     Ok(Json(entered.method(&params).await?))
 }
 
-async fn say(Path(id): Path<String>, entered: Entered) -> Answer<MessageAnswer> {
+async fn send_message(Path(id): Path<String>, entered: Entered) -> Answer<MessageAnswer> {
     let MessageBody { text, client_message_id } = entered.json()?;
     let vault = PromptVaultMeta { client_message_id, source: Some(CALLER.to_owned()) };
     let params = SessionPromptParams {
@@ -214,7 +214,7 @@ async fn enter(shared: Arc<SharedServer>, request: Request) -> Result<Entered, R
         return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
     let most = usize::try_from(settings.max_message_bytes).unwrap_or(usize::MAX);
-    let body = whole(&parts.headers, body, if has_body { most } else { 0 });
+    let body = read_body(&parts.headers, body, if has_body { most } else { 0 });
     let body = tokio::time::timeout(BODY_DEADLINE, body).await;
     let body = body.map_err(|_| plain(StatusCode::REQUEST_TIMEOUT))??;
     if let Some(AdmissionNotice(let_in)) = parts.extensions.get::<AdmissionNotice>() {
@@ -269,11 +269,11 @@ impl Entered {
             }
         };
         let json = done.map_err(|stopped| match stopped {
-            Stopped::Ending => ErrorObject::new(Kind::Overloaded, stopped.to_string())
+            Stopped::ShuttingDown => ErrorObject::new(Kind::Overloaded, stopped.to_string())
                 .hint(stopped.hint().unwrap_or_default()),
             stopped => {
-                tracing::error!(error = ?stopped, "a request broke off");
-                ErrorObject::new(Kind::Internal, "this is a fault of the steward's")
+                tracing::error!(error = ?stopped, "a request stopped unexpectedly");
+                ErrorObject::new(Kind::Internal, "this is a bug in the steward")
             }
         })??;
         Ok(serde_json::from_slice(&json).expect("a result is read as it was written"))

@@ -15,7 +15,7 @@ use axum::{Router, routing};
 use super::approvals::WaitPolicy;
 use super::gate::MCP_PATH;
 use super::http::{Entered, LongLived};
-use super::mcp_asks::{self, Asking};
+use super::mcp_asks::{self, ClientQuestion};
 use super::mcp_streams::{self, json};
 use super::reply::{KeptOpen, Refusal};
 use super::{Settings, SharedServer, mcp_guests};
@@ -134,7 +134,7 @@ async fn called(
     }
     // A client that dismissed the question is not asked it again at once.
     let is_dismissed = call.reply.as_ref().is_some_and(|reply| reply.choice == Choice::Dismissed);
-    let asking = (may_ask && !is_dismissed).then(|| Arc::new(Asking::default()));
+    let client_question = (may_ask && !is_dismissed).then(|| Arc::new(ClientQuestion::default()));
     if matches!(work, Work::Read | Work::Search) {
         let look = || Some(call.answer(backend.tools.call_nonblocking(&request)?, most));
         if let Some((Ok(answered), _)) = backend.runner.run_nonblocking(look) {
@@ -144,20 +144,23 @@ async fn called(
     let task = Task::new(work, Some(settings.request_deadline()));
     let open = Open(task.clone());
     let (asks, answers) = (Arc::clone(shared), Arc::clone(call));
-    let (usual, of_client) = (wait_policy(&settings), asking.clone());
+    let (usual, of_client) = (wait_policy(&settings), client_question.clone());
     let (door, made) = (Arc::clone(shared), request.clone());
     let done = backend.runner.call(
         &task,
         Arc::clone(&backend.tools),
         request,
         move |question| {
-            let is_for_client = of_client.as_ref().is_some_and(|asking| asking.note(question));
+            let is_for_client =
+                of_client.as_ref().is_some_and(|client_question| client_question.note(question));
             let wait_policy = if is_for_client { AT_ONCE } else { usual };
             asks.approvals.ask_about(question, None, wait_policy)
         },
         move |answered| {
-            let asked = match (&asking, &answered) {
-                (Some(asking), Err(error)) => asking.result(&door, &answers, &made, error),
+            let asked = match (&client_question, &answered) {
+                (Some(client_question), Err(error)) => {
+                    client_question.result(&door, &answers, &made, error)
+                }
                 _ => None,
             };
             asked.unwrap_or_else(|| answers.answer(answered, most))
@@ -179,8 +182,8 @@ async fn called(
 
 /// The answer to a call that did not complete.
 fn nothing_came(call: &Call, stopped: &Stopped) -> Answered {
-    if let Stopped::BrokeOff(error) = stopped {
-        tracing::error!(%error, "a tool call broke off");
+    if let Stopped::Crashed(error) = stopped {
+        tracing::error!(%error, "a tool call stopped unexpectedly");
     }
     call.failed(&stopped.to_string(), stopped.hint())
 }

@@ -23,7 +23,7 @@ pub(super) const LIFE: Duration = Duration::from_secs(600);
 
 /// The question to the client about a call.
 #[derive(Debug, Default)]
-pub(super) struct Asking(Mutex<Option<PendingQuestion>>);
+pub(super) struct ClientQuestion(Mutex<Option<PendingQuestion>>);
 
 #[derive(Debug)]
 struct PendingQuestion {
@@ -32,7 +32,7 @@ struct PendingQuestion {
     diff: String,
 }
 
-impl Asking {
+impl ClientQuestion {
     /// Records the question; false if the client may not answer it.
     pub(super) fn note(&self, question: &Question) -> bool {
         let diffs = question.changes().iter().map(|change| change.diff.as_str());
@@ -83,7 +83,7 @@ pub(super) fn answered(
 ) -> Result<(), Fault> {
     let wrong = || {
         Fault::params(
-            "`requestState` is none that was given for this call, or was used or is too old; make the call \
+            "`requestState` was not issued for this call, was used before, or is too old; make the call \
              again without it",
         )
     };

@@ -56,5 +56,5 @@ fn answered(call: &Call, result: &ToolResult) -> Answered {
             _ => {}
         }
     }
-    call.said(&texts.join("\n"), &images, result.is_error)
+    call.guest_answer(&texts.join("\n"), &images, result.is_error)
 }

@@ -90,7 +90,7 @@ pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
 /// The folders of prompt notes, if the client subscribed to prompts.
 async fn prompt_folders(listen: &Listen, backend: &Backend) -> Vec<String> {
     let tools = Arc::clone(&backend.tools);
-    match listen.hears_of_prompts() {
+    match listen.wants_prompts() {
         true => {
             tokio::task::spawn_blocking(move || tools.prompt_folders()).await.unwrap_or_default()
         }

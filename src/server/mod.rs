@@ -1,7 +1,7 @@
 //! The local server: a WebSocket on 127.0.0.1 for the plugin, the command line and other holders of
 //! a token, and HTTP for scripts.
 //!
-//! It authenticates clients and translates the protocol; the runner (`calls::run`) queues, cancels
+//! Floor 7. It authenticates clients and translates the protocol; the runner (`calls::run`) queues, cancels
 //! and asks about work. The methods come in as a [`table`]; no type of another room crosses the
 //! socket.
 //!

@@ -19,7 +19,7 @@ use axum::{Json, Router, routing};
 
 use super::SharedServer;
 use super::page_keys::{CODE_SECONDS, PAGE_DAYS, is_our_page, page_token};
-use super::reply::{Refusal, is_json, paced, plain, whole};
+use super::reply::{Refusal, is_json, paced, plain, read_body};
 use crate::protocol::error::{ErrorObject, Kind};
 use crate::protocol::page::{ExchangeAnswer, ExchangeBody, PageCodeResult};
 use crate::protocol::strict;
@@ -107,7 +107,7 @@ async fn exchanged(shared: &SharedServer, request: Request) -> Result<ExchangeAn
     if !is_json(&parts.headers) {
         return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
-    let body = whole(&parts.headers, body, MOST).await?;
+    let body = read_body(&parts.headers, body, MOST).await?;
     let text = std::str::from_utf8(&body).unwrap_or_default();
     let read = strict::parse(text).and_then(serde_json::from_value);
     // The error does not quote the body, which may be a mistyped code.
@@ -116,7 +116,7 @@ async fn exchanged(shared: &SharedServer, request: Request) -> Result<ExchangeAn
     };
     if !shared.pages.take(code.as_bytes(), Instant::now()) {
         let wait = shared.failures.count(Instant::now());
-        tracing::warn!("refused a code that opens no page");
+        tracing::warn!("refused an invalid code for the page");
         tokio::time::sleep(wait).await;
         return Err(plain(StatusCode::UNAUTHORIZED));
     }

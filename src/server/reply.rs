@@ -66,7 +66,7 @@ pub(super) fn paced(shared: &SharedServer, settings: &Settings) -> Result<()> {
 }
 
 /// Reads the body, of at most `most` bytes.
-pub(super) async fn whole(
+pub(super) async fn read_body(
     headers: &HeaderMap,
     body: Body,
     most: usize,

@@ -230,7 +230,10 @@ impl Session {
 
     fn introduction(&self, params: &InitializeParams) -> Result<InitializeResult> {
         if self.open {
-            return Err(ErrorObject::new(Kind::AlreadyInitialized, "`initialize` came before"));
+            return Err(ErrorObject::new(
+                Kind::AlreadyInitialized,
+                "`initialize` was called before",
+            ));
         }
         let ours = params.client_capabilities.meta.as_ref().and_then(|meta| meta.vault.as_ref());
         let nonce = ours.and_then(|ours| ours.nonce.as_deref());

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 
+use crate::llm::settings::at_least;
 use crate::policy::Scope;
 use crate::protocol::initialize::Limits;
 
@@ -72,22 +73,6 @@ pub struct AcpSettings {
 impl Default for AcpSettings {
     fn default() -> Self {
         Self { may_approve: true }
-    }
-}
-
-/// Accepts numbers from `LEAST`. With less, the daemon would run but be unusable, even for
-/// correcting the setting.
-fn at_least<'de, D, T, const LEAST: u32>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + TryFrom<u64> + PartialOrd,
-{
-    let number = T::deserialize(deserializer)?;
-    match T::try_from(u64::from(LEAST)) {
-        Ok(least) if number < least => {
-            Err(de::Error::custom(format!("it must be at least {LEAST}")))
-        }
-        _ => Ok(number),
     }
 }
 

@@ -37,7 +37,7 @@ pub enum Who {
     /// Every client with a token. ACP clients can call only ACP's own methods.
     Anyone,
     /// A person's own programs, and ACP clients for conversations of their own kind.
-    Speaker,
+    PersonOrAcp,
     /// A person's own programs.
     Person,
 }
@@ -45,7 +45,9 @@ pub enum Who {
 impl Who {
     /// Checks that a caller of this scope may call the method.
     pub fn admit(self, scope: Scope) -> Result<()> {
-        if self == Self::Anyone || scope.is_person() || (self, scope) == (Self::Speaker, Scope::Acp)
+        if self == Self::Anyone
+            || scope.is_person()
+            || (self, scope) == (Self::PersonOrAcp, Scope::Acp)
         {
             return Ok(());
         }
@@ -168,7 +170,7 @@ impl Context {
     }
 
     /// Sends an ACP client an update of a conversation after the answer.
-    pub fn tell_afterwards(&self, session: &str, update: &Value) {
+    pub fn send_afterwards(&self, session: &str, update: &Value) {
         if self.is_acp() {
             lock(&self.afterwards.0).push(acp::update_of(session, update));
         }

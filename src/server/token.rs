@@ -255,7 +255,7 @@ impl TokenKeeper {
             Ok(token) => {
                 self.last.send_if_modified(|last| std::mem::replace(last, token.clone()) != token);
             }
-            Err(error) => tracing::warn!(%error, "could not read the token file anew"),
+            Err(error) => tracing::warn!(%error, "could not reread the token file"),
         }
         self.last.borrow().clone()
     }

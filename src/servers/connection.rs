@@ -244,7 +244,7 @@ impl Connection {
             }
             answer => answer,
         };
-        let answer = self.whole("server/discover", answer?)?;
+        let answer = self.final_result("server/discover", answer?)?;
         let versions = answer["supportedVersions"].as_array();
         let is_known = versions.is_some_and(|known| known.iter().any(|one| one == MODERN));
         Ok(is_known.then_some(answer))
@@ -362,7 +362,7 @@ impl Connection {
         limits: &WaitLimits<'_>,
     ) -> Result<Value, Fault> {
         let answer = self.request_with(method, params, Vec::new(), limits, None)?;
-        self.whole(method, answer)
+        self.final_result(method, answer)
     }
 
     /// The same, with these headers over HTTP and with questions before the answer. Returns the raw
@@ -445,7 +445,7 @@ impl Connection {
     }
 
     /// The result of a reply to a request that allows no questions.
-    fn whole(&self, method: &str, reply: Reply) -> Result<Value, Fault> {
+    fn final_result(&self, method: &str, reply: Reply) -> Result<Value, Fault> {
         self.result(method, reply).and_then(|result| self.complete(result))
     }
 

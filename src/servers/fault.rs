@@ -71,7 +71,7 @@ pub enum Fault {
     #[error("`{tool}` of the server `{server}` is withheld: {why}")]
     Withheld { server: String, tool: String, why: String },
     /// The caller cancelled the call.
-    #[error("the call was withdrawn")]
+    #[error("the call was cancelled")]
     Withdrawn,
     /// A person's permission cannot be stored.
     #[error("could not write `{}`: {source}", path.display())]
@@ -91,7 +91,7 @@ impl Fault {
             }
             Self::NoHeader { .. } => "a header is one line of plain characters".to_owned(),
             Self::Unreachable { server, .. } => format!(
-                "is the `url` of `[servers.{server}]` right? A port other than 443 takes a restart of the daemon"
+                "is the `url` of `[servers.{server}]` right? A port other than 443 needs a restart of the daemon"
             ),
             Self::Http { server, status: 401 | 403 | 407, .. } => {
                 format!("give it a key by `headers` under `[servers.{server}]`")

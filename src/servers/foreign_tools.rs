@@ -78,7 +78,7 @@ impl Servers {
             match held.read_on(&reader(context), answer, from_byte, context.room) {
                 Some(text) => Ok(Answer::new(text, Facts::from(json!({ "answer": answer })))),
                 None => Err(ToolError::not_found(
-                    format!("answer {answer} is no longer held"),
+                    format!("answer {answer} is no longer stored"),
                     "call the tool again",
                 )),
             }

@@ -270,8 +270,8 @@ impl Servers {
     ) -> Result<&'a Described, Fault> {
         let why = match tools.iter().find(|one| one.name == tool) {
             Some(now) if now.sha256 == sha256 => return Ok(now),
-            Some(_) => "the server describes it in other words than a person has allowed",
-            None => "the server has no such tool any more",
+            Some(_) => "its description differs from the one that a person allowed",
+            None => "the server no longer has this tool",
         };
         slot.withhold(tool);
         self.0.tool_changes.fetch_add(1, Ordering::Relaxed);

@@ -73,7 +73,7 @@ impl Described {
             schema => schema.clone(),
         };
         if schema["type"] != "object" {
-            return Err("its arguments are no object".to_owned());
+            return Err("its arguments are not an object".to_owned());
         }
         clear(&mut schema)?;
         if let Some(why) = param_headers::fault(&schema) {
@@ -188,7 +188,7 @@ mod tests {
         let with = |schema: Value| tool(&json!({ "name": "a", "inputSchema": schema })).offer("s");
         let object = |members: Value| with(json!({ "type": "object", "properties": members }));
         assert!(with(Value::Null).is_ok());
-        assert!(with(json!({ "type": "string" })).unwrap_err().contains("no object"));
+        assert!(with(json!({ "type": "string" })).unwrap_err().contains("not an object"));
         assert!(object(json!({ "a\u{200b}": {} })).unwrap_err().contains("invisible"));
         assert!(object(json!({ "a": { "enum": ["x\u{200b}"] } })).is_err());
         assert!(object(json!({ "a": { "$ref": "#/$defs/a" } })).is_ok());

@@ -66,7 +66,7 @@ fn collect(
         let header = header.ok_or("its schema names a header that cannot be one")?;
         if !["string", "integer", "boolean"].iter().any(|kind| schema["type"] == *kind) {
             return Err(format!(
-                "its schema wants the header `{header}` of what is no text, integer or boolean"
+                "its schema wants the header `{header}` from an argument that is not a text, integer or boolean"
             ));
         }
         if found.iter().any(|other| other.header.eq_ignore_ascii_case(header)) {
@@ -85,7 +85,7 @@ fn collect(
                 path.pop();
             }
         } else if holds_keyword(value) {
-            return Err("its schema wants a header of what is no plain argument".to_owned());
+            return Err("its schema wants a header from an argument that is not plain".to_owned());
         }
     }
     Ok(())
@@ -143,10 +143,10 @@ mod tests {
             (json!({ "type": "string", "x-mcp-header": "" }), "cannot be one"),
             (json!({ "type": "string", "x-mcp-header": "a: b" }), "cannot be one"),
             (json!({ "type": "string", "x-mcp-header": 3 }), "cannot be one"),
-            (json!({ "type": "number", "x-mcp-header": "A" }), "no text, integer"),
+            (json!({ "type": "number", "x-mcp-header": "A" }), "not a text, integer"),
             (
                 json!({ "type": "array", "items": { "type": "string", "x-mcp-header": "A" } }),
-                "no plain argument",
+                "argument that is not plain",
             ),
         ] {
             let fault = property(wrong.clone()).expect("a fault");

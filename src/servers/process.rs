@@ -110,7 +110,7 @@ impl Process {
     /// started.
     pub fn watch(self: &Arc<Self>, most: u64, over: impl FnOnce() + Send + 'static) {
         let id = lock(&self.child).as_ref().map(Child::id);
-        let (Some(id), Some(look)) = (id, children::LOOK) else { return };
+        let (Some(id), Some(look)) = (id, children::MEMORY_CHECK) else { return };
         let mut memory = children::Memory::of(id, format!("{MARK}={}", self.mark));
         let process = Arc::downgrade(self);
         std::thread::spawn(move || {

@@ -361,7 +361,7 @@ impl Remote {
         let body = self.body(response).await?;
         self.handle(&body, Some(id));
         match self.shared.awaits(id) {
-            true => Err(wrong("its body is no answer to the request")),
+            true => Err(wrong("its body does not answer the request")),
             false => Ok(()),
         }
     }
@@ -393,7 +393,7 @@ impl Remote {
             return Ok(());
         }
         read?;
-        Err(Failure::Unreachable("its answer broke off; what it did is not known".to_owned()))
+        Err(Failure::Unreachable("its answer was cut off; what it did is unknown".to_owned()))
     }
 
     /// Reads a stream until it ends, or until the request is answered.
@@ -470,13 +470,13 @@ impl Remote {
                     "it points to `{host}`; redirects are followed within the same address alone"
                 )
             }
-            401 => "it wants another key".to_owned(),
-            403 => "it does not let this key in".to_owned(),
+            401 => "it needs another key".to_owned(),
+            403 => "it does not accept this key".to_owned(),
             404 => "there is nothing at this address".to_owned(),
-            405 => "it takes no messages at this address".to_owned(),
+            405 => "it accepts no messages at this address".to_owned(),
             429 => "it has had too many requests".to_owned(),
             500.. => "it failed".to_owned(),
-            _ => "it does not take the request".to_owned(),
+            _ => "it rejects the request".to_owned(),
         };
         if !matches!(status, 401 | 403 | 407) && media_type(&response) == "application/json" {
             let body = self.body(response).await.unwrap_or_default();
@@ -505,7 +505,7 @@ impl Remote {
             _ if wants_more => {
                 format!("it requires a sign-in with more scopes: {}", challenge.scopes.join(" "))
             }
-            Some(Ok(Some(_))) => "it takes the sign-in no more".to_owned(),
+            Some(Ok(Some(_))) => "it no longer accepts the sign-in".to_owned(),
             _ => "it requires a sign-in in the browser, or a key".to_owned(),
         };
         Some((why, challenge))

@@ -31,5 +31,5 @@ pub(super) fn wait<T: Send + 'static>(
     runtime()?.spawn(async move {
         let _ = sender.send(work.await);
     });
-    receiver.recv().map_err(|_| "it broke off".to_owned())
+    receiver.recv().map_err(|_| "it stopped unexpectedly".to_owned())
 }

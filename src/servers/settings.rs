@@ -121,7 +121,7 @@ impl OAuth {
                 Some("`oauth.client_secret` takes an `oauth.client_id`".to_owned())
             }
             Some(value) if !is_reference(value) => Some(
-                "`oauth.client_secret` holds a secret: write `${key:X}` or `${env:X}` in its place"
+                "`oauth.client_secret` contains a secret: write `${key:X}` or `${env:X}` in its place"
                     .to_owned(),
             ),
             _ => None,
@@ -213,7 +213,7 @@ impl ServerEntry {
             return Some("`headers` and `oauth` are for a server at a `url`".to_owned());
         }
         if !Path::new(&self.command).is_absolute() && !self.command.starts_with("~/") {
-            let said = "must be an absolute path, or begin with `~/`: it is looked for nowhere";
+            let said = "must be an absolute path, or begin with `~/`: `PATH` is not searched";
             return Some(format!("the program `{}` {said}", self.command));
         }
         if self.line().iter().chain(self.env.values()).any(|part| part.contains('\0')) {
@@ -251,7 +251,7 @@ impl ServerEntry {
             }
             if is_secret(name) && !value.contains("${") {
                 return Some(format!(
-                    "the header `{name}` holds a secret: write `${{key:X}}` or `${{env:X}}` in its place"
+                    "the header `{name}` contains a secret: write `${{key:X}}` or `${{env:X}}` in its place"
                 ));
             }
         }
@@ -339,7 +339,7 @@ mod tests {
         for (lines, why) in [
             ("", "needs a `command` or a `url`"),
             ("url = \"http://example.com/mcp\"", "not encrypted"),
-            ("url = \"https://me:pass@example.com/mcp\"", "holds a name, a key"),
+            ("url = \"https://me:pass@example.com/mcp\"", "contains a user name, a key"),
             ("url = \"ftp://example.com\"", "not a web address"),
             ("url = \"https://example.com\"\ncommand = \"/bin/cat\"", "are for programs"),
             (
@@ -354,7 +354,10 @@ mod tests {
                 "url = \"https://example.com\"\nheaders = { \"a b\" = \"a\" }",
                 "not the name of a header",
             ),
-            ("url = \"https://example.com\"\nheaders = { X-Api-Key = \"sk-1\" }", "holds a secret"),
+            (
+                "url = \"https://example.com\"\nheaders = { X-Api-Key = \"sk-1\" }",
+                "contains a secret",
+            ),
             ("command = \"/bin/cat\"\nheaders = { X = \"1\" }", "for a server at a `url`"),
             ("command = \"/bin/cat\"\noauth = { client_id = \"a\" }", "for a server at a `url`"),
             (
@@ -367,11 +370,11 @@ mod tests {
             ),
             (
                 "url = \"https://example.com\"\noauth = { client_id = \"a\", client_secret = \"sk-1\" }",
-                "holds a secret",
+                "contains a secret",
             ),
             (
                 "url = \"https://example.com\"\noauth = { client_id = \"a\", client_secret = \"${key:a}sk-1\" }",
-                "holds a secret",
+                "contains a secret",
             ),
         ] {
             let error = entry(lines).expect_err(lines);

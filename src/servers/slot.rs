@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_secs(600);
 const MAX_CALLS: usize = 4;
 
 /// The longest delay before a repeatedly failing server is restarted, in seconds.
-const MAX_REST: u64 = 60;
+const MAX_BACK_OFF: u64 = 60;
 
 /// The limits on a server's open files, and on its processes and threads.
 const MAX_FILES: &str = "256";
@@ -54,7 +54,7 @@ struct SlotState {
     used: Duration,
     failures: u32,
     /// When it may be restarted, and why not earlier.
-    rests: Option<(Duration, String)>,
+    backed_off: Option<(Duration, String)>,
 }
 
 /// A running server with the tools that it listed.
@@ -92,14 +92,14 @@ impl Slot {
             }
             return state.running.clone().ok_or_else(|| Fault::Unknown(server.to_owned()));
         }
-        if let Some((until, why)) = state.rests.as_ref().filter(|(until, _)| *until > now) {
+        if let Some((until, why)) = state.backed_off.as_ref().filter(|(until, _)| *until > now) {
             let seconds = (*until - now).as_millis().div_ceil(1_000);
-            let seconds = u64::try_from(seconds).unwrap_or(MAX_REST);
+            let seconds = u64::try_from(seconds).unwrap_or(MAX_BACK_OFF);
             let (server, why) = (server.to_owned(), why.clone());
             return Err(Fault::Resting { server, why, seconds });
         }
         if !pin.is_some_and(|pin| pin.has_program_of(entry)) {
-            let why = "its program is another one than a person has allowed".to_owned();
+            let why = "its program differs from the one that a person allowed".to_owned();
             let (server, tool) = (server.to_owned(), entry.command.clone());
             return Err(Fault::Withheld { server, tool, why });
         }
@@ -169,7 +169,7 @@ impl Slot {
             Err(fault) => {
                 // Waiting for a person is not a failure.
                 if !matches!(fault, Fault::Withdrawn | Fault::SignIn { .. }) {
-                    rest(state, (all.clock)(), &fault.to_string());
+                    back_off(state, (all.clock)(), &fault.to_string());
                 }
                 // The caller gets the error.
                 tracing::info!(server, %fault, "a server could not be used");
@@ -199,7 +199,7 @@ impl Slot {
             state.running.as_ref().and_then(|running_server| running_server.connection.ended());
         if let Some(why) = ended {
             state.running = None;
-            rest(state, now, &why);
+            back_off(state, now, &why);
             tracing::warn!(why, "a server was ended");
         }
     }
@@ -272,10 +272,10 @@ impl Drop for InFlight<'_> {
 }
 
 /// Postpones the next start: 1, 2, 4 and so on to 60 seconds.
-fn rest(state: &mut SlotState, now: Duration, why: &str) {
-    let seconds = 1_u64.checked_shl(state.failures).unwrap_or(MAX_REST).min(MAX_REST);
+fn back_off(state: &mut SlotState, now: Duration, why: &str) {
+    let seconds = 1_u64.checked_shl(state.failures).unwrap_or(MAX_BACK_OFF).min(MAX_BACK_OFF);
     state.failures = (state.failures + 1).min(10);
-    state.rests = Some((now + Duration::from_secs(seconds), why.to_owned()));
+    state.backed_off = Some((now + Duration::from_secs(seconds), why.to_owned()));
 }
 
 fn listed(connection: &Connection, limits: &WaitLimits<'_>) -> Result<Vec<Described>, Fault> {

@@ -161,9 +161,9 @@ fn a_tool_in_other_words_is_withheld_until_it_is_allowed() {
     ground.servers.end();
     let Err(Fault::Withheld { tool, why, .. }) = ground.call(&tools[0]) else { panic!() };
     assert_eq!(tool, "one");
-    assert!(why.contains("other words"), "{why}");
+    assert!(why.contains("its description differs"), "{why}");
     let Err(Fault::Withheld { why, .. }) = ground.call(&tools[1]) else { panic!() };
-    assert!(why.contains("no such tool"), "{why}");
+    assert!(why.contains("no longer has this tool"), "{why}");
     assert!(ground.servers.tools_changed());
     assert!(ground.names().is_empty(), "from the next turn on they are not offered");
     let pin = Pin::load(ground.servers.place(), "s").expect("a pin");

@@ -71,7 +71,7 @@ struct SharedSmartHole {
 
 enum End {
     /// The settings changed, or the steward stops.
-    Asked,
+    Requested,
     /// It failed or broke.
     Lost { reason: String, was_registered: bool },
     /// SmartHole refused the registration; `for_good`: a retry needs other settings.
@@ -163,7 +163,7 @@ impl SmartHole {
             };
             let pause = match end {
                 None => None,
-                Some(End::Asked) => {
+                Some(End::Requested) => {
                     attempts = 0;
                     continue;
                 }
@@ -217,8 +217,8 @@ impl SmartHole {
             () = self.0.clock.sleep(GREETING) => {
                 return lost("the program on that port does not answer as SmartHole does".to_owned());
             }
-            _ = settings.changed() => return End::Asked,
-            () = stopped(stopping) => return End::Asked,
+            _ = settings.changed() => return End::Requested,
+            () = stopped(stopping) => return End::Requested,
         };
         let mut socket = match greeted {
             Ok((socket, _)) => socket,
@@ -265,11 +265,11 @@ impl SmartHole {
                 }
                 _ = settings.changed() => {
                     self.part(socket).await;
-                    return End::Asked;
+                    return End::Requested;
                 }
                 () = stopped(stopping) => {
                     self.part(socket).await;
-                    return End::Asked;
+                    return End::Requested;
                 }
             };
             let frame = match frame {

@@ -1,7 +1,7 @@
 //! The WebSocket client of SmartHole, a desktop program that recognises speech and routes messages
 //! to other programs on this machine.
 //!
-//! Floor 7: imports only the clock of `llm`. Received messages go to an [`Inbox`];
+//! Floor 7. Received messages go to an [`Inbox`];
 //! notifications come in by [`SmartHole::notify`]. The composition root connects both.
 //!
 //! Invariants: it connects to 127.0.0.1 alone; a message is acknowledged only after it is stored,

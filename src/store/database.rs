@@ -168,7 +168,7 @@ impl Database {
 
     /// Records the vault that the database belongs to, in place of any other.
     pub fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
-        self.change("say whose memory it is", |change| owner.store(change))
+        self.change("record the owner", |change| owner.store(change))
     }
 
     /// Closes this connection at shutdown. The last connection to close marks a database as cleanly shut down
@@ -360,7 +360,7 @@ impl Database {
         let mut open = lock(&self.0.database);
         if self.0.health.is_beyond_repair.load(Ordering::Relaxed) {
             let path = self.0.folder.join(DATABASE);
-            let reason = "it could not be made sound after the start".to_owned();
+            let reason = "it could not be repaired after the start".to_owned();
             return Err(StoreError::Damaged { path, reason });
         }
         if open.is_none() {
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ended_before_its_check_leaves_the_marker_unless_it_saw_damage() {
+    fn the_marker_survives_a_run_without_a_check_unless_it_saw_damage() {
         let (folder, database) = cleanly_closed();
         let (marker, store) = (marker_path(folder.path()), Store::at(folder.path()));
         store.database.prepare().unwrap();

@@ -113,7 +113,7 @@ impl EnabledRules {
     /// Records that all rules have processed the files that changed until `until`.
     pub fn set_processed(&self, until: i64) -> Result<(), StoreError> {
         let update = "UPDATE enabled_rule SET since = ?1 WHERE state != 'off' AND since < ?1";
-        self.0.execute("note how far rules have looked", update, [until]).map(|_| ())
+        self.0.execute("record the progress of rules", update, [until]).map(|_| ())
     }
 
     /// Records the scheduled time of a rule's last run.

@@ -47,7 +47,7 @@ pub enum StoreError {
     #[error("`{}` is missing", path.display())]
     Missing { path: PathBuf },
     /// The database belongs to another vault.
-    #[error("`{}` is the memory of the vault at `{vault}`, not of `{here}`", path.display())]
+    #[error("`{}` is the database of the vault at `{vault}`, not of `{here}`", path.display())]
     Foreign {
         path: PathBuf,
         /// The other vault's last known path.
@@ -127,12 +127,12 @@ impl StoreError {
         match self {
             Self::Newer { .. } => "update the steward; nothing was touched".to_owned(),
             Self::Damaged { .. } => {
-                "start the daemon: it moves the file aside and takes the last good copy; the vault \
+                "start the daemon: it moves the file aside and restores the last good copy; the vault \
                  itself is not touched"
                     .to_owned()
             }
             Self::Missing { .. } => {
-                "start the daemon: it takes the last good copy; nothing was changed".to_owned()
+                "start the daemon: it restores the last good copy; nothing was changed".to_owned()
             }
             Self::Foreign { .. } => {
                 "nothing was touched. If that vault was moved or restored to here, `steward journal \
@@ -141,11 +141,11 @@ impl StoreError {
             }
             Self::Gone { .. } => "restart the steward; nothing was changed".to_owned(),
             Self::Row { .. } => {
-                "`steward journal verify` tells what else is damaged; the vault itself is not \
+                "`steward journal verify` lists what else is damaged; the vault itself is not \
                  touched"
                     .to_owned()
             }
-            Self::Unknown { .. } => "`steward conversations list` shows what there is".to_owned(),
+            Self::Unknown { .. } => "`steward conversations list` lists them".to_owned(),
             Self::Conflict { .. } => "wait for its end, or cancel it".to_owned(),
             _ if self.is_full() => "free some space; nothing was changed".to_owned(),
             _ if self.is_denied() => {

@@ -219,14 +219,14 @@ impl Inbox {
     /// Makes all taken messages of a source new again, at startup. Returns how many.
     pub fn release_all(&self, source: &str) -> Result<usize, StoreError> {
         let update = "UPDATE inbox SET state = 'new' WHERE state = 'taken' AND source = ?1";
-        self.0.execute("give messages back to the inbox", update, [source])
+        self.0.execute("return messages to the inbox", update, [source])
     }
 
     /// Makes a taken message new again without counting the attempt: the message did not cause its end.
     pub fn release(&self, id: i64) -> Result<(), StoreError> {
         let update = "UPDATE inbox SET state = 'new', attempts = max(attempts - 1, 0)
                       WHERE id = ?1 AND state = 'taken'";
-        self.0.execute("give a message back to the inbox", update, [id]).map(|_| ())
+        self.0.execute("return a message to the inbox", update, [id]).map(|_| ())
     }
 
     /// Changes the state of a message at a person's request, if it is in one of the states `only`. Returns

@@ -1,7 +1,6 @@
 //! The steward's own database, and the file contents that it names.
 //!
-//! Imports `chaos` and the values of `conversation`, nothing else of ours: it knows rows and bytes,
-//! no vault and no note. Everything is in the state folder, never in the vault: sync programs
+//! Floor 2. It knows rows and bytes, no vault and no note. Everything is in the state folder, never in the vault: sync programs
 //! corrupt databases.
 //!
 //! [`Store`] hands out one handle for each part:

@@ -65,7 +65,7 @@ pub(super) fn check_and_repair(
             "; the copy `{}` took its place, and changes made since cannot be undone",
             copy.display()
         ),
-        None => "; there is no good copy, so a new one begins and earlier changes cannot be undone"
+        None => "; there is no good copy, so the history starts empty and earlier changes cannot be undone"
             .to_owned(),
     });
     warning.push_str(
@@ -82,7 +82,7 @@ pub(super) fn check_and_repair(
 /// Deletes the approvals of a restored database and marks it as replaced: a person may have revoked an
 /// approval or set the mode since the backup.
 fn revoke_approvals(database: &mut DatabaseFile) -> Result<(), StoreError> {
-    database.change("take back what was allowed", |change| {
+    database.change("revoke the approvals", |change| {
         change.execute("DELETE FROM approval", [])?;
         change
             .execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?1, '')", [REPLACED])?;

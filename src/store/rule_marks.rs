@@ -31,7 +31,7 @@ impl RuleMarks {
         if marks.is_empty() {
             return Ok(());
         }
-        self.0.change("keep what rules took", |change| {
+        self.0.change("store the marks of rules", |change| {
             let mut insert = change.prepare_cached(
                 "INSERT INTO rule_mark (rule, change_set, number, path) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT DO NOTHING",
@@ -51,7 +51,7 @@ impl RuleMarks {
 
     /// Removes marks, so that the rule takes these files again. Returns how many there were.
     pub fn remove(&self, marks: &[RuleMark]) -> Result<usize, StoreError> {
-        self.0.change("forget what rules took", |change| {
+        self.0.change("delete the marks of rules", |change| {
             let mut delete = change.prepare_cached(
                 "DELETE FROM rule_mark WHERE rule = ?1 AND change_set = ?2 AND number = ?3",
             )?;

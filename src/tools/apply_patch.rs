@@ -12,7 +12,7 @@ use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
-use crate::vault::{Before, VaultError, WriteTarget};
+use crate::vault::{Precondition, VaultError, WriteTarget};
 
 /// Outcomes for a file.
 const CREATED: &str = "created";
@@ -234,14 +234,14 @@ fn plan(
         let applied = patch::apply(None, patch).map_err(|error| failed(&error))?;
         let content = applied.bytes.unwrap_or_default();
         let result = result(&path, CREATED, applied.places, Some(&content));
-        let change = Change::Write { path: path.clone(), content, before: Before::Absent };
+        let change = Change::Write { path: path.clone(), content, before: Precondition::Absent };
         return Ok((path, change, result));
     }
     let file = text_file::read(context, &patch.path)?;
     file.text()?;
     let applied = patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
     let path = file.path.clone();
-    let before = Before::Revision(file.content.revision);
+    let before = Precondition::Revision(file.content.revision);
     let (change, result) = match applied.bytes {
         Some(content) => {
             fits(&context.vault, &path, content.len())?;
@@ -261,7 +261,7 @@ fn plan(
 /// The error for a patch that creates an existing file.
 fn already_exists_error(path: VaultPath) -> ToolError {
     let hint = format!(
-        "the patch makes it as a new file; to change what is there, name it in both lines (`--- a/{path}`, \
+        "the patch creates it, but it exists; to change it, name it in both lines (`--- a/{path}`, \
          `+++ b/{path}`) with the lines around the change; write_file replaces all of it"
     );
     ToolError { hint: Some(hint), ..ToolError::from(VaultError::AlreadyExists { path }) }

@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 20;
 
 /// Applies a plan, or some of its items, exactly as `show_plan` shows it. All items are checked
 /// first; if one no longer fits the vault, nothing changes. The changes form one job, which
-/// `rollback_job` or a single `undo` takes back.
+/// `rollback_job` or a single `undo` undoes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyPlan {
@@ -181,10 +181,7 @@ fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolErro
     if input.identity != stored_plan.identity {
         return Err(ToolError::new(
             ErrorCode::StalePlan,
-            format!(
-                "plan {} is not the one that was looked at: its identity is another",
-                stored_plan.id
-            ),
+            format!("plan {} has changed since it was shown: its identity differs", stored_plan.id),
             "look at it with show_plan, and give the identity that it has",
         ));
     }
@@ -289,7 +286,7 @@ fn chosen(stored_plan: &StoredPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>
     let items: Vec<Item> =
         stored_plan.plan.applicable().filter(|item| wanted.contains(&item.id)).cloned().collect();
     if items.is_empty() {
-        let hint = "show_plan tells why; a plan without items means that all is in order";
+        let hint = "show_plan shows why; a plan without items means that all is in order";
         return Err(invalid(format!("plan {} has nothing to apply", stored_plan.id), hint));
     }
     Ok((items, came_along))
@@ -313,7 +310,7 @@ fn answer(
     }];
     if !came_along.is_empty() {
         let numbers: Vec<String> = came_along.iter().map(u32::to_string).collect();
-        lines.push(format!("came along, since others depend on them: {}", numbers.join(", ")));
+        lines.push(format!("also applied, since others depend on them: {}", numbers.join(", ")));
     }
     lines.extend(edited.iter().take(MAX_NAMED).map(|path| {
         format!("`{path}` was edited since it was planned; the rules say the same of it")
@@ -331,7 +328,7 @@ fn answer(
             .map(|path| format!("the folder `{path}` stays: it is not empty")),
     );
     if let Some(job) = job {
-        lines.push(format!("rollback_job with job: {} takes it back", job.id()));
+        lines.push(format!("rollback_job with job: {} undoes it", job.id()));
     }
     let moved = all.iter().filter_map(|item| Some((item.path.clone(), item.to.clone()?)));
     let data = Output {

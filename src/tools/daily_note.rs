@@ -14,7 +14,7 @@ use crate::note::path::VaultPath;
 use crate::note::spoken::day::{self, Day as SpokenDay};
 use crate::note::template::{self, Variables};
 use crate::note::text::Text;
-use crate::vault::{Before, DailyNotes, Kind, ResolvedEntry, VaultError, Want, WriteTarget};
+use crate::vault::{DailyNotes, Kind, Precondition, ResolvedEntry, VaultError, Want, WriteTarget};
 
 /// How often to retry if the note changes meanwhile.
 const ATTEMPTS: usize = 5;
@@ -126,7 +126,7 @@ pub(super) fn day_asked(
     let now = context.clock.now();
     let unknown = || {
         ToolError::invalid(
-            format!("`{requested}` is not a date that is understood"),
+            format!("`{requested}` is not a date that I understand"),
             "say a date such as `2026-11-21`, `November 14th` or `last friday`, or `today`, `tomorrow`, \
              `yesterday`",
         )
@@ -168,7 +168,7 @@ fn once(context: &Context, input: &DailyNote, day: &mut Day) -> Result<Output, T
             if let Some(append) = &input.append {
                 bytes = appended(&path, &bytes, append)?;
             }
-            write(context, day, path, bytes, Before::Absent, input.append.is_some())
+            write(context, day, path, bytes, Precondition::Absent, input.append.is_some())
         }
         WriteTarget::Free(path) if input.append.is_some() => Err(ToolError::not_found(
             format!("the daily note `{path}` does not exist"),
@@ -214,7 +214,7 @@ fn existing(
     };
     file.editable()?;
     let bytes = appended(&file.path, &file.content.bytes, append)?;
-    let before = Before::Revision(file.content.revision);
+    let before = Precondition::Revision(file.content.revision);
     write(context, day, file.path, bytes, before, true)
 }
 
@@ -223,11 +223,11 @@ fn write(
     day: &mut Day,
     path: VaultPath,
     bytes: Vec<u8>,
-    before: Before,
+    before: Precondition,
     appended: bool,
 ) -> Result<Output, ToolError> {
     fits(&context.vault, &path, bytes.len())?;
-    let verb = if before == Before::Absent { "make" } else { "add to" };
+    let verb = if before == Precondition::Absent { "make" } else { "add to" };
     let change = Change::Write { path: path.clone(), content: bytes.clone(), before };
     let title = format!("{verb} the daily note `{path}`");
     // A new name can redirect links to another note with that name.

@@ -8,7 +8,7 @@ use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::vault::{Before, Kind, Trashed};
+use crate::vault::{Kind, Precondition, Trashed};
 
 /// Deletes a file or folder to the trash that Obsidian is set to use: the system's trash or the
 /// vault's `.trash` folder. It can be restored from there. A link is deleted itself, never its
@@ -79,7 +79,7 @@ impl Tool for Delete {
             }
             _ => 1,
         };
-        let (path, before, past_trash) = (found.path.clone(), Before::Any, self.permanent);
+        let (path, before, past_trash) = (found.path.clone(), Precondition::Any, self.permanent);
         let changes = vec![Change::Delete { path, before, past_trash }];
         let links = graph::links(context)?;
         let lost = rewrite::lost(links, &edits::names(&context.vault, &changes));

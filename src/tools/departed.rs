@@ -18,7 +18,7 @@ pub(super) fn explain(context: &Context, error: ToolError) -> ToolError {
         Ok(Some(trace)) => explained(context, &trace, error.clone()),
         Ok(None) => error,
         Err(fault) => {
-            tracing::warn!(%fault, %path, "where a missing file is now cannot be read");
+            tracing::warn!(%fault, %path, "the present path of a missing file cannot be read");
             error
         }
     }
@@ -58,7 +58,7 @@ fn explained(context: &Context, trace: &Trace, mut error: ToolError) -> ToolErro
 /// How to restore a deleted file.
 fn way_back(context: &Context, path: &VaultPath) -> String {
     let items = context.journal.trash().list().unwrap_or_default();
-    let was = history::seen(context, items).into_iter().filter_map(|item| item.was);
+    let was = history::visible(context, items).into_iter().filter_map(|item| item.was);
     match was.into_iter().find(|was| path.is_within(was)) {
         Some(was) => format!("`restore` with item `{was}` brings it back"),
         None => "`list_changes` names the change that deleted it".to_owned(),

@@ -252,7 +252,7 @@ impl Property {
             name: property.name.to_string(),
             notes: property.notes,
             types: counted(&property.types, VALUES),
-            values: counted(telling(property), VALUES),
+            values: counted(shown_values(property), VALUES),
             least,
             most,
         }
@@ -260,7 +260,7 @@ impl Property {
 }
 
 /// The informative values: none if few values repeat.
-fn telling(property: &profile::Property) -> &[(String, usize)] {
+fn shown_values(property: &profile::Property) -> &[(String, usize)] {
     let distinct = property.values.len();
     let is_repeated = property.values.first().is_some_and(|(_, count)| *count > 1);
     let is_many = property.has_more_values && distinct * 2 > property.notes;
@@ -342,7 +342,7 @@ fn head(
             if let Some((least, most)) = &property.range {
                 line.push_str(&format!(", {least} to {most}"));
             }
-            let values: Vec<String> = telling(property)
+            let values: Vec<String> = shown_values(property)
                 .iter()
                 .take(VALUES)
                 .map(|(value, count)| format!("{} {count}", shown(value)))
@@ -351,7 +351,7 @@ fn head(
                 line.push_str(&format!(
                     "; {}{}",
                     values.join(", "),
-                    if telling(property).len() > VALUES { ", …" } else { "" }
+                    if shown_values(property).len() > VALUES { ", …" } else { "" }
                 ));
             }
             line

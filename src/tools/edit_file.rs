@@ -8,7 +8,7 @@ use super::{Basis, ReadUpdate, long_line};
 use crate::journal::Change;
 use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
-use crate::vault::Before;
+use crate::vault::Precondition;
 
 /// Changes part of a text file. Use exactly one of: `old_text` with `new_text`; `insert_after_line`
 /// or `insert_before_line` with `content`; `delete_lines`; `replace_lines` with `content`. The old
@@ -104,7 +104,7 @@ impl Tool for EditFile {
             vec![Change::Write {
                 path: path.clone(),
                 content: edited.bytes,
-                before: Before::Read(Arc::new(file.content)),
+                before: Precondition::Read(Arc::new(file.content)),
             }],
         )?;
         let saved = applied.written();
@@ -162,7 +162,7 @@ fn operation(input: &EditFile) -> Result<Edit, ToolError> {
         input
             .content
             .clone()
-            .ok_or_else(|| wrong("`content` is missing", "give the lines to put in as `content`"))
+            .ok_or_else(|| wrong("`content` is missing", "give the lines to insert as `content`"))
     };
     let mut found: Vec<Result<Edit, ToolError>> = Vec::new();
     match (&input.old_text, &input.new_text) {
@@ -174,7 +174,7 @@ fn operation(input: &EditFile) -> Result<Edit, ToolError> {
         })),
         (Some(_), None) => found.push(Err(wrong(
             "`new_text` is missing",
-            "give `new_text`, empty to take the old text out",
+            "give `new_text`; an empty one removes the old text",
         ))),
         (None, Some(_)) => found.push(Err(wrong(
             "`old_text` is missing",
@@ -196,7 +196,7 @@ fn operation(input: &EditFile) -> Result<Edit, ToolError> {
     let by_line = [input.insert_after_line.is_some(), input.insert_before_line.is_some()];
     let takes_content = by_line.contains(&true) || input.replace_lines.is_some();
     if input.content.is_some() && !takes_content && !found.is_empty() {
-        let hint = "it is what an insertion or `replace_lines` puts in; leave it out";
+        let hint = "only an insertion or `replace_lines` takes it; leave it out";
         return Err(wrong("`content` does not go with this edit", hint));
     }
     if input.replace_all && input.old_text.is_none() {

@@ -116,7 +116,7 @@ fn status(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) -> E
     let status = match (file, rule) {
         (Err(reason), _) => RuleStatus::Changed(reason.clone()),
         (Ok(_), None) => {
-            let reason = format!("`{}` says something else than was enabled", row.source);
+            let reason = format!("`{}` has changed since it was enabled", row.source);
             RuleStatus::Changed(reason)
         }
         _ if row.state == "stopped" => RuleStatus::Stopped(row.reason.clone().unwrap_or_default()),
@@ -221,7 +221,7 @@ pub fn enable(context: &Context, request: &Enabling) -> Result<Vec<Enabled>, Too
     if !request.agreed.is_empty() {
         let hashes: HashSet<&String> = rules.iter().map(|rule| &rule.hash).collect();
         if hashes != request.agreed.iter().collect() {
-            let message = "the rules are others than those that were shown; nothing was enabled";
+            let message = "the rules differ from those that were shown; nothing was enabled";
             return Err(ToolError::new(ErrorCode::StaleRevision, message, "look at them again"));
         }
     }
@@ -352,13 +352,13 @@ pub(super) fn authorization_lost(
     let now = all(context)?;
     for id in rules {
         let row = context.journal.store().enabled_rules.get(*id)?;
-        let Some(row) = row else { return Ok(Some("its rule is not known any more".to_owned())) };
+        let Some(row) = row else { return Ok(Some("its rule is no longer known".to_owned())) };
         // A rule that was enabled again with the same meaning counts as the same.
         let same = now.iter().find(|one| one.row.name == row.name && one.row.hash == row.hash);
         match same.map(|one| &one.status) {
-            None => return Ok(Some(format!("its rule `{}` is not enabled any more", row.name))),
+            None => return Ok(Some(format!("its rule `{}` is no longer enabled", row.name))),
             Some(RuleStatus::Changed(_)) => {
-                return Ok(Some(format!("its rule `{}` says something else by now", row.name)));
+                return Ok(Some(format!("its rule `{}` has changed since", row.name)));
             }
             Some(_) => {}
         }
@@ -419,7 +419,7 @@ pub fn store_plan(
     Ok((stored_plan.id, stored_plan.identity))
 }
 
-/// The paths of a plan that waits for a person; `None` where it does not any more: it was applied, dropped or
+/// The paths of a plan that waits for a person; `None` if it no longer does: it was applied, dropped or
 /// forgotten.
 pub fn waiting(context: &Context, plan: u64) -> Option<HashSet<VaultPath>> {
     let stored_plan = plans::find(context, plan).ok()?;

@@ -58,7 +58,7 @@ impl ToolError {
     }
 
     pub(super) fn cancelled() -> Self {
-        let message = "the call was withdrawn before it ended; nothing was changed";
+        let message = "the call was cancelled; nothing was changed";
         Self::plain(ErrorCode::Cancelled, message)
     }
 

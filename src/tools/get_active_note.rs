@@ -107,7 +107,7 @@ fn on_screen(context: &Context, open: OpenNote) -> Option<Answer<Output>> {
 fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {
     let Some(note) = context.vault.active_note() else {
         return Err(ToolError::not_found(
-            "no note is open in Obsidian, as far as its workspace file tells",
+            "no note is open in Obsidian, according to its workspace file",
             "ask which note is meant, or list_files for the ones changed last",
         ));
     };
@@ -119,7 +119,7 @@ fn from_workspace(context: &Context) -> Result<Answer<Output>, ToolError> {
         Some(local_short(i64::try_from(age.as_nanos()).ok()?))
     });
     let when = as_of.as_ref().map_or(String::new(), |time| format!(" as of {time}"));
-    let gone = if exists { "" } else { "; it is not in the vault any more" };
+    let gone = if exists { "" } else { "; it is no longer in the vault" };
     let text = format!("`{path}` is {} in Obsidian's workspace file{when}{gone}", note.source);
     let data = Output {
         path,

@@ -11,7 +11,7 @@ use crate::note::path::VaultPath;
 /// Conversations in one list.
 const MAX_LISTED: usize = 100;
 /// The longest text of an item, in characters.
-const MAX_SAID: usize = 4_000;
+const MAX_ITEM_CHARS: usize = 4_000;
 const MAX_ANSWER: usize = 40_000;
 
 /// Looks up earlier conversations: one by its number with all its messages, the newest ones by
@@ -85,7 +85,7 @@ impl Tool for GetConversation {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let view = seen(context)?;
+        let view = conversation_view(context)?;
         let asked =
             [self.conversation_id.is_some(), self.list_recent.is_some(), self.search.is_some()];
         if asked.iter().filter(|given| **given).count() > 1 {
@@ -103,7 +103,7 @@ impl Tool for GetConversation {
 }
 
 /// The conversations, for callers that may see the whole vault: they may quote any note.
-pub(super) fn seen(context: &Context) -> Result<&dyn ConversationView, ToolError> {
+pub(super) fn conversation_view(context: &Context) -> Result<&dyn ConversationView, ToolError> {
     if !context.vault.view().holds(&VaultPath::root()) {
         return Err(ToolError::new(
             ErrorCode::Denied,
@@ -149,7 +149,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
     let id = i64::try_from(number).ok().filter(|id| *id > 0).map(ConversationId);
     let told = id.map(|id| view.conversation(id)).transpose()?.flatten();
     let Some((conversation, said)) = told else {
-        let hint = "list_recent shows what there is; the oldest are deleted in time";
+        let hint = "list_recent lists them; the oldest are deleted in time";
         return Err(ToolError::not_found(format!("there is no conversation {number}"), hint));
     };
     let mut text = vec![listed(&conversation)];
@@ -157,7 +157,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
     let mut room = MAX_ANSWER;
     let mut next_item = None;
     let from = said.iter().filter(|one| number_of(one) >= first);
-    for one in from.filter(|one| is_told(one.kind)) {
+    for one in from.filter(|one| is_shown(one.kind)) {
         let data = item(one);
         let length = data.text.chars().count() + data.tools.iter().map(String::len).sum::<usize>();
         if length > room && !items.is_empty() {
@@ -176,14 +176,14 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
     if let Some(next) = next_item {
         text.push(format!("[more with conversation_id: {number}, first_item: {next}]"));
     } else if items.is_empty() {
-        text.push("nothing was said in it from there on".to_owned());
+        text.push("it has no items from there on".to_owned());
     }
     let data = Output { conversations: vec![data(&conversation, Vec::new())], items, next_item };
     Ok(Answer::new(text.join("\n"), data))
 }
 
 /// Whether an item is shown: all but tool results, which can be requested again, and notices.
-fn is_told(kind: ItemKind) -> bool {
+fn is_shown(kind: ItemKind) -> bool {
     !matches!(kind, ItemKind::ToolResults | ItemKind::Notice)
 }
 
@@ -229,11 +229,11 @@ fn number_of(one: &ConversationItem) -> u64 {
     u64::try_from(one.item.0).unwrap_or(0)
 }
 
-/// The text without invisible characters, cut after [`MAX_SAID`].
+/// The text without invisible characters, cut after [`MAX_ITEM_CHARS`].
 fn plain(text: &str) -> String {
     let visible = text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_hidden(*c));
-    let mut kept: String = visible.take(MAX_SAID + 1).collect();
-    if let Some((cut, _)) = kept.char_indices().nth(MAX_SAID) {
+    let mut kept: String = visible.take(MAX_ITEM_CHARS + 1).collect();
+    if let Some((cut, _)) = kept.char_indices().nth(MAX_ITEM_CHARS) {
         kept.truncate(cut);
         kept.push_str(" […]");
     }

@@ -9,19 +9,19 @@ use crate::vault::Want;
 /// The updated link graph in the caller's view. During the first reading of the vault it is incomplete, as [`unknown`]
 /// reports.
 pub(super) fn so_far(context: &Context) -> Result<VisibleLinks<'_>, ToolError> {
-    let links = context.index.links.look(context.vault.view(), &context.cancel);
+    let links = context.index.links.available(context.vault.view(), &context.cancel);
     links.map_err(|_| ToolError::cancelled())
 }
 
 /// The complete link graph, for changes.
 pub(super) fn links(context: &Context) -> Result<VisibleLinks<'_>, ToolError> {
     context.index.links.refresh(&context.cancel).map_err(|_| ToolError::cancelled())?;
-    Ok(seen(context))
+    Ok(visible_links(context))
 }
 
 /// The link graph without an update.
-pub(super) fn seen(context: &Context) -> VisibleLinks<'_> {
-    context.index.links.seen_through(context.vault.view())
+pub(super) fn visible_links(context: &Context) -> VisibleLinks<'_> {
+    context.index.links.in_view(context.vault.view())
 }
 
 /// The file or folder that `requested` names; the whole vault if it is empty.
@@ -54,7 +54,7 @@ pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
         (unread, _) => {
             let all = links.count() + unread;
             Some(format!(
-                "[not whole: {unread} of {} are still to be read; ask again in a while]",
+                "[incomplete: {unread} of {} are still to be read; ask again in a while]",
                 count(all, "file")
             ))
         }

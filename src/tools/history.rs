@@ -59,14 +59,14 @@ pub struct ChangeData {
 pub(super) fn unread(context: &Context, (at, is_gone): &(VaultPath, bool)) -> Option<&'static str> {
     match (*is_gone, context.vault.view().holds(at)) {
         (true, _) if context.most < Permission::Permanent => Some("it was deleted for good since"),
-        (_, false) => Some("it is where you may not look"),
+        (_, false) => Some("it is outside of what you may see"),
         (_, true) => None,
     }
 }
 
 /// The deleted files that the caller may see. Files in the trash without a former path are only for
 /// callers that may see everything.
-pub(super) fn seen(context: &Context, mut items: Vec<TrashItem>) -> Vec<TrashItem> {
+pub(super) fn visible(context: &Context, mut items: Vec<TrashItem>) -> Vec<TrashItem> {
     let (view, root) = (context.vault.view(), VaultPath::root());
     items.retain(|item| view.holds(item.was.as_ref().unwrap_or(&root)));
     items

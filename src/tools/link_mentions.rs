@@ -9,7 +9,7 @@ use super::text_file::{TextFile, count, fits, shown};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
-use crate::vault::Before;
+use crate::vault::Precondition;
 
 /// How often to retry if one of the notes changes meanwhile.
 const ATTEMPTS: usize = 5;
@@ -139,7 +139,7 @@ fn plan(
             path: file.path.as_str().to_owned(),
             links: mentions.into_iter().map(|mention| mention.link).collect(),
         });
-        let before = Before::Revision(file.content.revision);
+        let before = Precondition::Revision(file.content.revision);
         changes.push(Change::Write { path: file.path, content, before });
     }
     Ok((changes, changed))

@@ -5,7 +5,7 @@ use chrono::{Local, Utc};
 use super::history::{self, ChangeSetData};
 use super::prelude::*;
 use super::text_file::shown;
-use super::{paging, when};
+use super::{paging, time_text};
 use crate::journal::{ChangeSetId, Difference, ListedChange, ListedSet, Query, UndoError};
 use crate::note::path::VaultPath;
 use crate::vault::Want;
@@ -63,7 +63,7 @@ impl Tool for ListChanges {
         let since = self
             .since
             .as_deref()
-            .map(|text| when::parse(text, context.clock.now().with_timezone(&Local)));
+            .map(|text| time_text::parse(text, context.clock.now().with_timezone(&Local)));
         let (limit, limit_note) = paging::bounded(self.limit, MAX_SETS);
         let query = Query {
             path: self.path.as_deref().map(|path| asked(context, path)).transpose()?,
@@ -121,7 +121,7 @@ impl Tool for ListChanges {
 fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
     let set = context.journal.history().change_set(ChangeSetId(id))?;
     set.filter(|set| set.is_seen_through(context.vault.view())).ok_or_else(|| {
-        let hint = "list_changes without a number shows what there is";
+        let hint = "list_changes without a number lists them";
         ToolError::not_found(format!("there is no change set {id}"), hint)
     })
 }

@@ -71,7 +71,7 @@ impl Tool for ListTrash {
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let glob = self.pattern.as_deref().map(glob).transpose()?;
-        let mut items = history::seen(context, context.journal.trash().list()?);
+        let mut items = history::visible(context, context.journal.trash().list()?);
         if let Some(glob) = &glob {
             items.retain(|item| fits(item, glob));
         }

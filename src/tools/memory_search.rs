@@ -129,7 +129,7 @@ impl Tool for MemorySearch {
         }
         let is_wanted = |source: &Source| self.sources.is_empty() || self.sources.contains(source);
         let mut sources: Vec<Source> = Source::ALL.into_iter().filter(is_wanted).collect();
-        let view = get_conversation::seen(context);
+        let view = get_conversation::conversation_view(context);
         if self.sources.is_empty() && view.is_err() {
             sources.retain(|source| *source != Source::Conversations);
         }
@@ -191,7 +191,7 @@ fn notes(context: &Context, query: &str, unread: &mut usize) -> Result<Vec<Found
 
 /// Conversations with all words, then those with more and rarer ones, without the current one.
 fn conversations(context: &Context, query_words: &[String]) -> Result<Vec<FoundThing>, ToolError> {
-    let view = get_conversation::seen(context)?;
+    let view = get_conversation::conversation_view(context)?;
     let mut found: HashMap<ConversationId, (f64, FoundThing, i64)> = HashMap::new();
     let mut take = |query: &str, is_all: bool| -> Result<(), ToolError> {
         let hits = view.search(query, OF_EACH)?;
@@ -293,7 +293,7 @@ fn text(data: &Output) -> String {
     }
     if data.unread_notes > 0 {
         let unread = super::text_file::count(data.unread_notes, "note");
-        lines.push(format!("[not whole: {unread} are still to be read; ask again in a while]"));
+        lines.push(format!("[incomplete: {unread} are still to be read; ask again in a while]"));
     }
     lines.join("\n")
 }

@@ -1,6 +1,6 @@
 //! The tools: one file each, one line each in the list below.
 //!
-//! May import floors 1 to 4. A model, the chat view, the command line, an MCP client and a person
+//! Floor 5. A model, the chat view, the command line, an MCP client and a person
 //! with a WebSocket client call the same tools with the same JSON and get the same answer.
 //!
 //! A tool's file holds its input and output types and `run`. The doc comments of the input are the
@@ -45,9 +45,9 @@ mod same_names;
 mod stop_job;
 mod stored_job;
 mod text_file;
+pub mod time_text;
 mod tool;
 mod undo_job;
-pub mod when;
 
 mod apply_patch;
 mod apply_plan;

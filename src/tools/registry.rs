@@ -224,7 +224,7 @@ pub fn call(
     answer.unwrap_or_else(|_| {
         Err(ToolError::new(
             ErrorCode::IoError,
-            format!("`{}` failed by a fault of its own; nothing else is affected", tool.name),
+            format!("`{}` crashed; nothing else is affected", tool.name),
             "please report it, with the log",
         ))
     })
@@ -271,7 +271,7 @@ impl Registry {
             let names = self.0.keys().map(String::as_str);
             let alike = names.filter(|known| likeness(known) > 0.8);
             let near = || alike.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            let near = self.meant(name).or_else(near);
+            let near = self.known_elsewhere_as(name).or_else(near);
             ToolError {
                 hint: near.map(|name| format!("did you mean `{name}`?")),
                 ..ToolError::plain(ErrorCode::NotFound, format!("there is no tool `{name}`"))
@@ -280,7 +280,7 @@ impl Registry {
     }
 
     /// The tool that other programs call `name`.
-    pub fn meant(&self, name: &str) -> Option<&'static str> {
+    pub fn known_elsewhere_as(&self, name: &str) -> Option<&'static str> {
         let (_, tool) = ELSEWHERE.iter().find(|(names, _)| names.contains(&name))?;
         self.0.contains_key(*tool).then_some(*tool)
     }
@@ -373,7 +373,7 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// The arguments with whole numbers as integers; `None` if they already were.
-fn whole(input: &Value) -> Option<Value> {
+fn with_integers(input: &Value) -> Option<Value> {
     /// From here on, a float cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     fn write(value: &mut Value) -> bool {
@@ -421,7 +421,7 @@ fn parse<T: Tool>(arguments: &Value) -> Result<T, serde_json::Error> {
     let renamed = by_own_names(T::ALIASES, arguments);
     let arguments = renamed.as_ref().unwrap_or(arguments);
     // Whole numbers may come as `3.0`, which JSON Schema calls an integer, too.
-    T::deserialize(arguments).or_else(|error| match whole(arguments) {
+    T::deserialize(arguments).or_else(|error| match with_integers(arguments) {
         Some(arguments) => T::deserialize(&arguments),
         None => Err(error),
     })

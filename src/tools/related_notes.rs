@@ -155,7 +155,7 @@ fn text(found: &Output, skipped: usize) -> String {
         total => paging::summary(skipped, found.notes.len(), total, "or set a higher `limit`"),
     });
     if found.partial {
-        lines.push("[not whole: notes are still to be read; ask again in a while]".to_owned());
+        lines.push("[incomplete: notes are still to be read; ask again in a while]".to_owned());
     } else if found.meaning == "not_ready" {
         lines.push(search_notes::NOT_READY.to_owned());
     }

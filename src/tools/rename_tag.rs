@@ -8,7 +8,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::note::tag;
 use crate::note::tag::rename::{self, Renamed};
-use crate::vault::{Before, VaultError};
+use crate::vault::{Precondition, VaultError};
 
 /// How often to retry if one of the notes changes meanwhile.
 const ATTEMPTS: usize = 5;
@@ -104,7 +104,7 @@ impl Tool for RenameTag {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let (from, to) = (name(&self.from)?, name(&self.to)?);
         if from == to {
-            let message = format!("`{from}` is called so already");
+            let message = format!("`{from}` already has this name");
             return Err(ToolError::invalid(message, "give another name as `to`"));
         }
         let place = graph::place(context, self.path.as_deref())?;
@@ -140,7 +140,7 @@ impl Tool for RenameTag {
             changed: plan.notes.iter().take(MAX_NAMED).map(changed).collect(),
             merged_with,
             skipped: plan.skipped,
-            unknown_files: graph::seen(context).gaps().len(),
+            unknown_files: graph::visible_links(context).gaps().len(),
             dry_run: self.dry_run,
             change_set,
         };
@@ -162,14 +162,14 @@ fn name(requested: &str) -> Result<&str, ToolError> {
 fn merged(context: &Context, from: &str, to: &str) -> usize {
     match tag::key(from) == tag::key(to) {
         true => 0,
-        false => graph::seen(context).tagged(&VaultPath::root(), to).len(),
+        false => graph::visible_links(context).tagged(&VaultPath::root(), to).len(),
     }
 }
 
 /// Reads the notes with the tag and plans the change of each.
 fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Plan, ToolError> {
     let mut plan = Plan::default();
-    for path in graph::seen(context).tagged(place, from) {
+    for path in graph::visible_links(context).tagged(place, from) {
         context.check_cancelled()?;
         let content = match context.vault.read(&path) {
             Ok(content) => content,
@@ -203,7 +203,7 @@ fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Pl
         plan.changes.push(Change::Write {
             path: file.path.clone(),
             content,
-            before: Before::Revision(file.content.revision),
+            before: Precondition::Revision(file.content.revision),
         });
         plan.notes.push((file.path, Renamed { text: String::new(), ..renamed }));
     }

@@ -49,7 +49,7 @@ impl Tool for Restore {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let items = history::seen(context, context.journal.trash().list()?);
+        let items = history::visible(context, context.journal.trash().list()?);
         let item = find(items, &self.item)?;
         let to = match &self.to {
             Some(to) => Some(context.vault.new_path(to)?),

@@ -39,7 +39,7 @@ pub struct Output {
 
 impl Tool for RollbackJob {
     const NAME: &'static str = "rollback_job";
-    const TITLE: &'static str = "Take a job back";
+    const TITLE: &'static str = "Undo a job";
     const TIER: Tier = Tier::Dangerous;
     const KIND: ToolKind = ToolKind::Edit;
     const HEAVY: bool = true;

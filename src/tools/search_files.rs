@@ -355,7 +355,7 @@ fn summary(input: &SearchFiles, results: &Results, totals: &Totals, whole: usize
     if results.timed_out && results.not_searched > 0 {
         let left = results.not_searched;
         parts.push(format!(
-            "{left} not searched: the time was over; narrow it with path or file_pattern"
+            "{left} not searched: the time limit was reached; narrow it with path or file_pattern"
         ));
     } else if totals.files > files {
         let count = if totals.at_least { "; output_mode `count` counts all" } else { "" };
@@ -367,7 +367,7 @@ fn summary(input: &SearchFiles, results: &Results, totals: &Totals, whole: usize
             "{left} not searched: the answer was full; raise max_results or max_matches, or narrow the pattern"
         ));
     } else if results.timed_out {
-        parts.push("the time was over in the middle of a file".to_owned());
+        parts.push("the time limit was reached in the middle of a file".to_owned());
     }
     if results.binary > 0 {
         parts.push(format!("{} without text", count(results.binary, "file")));

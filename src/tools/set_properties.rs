@@ -8,7 +8,7 @@ use super::text_file::{self, TextFile, fits};
 use crate::journal::Change;
 use crate::note::frontmatter::edit::{self, PropertyChange, PropertyError};
 use crate::note::{diff, markdown};
-use crate::vault::Before;
+use crate::vault::Precondition;
 
 /// Properties changed in one call.
 const MAX_CHANGES: usize = 100;
@@ -99,7 +99,7 @@ impl Tool for SetProperties {
                 vec![Change::Write {
                     path: file.path.clone(),
                     content: new,
-                    before: Before::Revision(old.revision),
+                    before: Precondition::Revision(old.revision),
                 }],
             )?;
             let saved = applied.written();
@@ -162,7 +162,7 @@ fn words(data: &Output, remove: &[String], body: &str) -> String {
     if data.change_set.is_none() {
         let mut why = Vec::new();
         if !same.is_empty() {
-            why.push(format!("it has `{}` so already", list(&same)));
+            why.push(format!("it already has `{}`", list(&same)));
         }
         if !absent.is_empty() {
             why.push(format!("it has no property `{}` to remove", list(&absent)));

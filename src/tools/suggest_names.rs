@@ -220,10 +220,10 @@ impl Naming {
             self.stems.get(&key).into_iter().flatten().map(String::as_str).collect();
         let found = conventions::find(&own, &self.vocabulary);
         // In a folder with few names the best pattern may be the file's own.
-        let is_told =
+        let is_listed =
             |found: &&conventions::Convention| found.matching * 2 > own.len() && found.matching > 2;
         let mut wanted: Vec<conventions::Convention> =
-            found.iter().filter(is_told).cloned().collect();
+            found.iter().filter(is_listed).cloned().collect();
         if wanted.is_empty() {
             wanted = self.of_all(path.is_note());
         }
@@ -271,7 +271,7 @@ impl Naming {
         }
         let mut all = self.of_all(true).into_iter().chain(self.of_all(false));
         let found = all.find(|found| found.pattern.id() == requested);
-        found.map(|found| vec![found]).ok_or_else(|| unknown(requested, "no folder names files so"))
+        found.map(|found| vec![found]).ok_or_else(|| unknown(requested, "no folder uses it"))
     }
 }
 
@@ -283,8 +283,7 @@ fn key(path: &VaultPath) -> (String, bool) {
 fn unknown(requested: &str, why: &str) -> ToolError {
     ToolError::invalid(
         format!("`{requested}` is not a convention: {why}"),
-        "give a pattern such as `{YYYY-MM-DD} {Title Words}`, a style such as `kebab-case`, or an `id` that \
-         describe_vault tells; {number}, {3 digits}, {code}, {version}, {emoji}, {id of 12 digits} stand for what \
+        "give a pattern such as `{YYYY-MM-DD} {Title Words}`, a style such as `kebab-case`, or an `id` that describe_vault shows; {number}, {3 digits}, {code}, {version}, {emoji}, {id of 12 digits} stand for what \
          they say",
     )
 }

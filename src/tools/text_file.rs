@@ -72,7 +72,7 @@ pub(super) fn not_text(path: &VaultPath, fault: &NotText) -> ToolError {
              all the same"
         }
         _ => {
-            "get_file_info tells more about it; only text, PDFs and PNG, JPEG, GIF and WebP images can be read"
+            "get_file_info shows more about it; only text, PDFs and PNG, JPEG, GIF and WebP images can be read"
         }
     };
     ToolError {

@@ -51,8 +51,7 @@ pub(super) fn undo_job(
         return Err(job.wrong_state("list_jobs shows what is done of each job"));
     }
     let set = job.change_set().map(|set| context.journal.history().change_set(set)).transpose()?;
-    let set =
-        set.flatten().ok_or_else(|| job.wrong_state("the journal does not have it any more"))?;
+    let set = set.flatten().ok_or_else(|| job.wrong_state("the journal no longer has it"))?;
     let done = job.done_items();
     let all: Vec<&Item> = done.iter().map(|(item, _)| *item).collect();
     if let Some(id) = only.iter().find(|id| !all.iter().any(|item| item.id == **id)) {

@@ -8,7 +8,7 @@ use crate::edits::ReadOnly;
 use crate::journal::Change;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
-use crate::vault::{Before, Kind, ResolvedEntry, Vault, VaultError, Want, WriteTarget};
+use crate::vault::{Kind, Precondition, ResolvedEntry, Vault, VaultError, Want, WriteTarget};
 
 /// Creates a file with this content, or replaces the whole content of an existing one; use
 /// edit_file to change a part. Missing folders are created. Case does not matter in the path. If a
@@ -89,12 +89,12 @@ impl Tool for WriteFile {
                     refuse_to_shrink(&context.vault, &found, &self.content)?;
                 }
                 refuse_cut_lines(&context.vault, &found, &self.content)?;
-                (found.path, expected.map_or(Before::Any, Before::Revision))
+                (found.path, expected.map_or(Precondition::Any, Precondition::Revision))
             }
             WriteTarget::Free(path) if expected.is_some() => {
                 return Err(context.vault.gone_since(&path).into());
             }
-            WriteTarget::Free(path) => (free(context, path, self.create)?, Before::Absent),
+            WriteTarget::Free(path) => (free(context, path, self.create)?, Precondition::Absent),
         };
         let content = self.content.into_bytes();
         let bytes = content.len();

@@ -15,7 +15,7 @@ pub struct FileContent {
 
 /// Precondition of a write: what must be at the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum Precondition {
     Absent,
     /// A file with exactly this content.
     Revision(Revision),
@@ -26,7 +26,7 @@ pub enum Before {
     Any,
 }
 
-impl Before {
+impl Precondition {
     /// The required revision, if the precondition names one.
     pub fn revision(&self) -> Option<Revision> {
         match self {

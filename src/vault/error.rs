@@ -199,7 +199,7 @@ impl VaultError {
                 "restart the steward; until then the vault can only be read".to_owned()
             }
             Self::Io { source, .. } if too_many_open(source) => {
-                "this process may not open more files at once: allow it more (`ulimit -n`), or change \
+                "too many files are open: raise the limit (`ulimit -n`), or change \
                  fewer files at a time; nothing was changed"
                     .to_owned()
             }

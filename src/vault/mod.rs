@@ -1,6 +1,6 @@
 //! The vault's folder: the only room that touches the user's files.
 //!
-//! Imports `note` and `chaos`. Every room above reads through a [`Vault`], a cheap clone over
+//! Floor 2. Every room above reads through a [`Vault`], a cheap clone over
 //! shared private state. Writing takes another type: [`Vault::open`] returns the only [`Writer`],
 //! which `journal` owns.
 //!
@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use catalogue::{Catalogue, Counts, Entry, EntryQuery, Listing, Order, VisibleCatalogue};
-pub use content::{Before, FileContent};
+pub use content::{FileContent, Precondition};
 pub use dir::{FileId, Kind, Meta};
 pub use durable::SyncBatch;
 pub use error::VaultError;
@@ -153,8 +153,8 @@ impl Vault {
 
     /// The same vault restricted to `view`: other paths are not found, listed or read. Writes are
     /// not restricted.
-    pub fn seen_through(&self, view: View) -> Self {
-        Self(self.0.seen_through(view))
+    pub fn in_view(&self, view: View) -> Self {
+        Self(self.0.in_view(view))
     }
 }
 

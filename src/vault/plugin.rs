@@ -27,7 +27,7 @@ pub enum PluginError {
     /// Obsidian has never opened the vault.
     #[error("`{}` has no configuration folder of Obsidian's", .root.display())]
     NoConfigFolder { root: PathBuf },
-    #[error("`{folder}` holds something else than this plugin: {what}")]
+    #[error("`{folder}` contains something other than this plugin: {what}")]
     Foreign { folder: String, what: String },
     #[error("could not {doing} `{path}`: {source}")]
     Io { doing: &'static str, path: String, source: io::Error },

@@ -10,10 +10,10 @@ use crate::note::path::VaultPath;
 
 /// Folders protected at any depth, and why.
 const PROTECTED: [(&str, &str); 4] = [
-    (".obsidian", "it holds Obsidian's own settings and plugins"),
-    (".smarthole", "it holds SmartHole's own data"),
-    (".git", "it holds the vault's version history"),
-    (".trash", "it holds deleted notes, which are reached through the trash tools"),
+    (".obsidian", "it contains Obsidian's own settings and plugins"),
+    (".smarthole", "it contains SmartHole's own data"),
+    (".git", "it contains the vault's version history"),
+    (".trash", "it contains deleted notes; use the trash tools for them"),
 ];
 
 /// Hidden folders that sync services create; they hold no notes.
@@ -69,7 +69,7 @@ impl Protection {
         let own = |place: &VaultPath, what: &str| {
             Some(Protected {
                 folder: place.to_string(),
-                reason: format!("it holds the steward's own {what}"),
+                reason: format!("it contains the steward's own {what}"),
             })
         };
         if let Some(state) = self.state.as_ref().filter(is_of) {

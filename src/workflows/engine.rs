@@ -184,7 +184,7 @@ impl<'a> Engine<'a> {
                 }
                 Ok(Json::Array(items)) => {
                     let message = format!(
-                        "`for_each` has {} elements; {MOST_ITEMS} are the most",
+                        "`for_each` has {} elements; the limit is {MOST_ITEMS}",
                         items.len()
                     );
                     return vec![broken(None, message)];

@@ -80,7 +80,7 @@ impl<'a> LiveRun<'a> {
                 if let Some(turn) = turn.as_deref().filter(|_| was_begun && *changes)
                     && let Some(set) = self.of.store.journal.changes.applied_in_turn(turn)?
                 {
-                    let text = format!("done before the run was cut short, as change set {set}");
+                    let text = format!("done before the run was interrupted, as change set {set}");
                     return Ok(Ended {
                         data: json!({ "change_set": set }),
                         ..Ended::with_text(StepState::Done, text)
@@ -92,13 +92,12 @@ impl<'a> LiveRun<'a> {
                         Some(_) => {
                             return Ok(Ended::with_text(
                                 StepState::Done,
-                                "done before the run was cut short",
+                                "done before the run was interrupted",
                             ));
                         }
                         None => {
                             let question = format!(
-                                "`{tool}` was at work when the run was cut short; look at `steward log`: is it done, or to \
-                                 be called again?"
+                                "`{tool}` was running when the run was interrupted; see `steward log`: was it done, or should it be called again?"
                             );
                             let choices = vec!["done".to_owned(), "again".to_owned()];
                             return Ok(waits(Waits { question, choices, ..Waits::default() }));
@@ -130,8 +129,7 @@ impl<'a> LiveRun<'a> {
                         Some("again") => {}
                         Some("skip") => return Ok(Ended::with_text(StepState::Skipped, "")),
                         _ => {
-                            let question =
-                                "a model was being asked when the run was cut short; ask it again?";
+                            let question = "a model was being asked when the run was interrupted; ask it again?";
                             let choices = vec!["again".to_owned(), "skip".to_owned()];
                             return Ok(waits(Waits {
                                 question: question.to_owned(),
@@ -270,7 +268,7 @@ impl StepExecutor for LiveRun<'_> {
                 Err(error) => return self.not_recorded(error),
             },
         };
-        self.of.calls.tell_after_step(shown, ended.state.word());
+        self.of.calls.notify_after_step(shown, ended.state.word());
         // After another crash the question about the interrupted step is asked again.
         let is_of_begun = ended
             .waits

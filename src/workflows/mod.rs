@@ -211,9 +211,9 @@ impl Workflows {
                 ended: None,
             })?;
             mode.run = Some(run);
-            place.is_of(run);
+            place.set_run(run);
         }
-        self.go(&workflow, inputs, began, mode, HashMap::new(), around)
+        self.execute(&workflow, inputs, began, mode, HashMap::new(), around)
     }
 
     /// Resumes a run that waits for a person, was interrupted, or failed. Completed steps are not repeated.
@@ -289,7 +289,7 @@ impl Workflows {
         check_answers(&workflow, &answers)?;
         mode.answers = answers;
         self.0.rows.set_state(row.id, RUNNING, None)?;
-        self.go(&workflow, inputs, row.began, mode, known, around)
+        self.execute(&workflow, inputs, row.began, mode, known, around)
     }
 
     /// The last runs, newest first, with their waiting steps. Runs that were active when the process ended are
@@ -298,7 +298,7 @@ impl Workflows {
         list(&self.0.rows, limit, &|run| lock(&self.0.active_runs).contains(&run))
     }
 
-    fn go(
+    fn execute(
         &self,
         workflow: &Workflow,
         inputs: Json,
@@ -354,7 +354,7 @@ struct ActiveRun<'a> {
 }
 
 impl ActiveRun<'_> {
-    fn is_of(&mut self, run: i64) {
+    fn set_run(&mut self, run: i64) {
         let mut active_runs = lock(&self.of.0.active_runs);
         active_runs.remove(&self.number);
         active_runs.insert(run);

@@ -119,7 +119,7 @@ fn no_tool_leads_around_a_mode_through_the_agent() {
 }
 
 #[test]
-fn it_has_acps_methods_and_no_others_and_no_conversation_of_anybody_else() {
+fn acp_clients_get_only_acp_methods_and_their_own_conversations() {
     let ground = Ground::new("");
     let mut editor = ground.editor();
     for (method, params) in [

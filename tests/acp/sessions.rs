@@ -14,7 +14,7 @@ fn first_bytes(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn an_editor_gets_its_capabilities_and_finds_its_conversation_after_a_restart() {
+fn an_editor_finds_its_conversation_after_a_restart() {
     let ground = Ground::new("");
     let note =
         |path: &str, text: &str| std::fs::write(format!("{}/{path}", ground.vault), text).unwrap();
@@ -104,7 +104,7 @@ fn a_turn_is_stopped_during_text_and_during_a_question() {
 }
 
 #[test]
-fn an_editor_that_loads_a_conversation_in_the_middle_of_an_answer_shows_all_of_it() {
+fn loading_a_conversation_mid_answer_shows_the_whole_answer() {
     let ground = Ground::new("");
     let mut editor = ground.editor();
     let id = editor.begin(&ground.vault);
@@ -165,7 +165,7 @@ fn another_folder_and_offered_servers_are_accepted_with_a_notice() {
 }
 
 #[test]
-fn a_mode_and_a_model_are_chosen_for_one_conversation_and_hold_after_a_restart() {
+fn a_conversations_mode_and_model_survive_a_restart() {
     let ground = Ground::new("");
     let mut editor = ground.editor();
     let (id, other) = (editor.begin(&ground.vault), editor.begin(&ground.vault));
@@ -248,7 +248,7 @@ fn a_persons_prompts_are_commands_whose_text_the_agent_gets() {
     assert_eq!(commands.iter().filter(|one| one["name"] == "find").count(), 1, "{commands:?}");
     let refused = editor.prompt(&id, "/sum-up");
     let message = refused["error"]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("`/sum-up` needs words behind its name"), "{refused}");
+    assert!(message.contains("`/sum-up` needs words after its name"), "{refused}");
     let plain = editor.prompt(&id, "/etc/hosts is full");
     assert_eq!(plain["result"]["stopReason"], "end_turn", "{plain}");
     let asked = String::from_utf8(ground.model.requests().last().unwrap().body.clone()).unwrap();

@@ -69,7 +69,7 @@ fn the_only_model_is_taken_without_a_question() {
 }
 
 #[test]
-fn a_client_with_a_terminal_has_its_user_set_up_a_model_and_others_hear_how() {
+fn only_terminal_clients_are_offered_the_model_setup() {
     let ground = Ground::new("");
     let settings = std::fs::read_to_string(ground.home.config_file()).unwrap();
     let none = settings.replace("[\"work/m\", \"work/n\"]", "[]");

@@ -74,7 +74,7 @@ fn requests_before_initialize_and_duplicate_ids_are_refused() {
     assert_eq!(twice["error"]["data"]["kind"], "duplicate_id", "{twice}");
     ground.end_daemon();
     let lost = editor.answer(prompt);
-    assert!(lost["error"]["message"].as_str().unwrap().contains("broke off"), "{lost}");
+    assert!(lost["error"]["message"].as_str().unwrap().contains("was lost"), "{lost}");
     // The next line reaches another daemon.
     let listed = editor.call("session/list", json!({}));
     assert_eq!(listed["result"]["sessions"][0]["sessionId"], id.as_str(), "{listed}");

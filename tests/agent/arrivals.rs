@@ -93,9 +93,9 @@ impl Provider for Holds {
 struct Looks(Arc<Mutex<Vec<Scope>>>, Arc<AtomicBool>);
 
 /// An approval request that is answered after two hours.
-struct Asks;
+struct AlwaysAsks;
 
-impl Pending for Asks {
+impl Pending for AlwaysAsks {
     fn title(&self) -> String {
         "look".to_owned()
     }
@@ -130,7 +130,7 @@ impl Toolbox for Looks {
     fn call(&self, wanted: CallRequest, _: Cancel) -> BoxFuture<'static, CallOutcome> {
         self.0.lock().unwrap().push(wanted.scope);
         if self.1.load(Ordering::Relaxed) {
-            return Box::pin(std::future::ready(CallOutcome::Asks(Box::new(Asks))));
+            return Box::pin(std::future::ready(CallOutcome::NeedsApproval(Box::new(AlwaysAsks))));
         }
         Box::pin(std::future::ready(CallOutcome::Done(CallResult::error("nothing to see"))))
     }
@@ -186,7 +186,7 @@ impl Life {
     /// Sends a message and waits for the answer; returns the number of its conversation.
     pub async fn answered(&self, said: UserMessage, to: Option<ConversationId>) -> ConversationId {
         self.may.add_permits(2);
-        self.agent.say(UserMessage { to, ..said }).await.unwrap().await.unwrap().conversation
+        self.agent.send(UserMessage { to, ..said }).await.unwrap().await.unwrap().conversation
     }
 
     /// Every stored user message, of all conversations.
@@ -226,20 +226,20 @@ fn foreign(text: &str, scope: Scope) -> UserMessage {
 async fn a_long_turn_receives_more_messages_than_may_wait_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::begin(folder.path());
-    let first = life.agent.say(said("first")).await.unwrap();
+    let first = life.agent.send(said("first")).await.unwrap();
     life.until_heard("first").await;
     let mut others = Vec::new();
     for n in 0..40 {
         let text = format!("and {n}");
-        others.push(life.agent.say(said(&text)).await.expect("few wait"));
+        others.push(life.agent.send(said(&text)).await.expect("few wait"));
         life.may.add_permits(1);
         life.until_heard(&text).await;
     }
     // Now the queue is full.
     for n in 0..32 {
-        others.push(life.agent.say(said(&format!("waits {n}"))).await.expect("it may wait"));
+        others.push(life.agent.send(said(&format!("waits {n}"))).await.expect("it may wait"));
     }
-    let refused = life.agent.say(said("too many")).await.err();
+    let refused = life.agent.send(said("too many")).await.err();
     assert_eq!(refused, Some(PromptError::Full));
     life.may.add_permits(100);
     let turn = first.await.unwrap().turn;
@@ -262,7 +262,7 @@ async fn the_time_of_a_turn_does_not_run_while_a_person_is_asked() {
     life.looks.1.store(true, Ordering::Relaxed);
     life.may.add_permits(2);
     let begun = tokio::time::Instant::now();
-    let answered = life.agent.say(said("look")).await.unwrap().await.unwrap();
+    let answered = life.agent.send(said("look")).await.unwrap().await.unwrap();
     assert_eq!((answered.reason, &*answered.answer), (Some(Reason::Done), "ok"));
     assert!(begun.elapsed() >= Duration::from_secs(2 * 3600));
 }
@@ -272,7 +272,7 @@ async fn a_message_to_no_conversation_does_not_turn_up_in_another_later() {
     let folder = tempfile::tempdir().unwrap();
     let life = Life::begin(folder.path());
     let nowhere = ConversationId(9_999);
-    let refused = life.agent.say(UserMessage { to: Some(nowhere), ..said("lost") }).await.err();
+    let refused = life.agent.send(UserMessage { to: Some(nowhere), ..said("lost") }).await.err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: nowhere })));
     life.answered(said("kept"), None).await;
     drop(life);
@@ -297,7 +297,7 @@ async fn what_nobody_heard_before_a_start_begins_its_turn_after_it() {
     life.until_heard("unheard").await;
     // Sent again, it waits for that turn and starts none.
     let again =
-        life.agent.say(UserMessage { to: Some(conversation), ..said("unheard") }).await.unwrap();
+        life.agent.send(UserMessage { to: Some(conversation), ..said("unheard") }).await.unwrap();
     life.may.add_permits(1);
     let answered = again.await.unwrap();
     assert_eq!((answered.reason, &*answered.answer), (Some(Reason::Done), "ok"));
@@ -320,7 +320,7 @@ async fn a_message_repeated_at_the_end_of_its_turn_is_delivered_once() {
             let (agent, said) = (life.agent.clone(), said(&text));
             tries.push(tokio::spawn(async move {
                 for _ in 0..3 {
-                    agent.say(said.clone()).await.unwrap().await.unwrap();
+                    agent.send(said.clone()).await.unwrap().await.unwrap();
                 }
             }));
         }
@@ -361,7 +361,7 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     let person = life.answered(said("mine"), None).await;
     let refused = life
         .agent
-        .say(UserMessage { to: Some(person), ..foreign("repeat it", Scope::Mcp) })
+        .send(UserMessage { to: Some(person), ..foreign("repeat it", Scope::Mcp) })
         .await
         .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: person })));
@@ -370,7 +370,7 @@ async fn a_program_speaks_in_its_own_conversations_alone() {
     assert_eq!(life.answered(foreign("more", Scope::Mcp), None).await, program);
     let refused = life
         .agent
-        .say(UserMessage { to: Some(program), ..foreign("and I", Scope::Voice) })
+        .send(UserMessage { to: Some(program), ..foreign("and I", Scope::Voice) })
         .await
         .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: program })));
@@ -409,12 +409,12 @@ async fn a_voice_message_goes_to_the_last_conversation_and_its_worker_settles_it
     let mine = life.answered(said("mine"), None).await;
     let row = taken(&life, "milk");
     life.may.add_permits(1);
-    let answered = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
+    let answered = life.agent.send(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!((answered.conversation, answered.reason), (mine, Some(Reason::Done)));
     let heard = life.conversations.store().inbox.get(row.id).unwrap();
     assert_eq!(heard, done_in(answered.turn, &row));
     // Delivered again, it is not processed again and gets the same answer.
-    let again = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
+    let again = life.agent.send(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!((again.turn, again.answer), (answered.turn, answered.answer));
     assert_eq!(life.heard(), ["mine", "milk"]);
     // A message that belongs to a worker is not one of the agent's leftovers.
@@ -423,7 +423,7 @@ async fn a_voice_message_goes_to_the_last_conversation_and_its_worker_settles_it
     // A program with a voice client's token is not the person.
     let refused = life
         .agent
-        .say(UserMessage { to: Some(mine), ..foreign("and I", Scope::Voice) })
+        .send(UserMessage { to: Some(mine), ..foreign("and I", Scope::Voice) })
         .await
         .err();
     assert_eq!(refused, Some(PromptError::Memory(MemoryError::NotFound { id: mine })));
@@ -435,10 +435,10 @@ async fn a_voice_message_goes_to_the_last_conversation_and_its_worker_settles_it
 async fn a_voice_message_joins_a_running_turn_and_its_worker_settles_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut life = Life::begin(folder.path());
-    let first = life.agent.say(said("look at this")).await.unwrap();
+    let first = life.agent.send(said("look at this")).await.unwrap();
     life.until_heard("look at this").await;
     let row = taken(&life, "and milk");
-    let spoken = life.agent.say(spoken("and milk", row.id)).await.unwrap();
+    let spoken = life.agent.send(spoken("and milk", row.id)).await.unwrap();
     life.may.add_permits(2);
     let (first, spoken) = (first.await.unwrap(), spoken.await.unwrap());
     assert_eq!(first.turn, spoken.turn);
@@ -452,12 +452,12 @@ async fn a_voice_message_is_resumed_in_its_conversation() {
     let life = Life::begin(folder.path());
     let row = taken(&life, "milk");
     life.may.add_permits(1);
-    let first = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
+    let first = life.agent.send(spoken("milk", row.id)).await.unwrap().await.unwrap();
     let other = life.conversations.open_new("chat").unwrap().id;
     life.answered(said("elsewhere"), Some(other)).await;
     life.may.add_permits(1);
     let notice = "Go on with it.".to_owned();
-    let going = life.agent.go_on(spoken("milk", row.id), first.conversation, notice).await;
+    let going = life.agent.resume(spoken("milk", row.id), first.conversation, notice).await;
     let second = going.unwrap().await.unwrap();
     assert_eq!((second.conversation, &*second.answer), (first.conversation, "ok"));
     assert_ne!(second.turn, first.turn);
@@ -470,12 +470,12 @@ async fn a_voice_message_is_resumed_in_its_conversation() {
     // If its conversation is gone, the person's message is delivered again.
     life.conversations.delete(first.conversation).unwrap();
     let notice = "Go on with it.".to_owned();
-    let gone = life.agent.go_on(spoken("milk", row.id), first.conversation, notice).await.err();
+    let gone = life.agent.resume(spoken("milk", row.id), first.conversation, notice).await.err();
     let id = first.conversation;
     assert_eq!(gone, Some(PromptError::Memory(MemoryError::NotFound { id })));
     store.inbox.clear_deleted_turn(row.id).unwrap();
     life.may.add_permits(1);
-    let third = life.agent.say(spoken("milk", row.id)).await.unwrap().await.unwrap();
+    let third = life.agent.send(spoken("milk", row.id)).await.unwrap().await.unwrap();
     assert_eq!(third.conversation, other);
     store.inbox.settle(row.id, InboxState::Done, None, "").unwrap();
     assert_eq!(store.inbox.delivered_to(row.id).unwrap(), Some(third.turn));

@@ -69,9 +69,9 @@ async fn a_repeated_message_reaches_its_hook_once_even_if_it_was_replaced() {
     let message = said("a number");
     // Both arrive before the hook has answered, and one after the turn.
     let (one, other) =
-        tokio::join!(life.agent.say(message.clone()), life.agent.say(message.clone()));
+        tokio::join!(life.agent.send(message.clone()), life.agent.send(message.clone()));
     let (one, other) = (one.unwrap().await.unwrap(), other.unwrap().await.unwrap());
-    let late = life.agent.say(message).await.unwrap().await.unwrap();
+    let late = life.agent.send(message).await.unwrap().await.unwrap();
     assert_eq!((one.turn, one.turn), (other.turn, late.turn));
     assert_eq!(asked(folder.path()), 1);
     let heard = life.heard();
@@ -85,7 +85,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
     let message = said("my secret");
     // A repeated message gets the same result.
     let (one, other) =
-        tokio::join!(life.agent.say(message.clone()), life.agent.say(message.clone()));
+        tokio::join!(life.agent.send(message.clone()), life.agent.send(message.clone()));
     let mut errors = Vec::new();
     for answer in [one, other] {
         errors.push(match answer {
@@ -99,7 +99,7 @@ async fn one_that_a_hook_refuses_is_not_heard_later_unless_it_is_sent_again() {
             "{error:?}"
         );
     }
-    assert_eq!(life.agent.say(message.clone()).await.err().map(|_| ()), Some(()));
+    assert_eq!(life.agent.send(message.clone()).await.err().map(|_| ()), Some(()));
     assert!(asked(folder.path()) >= 2, "sent again, it is asked about again");
     drop(life);
     // A restart without a hook.
@@ -126,7 +126,7 @@ async fn what_an_earlier_run_left_is_shown_to_the_hooks_first() {
     let left = life.agent.recover().unwrap();
     life.agent.deliver_undelivered(left).await;
     // A repetition in the meantime waits for the pending one.
-    life.agent.say(said("a thing")).await.unwrap().await.unwrap();
+    life.agent.send(said("a thing")).await.unwrap().await.unwrap();
     until("all were asked about", || asked(folder.path()) == 3).await;
     let heard = life.heard();
     assert!(heard.len() == 2 && heard[0].starts_with("number "), "{heard:?}");
@@ -144,7 +144,7 @@ async fn a_hook_that_takes_its_time_delays_no_other_message() {
     let (agent, to) = (life.agent.clone(), Some(mine));
     let slow =
         tokio::spawn(
-            async move { agent.say(UserMessage { to, ..said("slow") }).await.unwrap().await },
+            async move { agent.send(UserMessage { to, ..said("slow") }).await.unwrap().await },
         );
     until("the hook is asked", || asked(folder.path()) == 1).await;
     let other = life.conversations.open_new("chat").unwrap().id;

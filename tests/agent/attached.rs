@@ -31,7 +31,7 @@ fn say(client: &mut Watcher, pieces: Value) -> Value {
 }
 
 #[test]
-fn a_model_that_sees_is_given_pictures_and_every_model_the_selection_as_data() {
+fn models_with_vision_get_images_and_all_models_the_selection() {
     for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
         for sees in [true, false] {
             let place = Place::new(wire, vec![says(wire, "A dot."), says(wire, "Still a dot.")]);
@@ -116,7 +116,7 @@ fn what_cannot_go_with_a_message_is_refused_with_the_reason() {
 /// What a model reads by itself: the image goes to the vendor, and the conversation refers to its
 /// file.
 #[test]
-fn an_image_that_a_model_reads_is_given_to_one_that_sees_and_stored_as_a_reference() {
+fn an_image_is_sent_to_models_with_vision_and_stored_by_reference() {
     for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
         for sees in [true, false] {
             let read = calls(wire, "c1", "read_file", json!({"path": "dot.png"}));

@@ -63,8 +63,8 @@ impl Memory for OddEnds {
         self.0.arrive(said)
     }
 
-    fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Routing> {
-        self.0.go_on(to, notice, received)
+    fn resume(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Routing> {
+        self.0.resume(to, notice, received)
     }
 
     fn refuse(&self, received: i64, why: &str) -> Answer<()> {
@@ -118,11 +118,11 @@ async fn a_turn_sends_no_events_before_the_last_one_has_ended() {
     let (let_go, go_on) = mpsc::channel();
     let mut life = life(folder.path(), Odd::Waits(kept, go_on));
     life.may.add_permits(10);
-    let first = life.agent.say(said("first")).await.unwrap();
+    let first = life.agent.send(said("first")).await.unwrap();
     // The end is stored but not announced yet: the next message starts the next turn.
     let is_kept = tokio::task::spawn_blocking(move || is_kept.recv().map(|()| is_kept));
     let is_kept = is_kept.await.unwrap().unwrap();
-    let second = life.agent.say(said("second")).await.unwrap();
+    let second = life.agent.send(said("second")).await.unwrap();
     let_go.send(()).unwrap();
     drop((let_go, is_kept));
     let (first, second) = (first.await.unwrap(), second.await.unwrap());
@@ -151,7 +151,7 @@ async fn a_turn_whose_end_cannot_be_stored_blocks_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let life = life(folder.path(), Odd::Fails(1));
     life.may.add_permits(10);
-    let answered = life.agent.say(said("first")).await.unwrap().await.unwrap();
+    let answered = life.agent.send(said("first")).await.unwrap().await.unwrap();
     assert_eq!(answered.reason, Some(Reason::Failed));
     assert!(answered.words.contains("the disk is full"), "{answered:?}");
     // It is given up without another message, so that the conversation can be ended.

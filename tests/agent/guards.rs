@@ -55,7 +55,7 @@ impl Talk {
         };
         let called = match wait(self.toolbox.call(wanted, Cancel::default())) {
             CallOutcome::Done(called) => called,
-            CallOutcome::Asks(pending) => panic!("{tool}: {}", pending.title()),
+            CallOutcome::NeedsApproval(pending) => panic!("{tool}: {}", pending.title()),
         };
         called.read_updates.iter().for_each(|update| self.known.apply(update.clone()));
         self.known.results_received();
@@ -313,7 +313,7 @@ fn an_undo_without_a_number_is_of_its_own_conversation() {
     talk.writes("own.md");
     vault.ok("write_file", json!({"path": "theirs.md", "content": "theirs"}));
     talk.conversation = 2;
-    talk.refused("undo", json!({}), "nothing to undo of this conversation");
+    talk.refused("undo", json!({}), "this conversation has nothing to undo");
     talk.conversation = 1;
     talk.ok("undo", json!({}));
     assert!(!vault.exists("own.md") && vault.exists("theirs.md"));

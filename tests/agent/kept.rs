@@ -22,7 +22,7 @@ fn told(seen: &[Value], kind: &str) -> Vec<Value> {
 }
 
 #[test]
-fn it_is_named_told_again_forked_and_deleted() {
+fn a_conversation_is_renamed_replayed_forked_and_deleted() {
     let wire = Wire::Chat;
     let place = Place::new(
         wire,

@@ -136,7 +136,7 @@ fn a_note_that_was_not_read_is_not_written_over() {
 }
 
 #[test]
-fn an_undo_without_a_number_takes_back_what_its_own_conversation_changed() {
+fn an_undo_without_a_number_undoes_the_conversations_own_change() {
     let write = json!({"path": "Own.md", "content": "x"});
     let place = Place::new(
         WIRE,
@@ -158,7 +158,7 @@ fn an_undo_without_a_number_takes_back_what_its_own_conversation_changed() {
     let set = theirs(&mut client, "Theirs.md");
     let session = ask(&mut client, &Value::Null);
     let refused = told(&place, "u1");
-    assert!(refused.contains("nothing to undo of this conversation"), "{refused}");
+    assert!(refused.contains("this conversation has nothing to undo"), "{refused}");
     assert!(refused.contains(&format!("`change_set: {set}`")), "{refused}");
     assert_eq!(place.note("Theirs.md"), "theirs");
     ask(&mut client, &session);

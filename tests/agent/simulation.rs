@@ -124,7 +124,7 @@ fn run(
                 _ => None,
             };
             let said = UserMessage { to, ..said };
-            if let Ok(answered) = agent.say(said.clone()).await {
+            if let Ok(answered) = agent.send(said.clone()).await {
                 accepted.push(name);
                 waiting.push(answered);
             } else {
@@ -133,14 +133,14 @@ fn run(
             if let Some(earlier) = earlier.take().filter(|_| chance.once_in(2)) {
                 // Sent again much later, when its turn is over or ending.
                 let name = earlier.text.clone();
-                if let Ok(answered) = agent.say(UserMessage { to: None, ..earlier }).await {
+                if let Ok(answered) = agent.send(UserMessage { to: None, ..earlier }).await {
                     accepted.push(name);
                     waiting.push(answered);
                 }
             }
             if chance.once_in(4) {
                 // Sent again, by a client that lost its connection.
-                if let Ok(answered) = agent.say(said.clone()).await {
+                if let Ok(answered) = agent.send(said.clone()).await {
                     accepted.push(said.text.clone());
                     waiting.push(answered);
                 }

@@ -89,7 +89,7 @@ fn run(
                 attached: vault_steward::agent::attachments::Attachments::default(),
                 note: None,
             };
-            waiting.push(agent.say(said).await.unwrap());
+            waiting.push(agent.send(said).await.unwrap());
             accepted.push(name);
         }
         for answered in waiting {

@@ -229,7 +229,7 @@ fn a_missing_or_failing_model_is_reported() {
 }
 
 #[test]
-fn instructions_are_the_users_and_the_prompt_stays_the_same_over_a_restart() {
+fn the_users_instructions_are_in_the_prompt_after_a_restart() {
     let settings = "[agent]\ninstructions = \"Call me Ana.\"\ninstructions_note = \"Steward\"\n";
     let answers = vec![says(Wire::Chat, "Hello Ana."), says(Wire::Chat, "Still here.")];
     let place = Place::with(Wire::Chat, answers, settings);

@@ -159,7 +159,7 @@ impl Memory for Remembers {
         Ok(Routing::Started { conversation, turn: TurnId(turn as i64 + 1) })
     }
 
-    fn go_on(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Routing, MemoryError> {
+    fn resume(&self, _: ConversationId, _: &Entry, _: i64) -> Result<Routing, MemoryError> {
         unreachable!("nothing is brought again in this world")
     }
 
@@ -527,7 +527,7 @@ impl Toolbox for Tools {
         let asks = wanted.call.name == "edit" && self.0.chance(|chance| chance.once_in(4));
         if asks {
             let asks: Box<dyn Pending> = Box::new(Asks { tools: self.clone(), wanted });
-            return Box::pin(std::future::ready(CallOutcome::Asks(asks)));
+            return Box::pin(std::future::ready(CallOutcome::NeedsApproval(asks)));
         }
         self.work(wanted, cancel)
     }

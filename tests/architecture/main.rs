@@ -100,7 +100,7 @@ const WAYS_ROUND: &[(&str, &str, &str)] = &[
     ("agent/clock.rs", "use crate::server as s; fn f(x: s::Server) {}", "imports `server`"),
     ("agent/load.rs", "use crate::cli::*; fn f() { run(); }", "imports `cli`"),
     ("policy/mod.rs", "use crate::vault::Vault as _;", "`policy` imports `vault`, which"),
-    ("tools/when.rs", "use rusqlite as db;", "`rusqlite` is at home in"),
+    ("tools/time_text.rs", "use rusqlite as db;", "`rusqlite` is at home in"),
     ("calls/call.rs", "fn f() { vec![rusqlite::Connection::open()]; }", "`rusqlite` is at home in"),
     ("agent/view.rs", "use crate::tools as t; fn f() { t::call(); }", "`tools::registry::call`"),
     ("agent/wrap.rs", "use crate::tools::*; fn f() { call(); }", "`tools::registry::call`"),

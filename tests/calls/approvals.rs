@@ -40,7 +40,7 @@ fn a_folder_is_deleted_when_a_person_says_so_and_not_before() {
     for (decision, says) in [
         (Decision::Reject, "a person refused it and said \"why?\": delete `Old`, since it deletes"),
         (Decision::Late, "nobody answered: delete `Old`, since it deletes"),
-        (Decision::Withdrawn, "the call was withdrawn before a person agreed: delete `Old`"),
+        (Decision::Withdrawn, "the call was cancelled before a person agreed: delete `Old`"),
         (Decision::Crowded, "too many questions wait for a person already"),
     ] {
         let first = question();

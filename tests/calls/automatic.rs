@@ -79,7 +79,7 @@ impl Place {
     }
 
     fn look(&self, now: i64) {
-        assert!(self.organizer.look(now).is_some(), "a rule is enabled");
+        assert!(self.organizer.run_due(now).is_some(), "a rule is enabled");
     }
 
     fn is_filed(&self, name: &str) -> bool {

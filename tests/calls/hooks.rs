@@ -162,7 +162,7 @@ fn hooks_do_not_receive_calls_that_other_layers_refuse() {
 }
 
 #[test]
-fn a_hook_that_refuses_costs_the_caller_nothing_and_leaves_no_trace_in_the_vault() {
+fn a_refusing_hook_changes_nothing_and_counts_no_call() {
     let ground = Ground::new();
     let before = ground.vault.snapshot();
     let no = r#"echo '{"decision":"refuse","reason":"closed"}'"#;

@@ -100,7 +100,7 @@ fn a_person_approves_exactly_the_identity_shown() {
 /// Models know such tools by other names. The names are no tools of their own: permission, approval
 /// and audit are the tool's.
 #[test]
-fn another_name_of_a_tool_is_that_tool_for_policy_and_audit_and_is_not_listed() {
+fn policy_and_audit_resolve_a_tools_other_names() {
     let (vault, calls, planned) = long();
     let tools = calls.tools();
     let mut others = 0;

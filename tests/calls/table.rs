@@ -211,7 +211,7 @@ fn no_caller_but_a_person_agrees_for_itself() {
 }
 
 #[test]
-fn what_does_not_fit_the_schema_reaches_no_tool_even_where_nobody_checks() {
+fn invalid_arguments_reach_no_tool_even_without_the_input_layer() {
     let vault = ground();
     let before = vault.snapshot();
     for off in [vec![], vec![Switch::Input]] {

@@ -93,7 +93,7 @@ fn an_undo_around_later_edits_is_approved_as_shown() {
 }
 
 #[test]
-fn a_note_that_was_moved_where_nothing_may_be_written_is_not_undone_there() {
+fn an_undo_writes_nothing_where_the_caller_may_not() {
     let vault = vault(&[("Open/a.md", "1\n2\n"), ("Closed/b.md", "b\n")]);
     let settings = Settings { write: vec!["Open".to_owned()], ..Settings::default() };
     let limited = calls(&vault, settings);
@@ -192,7 +192,7 @@ fn deleting_past_the_trash_is_a_persons_alone_and_asked_about_each_time() {
     let person = request(Scope::Person, "delete", permanent("a.md"));
     let error = answered(usual.call(person, &Cancel::default())).unwrap_err();
     assert_eq!(error.code, ErrorCode::ApprovalNeeded);
-    assert!(error.message.contains("it deletes past the trash"), "{error}");
+    assert!(error.message.contains("it deletes without the trash"), "{error}");
     assert!(vault.exists("a.md"));
 
     let data = by(&usual, Scope::Person, "delete", permanent("a.md"));

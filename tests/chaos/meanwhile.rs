@@ -154,7 +154,7 @@ fn look(
         return Err(format!("`{path}` was written; {broken} links lead nowhere instead of {most}"));
     }
     let again = context.journal.recover().map_err(|error| format!("again: {error}"))?;
-    if (again.completed, again.taken_back) != (0, 0) {
+    if (again.completed, again.rolled_back) != (0, 0) {
         return Err(format!("there was something left to recover: {again:?}"));
     }
     let verified = context.journal.texts().verify().map_err(|error| format!("verify: {error}"))?;

@@ -259,14 +259,14 @@ impl World {
 
     /// A file that was restored from the trash, and deleted again by an undo, is a part of a set
     /// that was redone by itself: when the whole set is undone, those two are undone in part.
-    fn doubt_restorations(&mut self, taken_back: usize) {
-        for at in taken_back + 1..self.sets.len() {
-            let restoration = self.sets[at].restores == Some(taken_back)
+    fn doubt_restorations(&mut self, rolled_back: usize) {
+        for at in rolled_back + 1..self.sets.len() {
+            let restoration = self.sets[at].restores == Some(rolled_back)
                 && self.sets.iter().any(|set| set.undoes == Some(at));
             let of_one = self.sets[at].undoes.is_some_and(|undone| {
-                undone > taken_back
+                undone > rolled_back
                     && self.sets[undone].in_doubt
-                    && self.sets[undone].root(&self.sets).restores == Some(taken_back)
+                    && self.sets[undone].root(&self.sets).restores == Some(rolled_back)
             });
             self.sets[at].in_doubt |= restoration || of_one;
         }

@@ -266,7 +266,7 @@ fn first_rounds_and_summaries_have_models_of_their_own() {
 }
 
 #[test]
-fn the_conversations_model_answers_where_the_fast_one_fails_or_another_was_chosen() {
+fn the_conversations_model_replaces_a_failing_fast_model() {
     let answer = |_: usize, asked: &Asked| match asked.model() {
         "quick" => Answer::json(500, &json!({"error": {"message": "down"}})),
         _ => says(WIRE, "Here."),

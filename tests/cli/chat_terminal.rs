@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 
 fn open(place: &Place, arguments: &[&str]) -> Terminal {
     let mut terminal = Terminal::start(&place.command(arguments), 80);
-    terminal.expect("/help says what can be typed");
+    terminal.expect("/help lists the commands");
     terminal.expect("> ");
     terminal
 }
@@ -50,7 +50,7 @@ fn words_are_shown_as_they_come_and_ctrl_c_stops_the_turn_alone() {
     terminal.press("\x03");
     terminal.expect("> ");
     terminal.press("\x03");
-    terminal.expect("once more leaves");
+    terminal.expect("Ctrl-D to leave");
     terminal.expect("> ");
     terminal.press("\x03");
     assert_eq!(terminal.end(), 0);
@@ -128,7 +128,7 @@ fn an_approval_that_another_client_gives_is_closed_here() {
     };
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}});
     other.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome}).to_string());
-    terminal.expect("that needs no answer any more");
+    terminal.expect("that question no longer needs an answer");
     terminal.expect("Gone.");
     terminal.expect("> ");
     terminal.press("\x04");
@@ -150,7 +150,7 @@ fn commands_do_what_they_say() {
     terminal.expect("● edit_file Recipes/Bread.md ✓");
     terminal.expect("+Salt 11 g");
     terminal.expect("Saltier.");
-    terminal.expect("1 change; /undo takes it all back");
+    terminal.expect("1 change; /undo undoes all of it");
     assert!(place.asked().contains("[[Recipes/Bread]]"), "{}", place.asked());
     terminal.expect("> ");
     terminal.press("/tools\r");

@@ -84,8 +84,8 @@ fn is_settable(client: &mut Client, key: &str) -> bool {
 
 /// It may write to the folder that existed at the start, not to whatever is at its path later.
 #[test]
-fn a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start() {
-    let test = "a_folder_that_takes_the_place_of_the_vault_is_read_and_changed_after_a_new_start";
+fn a_replaced_vault_folder_is_writable_after_a_restart() {
+    let test = "a_replaced_vault_folder_is_writable_after_a_restart";
     if !possible(test) {
         return;
     }

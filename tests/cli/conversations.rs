@@ -192,7 +192,7 @@ fn a_conversation_is_renamed_and_continues_from_an_earlier_message() {
         assert_eq!(renamed, "conversation 2 is called “Where the notes are”\n");
         let forked = run(&["conversations", "fork", "2", "--before", "1"]).expect(0).stdout;
         assert!(
-            forked.starts_with("conversation 2 goes on with branch 2; `steward chat"),
+            forked.starts_with("conversation 2 continues on branch 2; `steward chat"),
             "{forked}"
         );
         assert!(!run(&["conversations", "show", "2"]).expect(0).stdout.contains("会议"));

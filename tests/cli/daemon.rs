@@ -61,11 +61,11 @@ fn the_status_counts_symbolic_links_as_such() {
 }
 
 #[test]
-fn a_folder_that_obsidian_never_opened_is_named_once_at_the_start_of_the_daemon() {
+fn a_folder_without_obsidian_settings_is_reported_once_at_startup() {
     let home = Home::new();
     let vault = home.vault("Notes");
     std::fs::remove_dir_all(vault.join(".obsidian")).unwrap();
-    let notice = "holds no `.obsidian`";
+    let notice = "has no `.obsidian`";
     let named = ["--vault", vault.to_str().unwrap(), "list"];
     assert!(home.run(&named).expect(0).stderr.contains(notice), "without a daemon");
     let mut daemon = home.serve(&vault);

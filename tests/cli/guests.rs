@@ -374,7 +374,7 @@ fn a_yes_can_be_revoked() {
     assert!(run.stderr.contains("nobody has agreed that it answers"), "{run:?}");
     until("its process has ended", || place.running() == 0);
     let again = steward(&["approvals", "revoke", "helper"]).expect(1);
-    assert!(again.stderr.contains("no agent `helper` was let answer"), "{again:?}");
+    assert!(again.stderr.contains("no agent `helper` was allowed to answer"), "{again:?}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn written_since(home: &Home, vault: &Path) -> Vec<String> {
     write("list.md", left);
     std::fs::remove_file(place("list.md")).unwrap();
     let refused = run(&["undo", &salt]).expect(1).stderr;
-    assert!(refused.contains("writes its text from before the change anew"), "{refused}");
+    assert!(refused.contains("writes its text from before the change again"), "{refused}");
     said.push(refused);
     said.push(run(&["undo", &salt, "--force"]).expect(0).stdout);
     let text = std::fs::read_to_string(place("list.md")).unwrap();

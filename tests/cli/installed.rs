@@ -103,7 +103,10 @@ fn a_newer_version_is_asked_for_only_by_update_check() {
     drop(daemon);
     assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 0, "nobody asked for it");
     let newer = home.run(&["update", "--check"]).expect(0).stdout;
-    assert!(newer.contains("version 99.1.0 is there") && newer.contains("to update: "), "{newer}");
+    assert!(
+        newer.contains("version 99.1.0 is available") && newer.contains("to update: "),
+        "{newer}"
+    );
     assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
     let json = home.run(&["update", "--check", "--json"]).expect(0).json();
     assert_eq!((&json["newest"], &json["isCurrent"]), (&"99.1.0".into(), &false.into()));

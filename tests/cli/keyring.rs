@@ -103,7 +103,7 @@ fn an_unusable_keyring_is_reported_and_used_only_on_request() {
     for (mood, said) in [
         ("fails", "the keyring did not answer: `secret-tool` says `the collection is locked`"),
         ("hangs", "the keyring did not answer: `secret-tool` took longer than 2 s and was ended"),
-        ("babbles", "what the keyring holds for `work` is not a key"),
+        ("babbles", "the keyring's entry for `work` is not a key"),
     ] {
         ring.mood(mood);
         let listed = finish(ring.steward(&["models"])).expect(0);

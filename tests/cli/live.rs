@@ -34,7 +34,7 @@ fn told(client: &mut Client, method: &str) -> Value {
 }
 
 #[test]
-fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
+fn changed_settings_apply_at_once_and_invalid_ones_change_nothing() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let daemon = home.serve(&vault);
@@ -72,7 +72,7 @@ fn a_changed_file_holds_without_a_restart_and_a_wrong_one_changes_nothing() {
     let run = home.run(&[&["status"][..], &place].concat()).expect(0);
     assert!(run.stdout.contains("config.toml:3:1: unknown key `max_in_flihgt`"), "{run:?}");
     let run = home.run(&[&["doctor"][..], &place].concat()).expect(0);
-    assert!(run.stdout.contains("the daemon goes on as before"), "{run:?}");
+    assert!(run.stdout.contains("the daemon keeps the previous settings"), "{run:?}");
 
     // Like an editor that puts a new file in place of the old one.
     let new_file = home.config_file().with_extension("new");
@@ -230,6 +230,6 @@ fn the_level_of_the_log_changes_at_once() {
     daemon.signal(rustix::process::Signal::TERM);
     assert_eq!(daemon.wait(std::time::Duration::from_secs(10)), Some(0));
     let log = daemon.stderr();
-    assert_eq!(log.matches("a client came").count(), 1, "{log}");
+    assert_eq!(log.matches("a client connected").count(), 1, "{log}");
     assert!(!log.contains("stopped"), "{log}");
 }

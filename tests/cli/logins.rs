@@ -278,7 +278,7 @@ fn a_user_signs_in_in_the_browser_and_out_again() {
 }
 
 #[test]
-fn a_browser_elsewhere_is_answered_by_pasting_and_nobody_is_waited_for_in_vain() {
+fn a_pasted_address_signs_in_and_waiting_has_a_limit() {
     let ground = Ground::new();
     let mut login = Login::begin(&ground.home, &ground.vault, &[]);
     // The callback of another sign-in does not end this one, wherever it comes from.
@@ -294,7 +294,7 @@ fn a_browser_elsewhere_is_answered_by_pasting_and_nobody_is_waited_for_in_vain()
     let state = query.split('&').next().unwrap();
     login.paste(&format!("http://127.0.0.1:{port}/callback?code=code-canary&state={state}"));
     let run = login.end().expect(0);
-    assert!(run.stderr.contains("this is no address of this sign-in"), "{run:?}");
+    assert!(run.stderr.contains("this is not an address of this sign-in"), "{run:?}");
     assert!(ground.file().exists());
 
     let late = Login::begin(&ground.home, &ground.vault, &["--timeout", "0"]).end().expect(1);

@@ -82,7 +82,7 @@ fn a_vault_that_was_moved_or_restored_keeps_its_history_and_mode() {
 }
 
 #[test]
-fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_one() {
+fn another_vaults_database_is_refused_until_a_person_adopts_it() {
     let home = Home::new();
     let (vault, other) = (home.vault("Notes"), home.vault("Other"));
     edit(&home, &vault, "12", "13");
@@ -91,7 +91,7 @@ fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_on
     let database = state(&home, "other").join("state.db");
     std::fs::copy(state(&home, "notes").join("state.db"), &database).unwrap();
     let before = std::fs::read(&database).unwrap();
-    let named = format!("is the memory of the vault at `{}`", vault.display());
+    let named = format!("is the database of the vault at `{}`", vault.display());
     for arguments in [
         &["serve", "--port", "0"][..],
         &["log"],
@@ -119,7 +119,7 @@ fn the_memory_of_another_vault_is_refused_until_a_person_says_that_it_is_this_on
     // The state of the vault that still exists stays its own.
     assert!(log(&home, &vault).contains("+budget 13"));
     let run = home.run_in(&vault, &["journal", "adopt", "--from", other.to_str().unwrap()]);
-    assert!(run.expect(2).stderr.contains("and is gone"));
+    assert!(run.expect(2).stderr.contains("a deleted vault"));
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn duplicate_and_partial_names_are_reported() {
 }
 
 #[test]
-fn a_vault_in_order_has_nothing_told() {
+fn a_vault_in_order_has_no_findings() {
     let home = Home::new();
     let vault = home.vault("Fine");
     std::fs::write(vault.join("Garden plan.md"), "# Another heading\n").unwrap();

@@ -63,7 +63,7 @@ fn rules_are_planned_looked_at_applied_and_undone() {
         let wrong = organize(&home, &vault, &["resume", &job, "--yes"]).expect(1);
         assert!(wrong.stderr.contains(&format!("job {job} is completed")), "{wrong:?}");
         let undone = organize(&home, &vault, &["undo", &job]).expect(0).stdout;
-        assert!(undone.starts_with(&format!("Took back 1 of 1 items of job {job}.")), "{undone}");
+        assert!(undone.starts_with(&format!("Undid 1 of 1 items of job {job}.")), "{undone}");
         assert_eq!(text("Inbox/b.md"), "---\nstatus: open\n---\nto [a](a.md)\n");
         assert!(!vault.join("Archive").exists());
         drop(daemon);

@@ -94,7 +94,7 @@ fn found(client: &mut Client, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_text_of_pdfs_outlives_restarts_and_damage_and_no_file_ends_the_daemon() {
+fn pdf_texts_survive_damage_and_no_file_crashes_the_daemon() {
     let home = Home::new();
     let vault = home.vault("Notes");
     home.write_config("[knowledge]\npdf = true\n");

@@ -321,7 +321,7 @@ fn a_late_yes_admits_the_identical_call_once() {
     let question = person.read();
     assert_eq!(question["id"], format!("permission-{number}"), "{question}");
     let allowed = steward(&["approvals", "allow", &number]).expect(0).stdout;
-    assert!(allowed.contains("allowed: delete `Old`; its caller hears of it"), "{allowed}");
+    assert!(allowed.contains("allowed: delete `Old`; its caller gets the answer"), "{allowed}");
     assert_eq!(person.read()["params"]["requestId"], question["id"]);
     assert!(steward(&["approvals", "allow", &number]).expect(1).stderr.contains("no question"));
     assert!(ground.vault.join("Old/a.md").exists(), "nothing is done by the yes itself");
@@ -381,7 +381,7 @@ fn a_late_yes_admits_the_identical_call_once() {
 }
 
 #[test]
-fn while_a_person_is_shown_it_a_question_waits_though_its_call_does_not() {
+fn a_shown_question_waits_longer_than_its_call() {
     let ground = Ground::with(|home, _| {
         home.write_config("[policy]\npending_seconds = 1\n[server]\nrequest_seconds = 5\n")
     });
@@ -548,7 +548,7 @@ fn a_rotated_token_ends_what_it_admitted() {
 }
 
 #[test]
-fn a_journal_that_took_the_place_of_another_allows_nothing_until_a_person_says_so() {
+fn a_replaced_journal_allows_nothing_until_a_person_sets_the_mode() {
     for copied in [true, false] {
         let home = Home::new();
         let vault = home.vault("Notes");

@@ -21,7 +21,7 @@ fn prompts(vault: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn examples_are_shown_before_they_are_added_and_an_undo_takes_them_away() {
+fn examples_are_shown_before_adding_and_can_be_undone() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let run = |arguments: &[&str]| home.run_in(&vault, arguments);

@@ -109,7 +109,7 @@ fn more_rows_than_one_answer_holds_are_all_printed() {
     assert_eq!(run(&home, &vault, &[&all[..], &["-n", "1100"]].concat()).lines().count(), 1_100);
     let table = run(&home, &vault, &all[..1]);
     assert!(
-        table.ends_with("[rows 1-100 of 1205; --limit N for more, --first-result 101 goes on]\n"),
+        table.ends_with("[rows 1-100 of 1205; --limit N for more, --first-result 101 continues]\n"),
         "{table}"
     );
 }

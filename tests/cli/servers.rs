@@ -221,7 +221,7 @@ fn a_server_is_added_allowed_used_changed_and_withheld() {
     let audit = steward(&["audit"]).expect(0).stdout;
     assert!(audit.contains("mine__do"), "{audit}");
     let reasons = steward(&["--json", "audit"]).expect(0).stdout;
-    assert!(reasons.contains("in other words than a person has allowed"), "{reasons}");
+    assert!(reasons.contains("differs from the one that a person allowed"), "{reasons}");
     let gone = steward(&greet).expect(1);
     assert!(gone.stderr.contains("no tool"), "{gone:?}");
     assert!(gone.stderr.contains("`steward servers show mine` says why"), "{gone:?}");

@@ -158,7 +158,7 @@ fn systemd_understands_the_unit() {
 }
 
 #[test]
-fn a_unit_lets_the_programs_of_others_make_code_and_doctor_names_one_that_does_not() {
+fn a_unit_lets_programs_generate_code_and_doctor_reports_others() {
     let home = Home::new();
     let vault = home.vault("Notes");
     let vault = vault.to_str().unwrap();
@@ -180,7 +180,7 @@ fn a_unit_lets_the_programs_of_others_make_code_and_doctor_names_one_that_does_n
         finish(doctor).stdout
     };
     let said = node("v16.20.0");
-    assert!(said.contains("its unit ends programs that make code"), "{said}");
+    assert!(said.contains("its unit ends programs that generate code"), "{said}");
     assert!(said.contains("`steward service install` writes the unit again"), "{said}");
     assert!(said.contains("the agent `guest`: there is no program `no-such-agent`"), "{said}");
     assert!(

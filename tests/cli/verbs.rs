@@ -142,7 +142,7 @@ fn an_edit_is_saved_through_the_journal_and_keeps_the_endings_of_lines() {
     home.run_in(&vault, &["undo"]).expect(0);
     assert_eq!(read(&vault, "Dos.md"), "one\r\ntwo\r\nthree");
     let said = edit(&home, &vault, "Dos.md", "true").expect(0).stdout;
-    assert_eq!(said, "`Dos.md` is as it was\n");
+    assert_eq!(said, "`Dos.md` is unchanged\n");
     // Lines too long to be shown whole lose nothing.
     let long = "x".repeat(5_000);
     std::fs::write(vault.join("Wide.md"), format!("a\n{long}\n")).unwrap();

@@ -176,7 +176,7 @@ fn a_link_of_an_answer_leads_to_its_heading_or_is_said_to_lead_nowhere() {
 }
 
 #[test]
-fn an_old_link_leads_to_where_its_note_is_now_or_says_that_it_was_deleted() {
+fn an_old_link_leads_to_the_moved_note_or_reports_its_deletion() {
     let place = Place::new(r#"{"trashOption": "local"}"#);
     for (path, text) in [
         ("Old/Plan.md", "# Aim\n"),

@@ -146,7 +146,7 @@ fn what_the_model_ends_ends_with_its_turn_in_it() {
 }
 
 #[test]
-fn after_the_end_of_the_current_one_the_next_message_falls_back_to_no_other() {
+fn a_message_after_the_end_starts_a_new_conversation() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let mut open = conversations(folder.path(), &clock);
     let first = exchange(&open, &message("a"), "ok").conversation;

@@ -236,7 +236,7 @@ fn a_damaged_item_is_named_and_keeps_nothing_from_ending() {
 }
 
 #[test]
-fn a_database_of_the_format_before_is_brought_up_to_date_with_all_that_is_in_it() {
+fn a_database_of_the_previous_format_is_migrated_completely() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::at(folder.path());
     store.settings.set("mode", Some("ask")).unwrap();

@@ -38,7 +38,7 @@ fn refusals_by_status_keep_what_the_vendor_says() {
         (ErrorKind::RateLimit, Some(Duration::from_secs(7)))
     );
     assert_eq!((error.status, error.message.as_str()), (Some(429), "slow"));
-    assert_eq!(error.to_string(), "`vendor/m`: too many requests for now (429): slow");
+    assert_eq!(error.to_string(), "`vendor/m`: too many requests (429): slow");
 
     let both = Answer::json(429, &limited).with("retry-after", "7").with("retry-after-ms", "1500");
     assert_eq!(failure(Wire::Responses, both).retry_after, Some(Duration::from_millis(1_500)));
@@ -66,7 +66,7 @@ fn refusals_by_status_keep_what_the_vendor_says() {
 }
 
 #[test]
-fn an_answer_in_one_piece_is_read_where_servers_of_the_language_give_one() {
+fn an_unstreamed_answer_is_read_where_servers_send_one() {
     let whole = json!({"id": "c1", "object": "chat.completion", "choices": [{"index": 0,
         "message": {"role": "assistant", "content": "<think>so</think>Hello", "tool_calls": [
             {"id": "a", "type": "function", "function": {"name": "list_tags", "arguments": "{}"}}]},

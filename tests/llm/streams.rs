@@ -92,7 +92,7 @@ const BOTH: [&str; 2] =
 /// API format, stream, expected result.
 fn cases() -> Vec<(Wire, &'static str, Vec<&'static str>)> {
     use Wire::{Anthropic as A, Chat as C, Gemini as G, Responses as R};
-    let no_end = "Truncated: the stream ended without the vendor's mark of its end";
+    let no_end = "Truncated: the stream ended without the vendor's end mark";
     vec![
         (
             A,
@@ -287,7 +287,7 @@ fn every_stream_gives_what_it_must_wherever_it_is_cut() {
         // The JSON parser's own message about invalid JSON does not count.
         if expected.last() == Some(&"Protocol") {
             let last = told.last_mut().unwrap();
-            assert!(last.starts_with("Protocol: an event is not what it should be"), "{last}");
+            assert!(last.starts_with("Protocol: an event has the wrong form"), "{last}");
             "Protocol".clone_into(last);
         }
         assert_eq!(told, expected, "{wire:?} {name}");

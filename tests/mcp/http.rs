@@ -61,7 +61,7 @@ fn a_client_of_either_era_lists_reads_changes_and_undoes() {
     assert_eq!((status, &edited["result"]["isError"]), (200, &json!(false)), "{edited}");
     assert_eq!(edited["result"]["resultType"], "complete");
     let text = edited["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("`undo` takes it back"), "{text}");
+    assert!(text.contains("`undo` undoes it"), "{text}");
     assert_eq!(ground.read("a.md"), "two\n");
     let (failed, text) = ground.call("undo", &json!({}));
     assert!(!failed, "{text}");

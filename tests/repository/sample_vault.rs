@@ -90,7 +90,7 @@ fn its_links_lead_where_they_should() {
     links.refresh(&Cancel::default()).expect("nobody withdraws");
     let root = VaultPath::root();
     let all = vault_steward::vault::View::default();
-    let links = links.seen_through(&all);
+    let links = links.in_view(&all);
     let broken: Vec<String> = links
         .doubtful(&root, false)
         .into_iter()

@@ -129,7 +129,7 @@ fn too_many_messages_are_refused_for_a_while() {
 }
 
 #[test]
-fn of_a_flood_of_requests_the_allowed_ones_are_served_and_each_is_answered() {
+fn in_a_flood_every_request_is_answered() {
     const FLOOD: usize = 60_000;
     let door = Door::open(Settings::default(), fake().0);
     let mut neighbour = door.client();
@@ -378,7 +378,7 @@ fn a_panicking_quick_call_is_an_error_and_affects_nothing_else() {
 }
 
 #[test]
-fn after_a_quick_call_that_took_long_others_are_done_elsewhere_for_a_while() {
+fn a_slow_quick_call_moves_later_ones_to_threads_for_a_while() {
     let (fake, strings) = fake();
     let door = Door::open(Settings::default(), fake);
     let (mut client, mut other) = (door.client(), door.client());

@@ -179,7 +179,7 @@ fn size_and_number_are_limited() {
     second.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     second.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    assert_eq!(json_of(&answer)["error"]["message"], "the steward ends");
+    assert_eq!(json_of(&answer)["error"]["message"], "the steward is shutting down");
 }
 
 #[test]

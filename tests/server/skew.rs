@@ -51,7 +51,7 @@ fn recorded_handshakes_of_the_version_before_are_understood() {
 }
 
 #[test]
-fn one_that_is_too_old_is_told_what_helps_and_may_come_again() {
+fn an_outdated_client_is_told_how_to_update() {
     let door = Door::open(Settings::default(), fake().0);
     let mut client = door.connect();
     let refused = client.call("initialize", recorded_plugin("0.0.9"));

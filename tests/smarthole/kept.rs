@@ -81,7 +81,7 @@ fn resuming_a_message_answers_no_question() {
         ..TurnEnd::plain(TurnState::Waiting, "")
     };
     open.finish_turn(id, typed.turn, &asks).unwrap();
-    let gone_on = open.go_on(&item(ItemKind::Notice, "go on"), id, number).unwrap();
+    let gone_on = open.resume(&item(ItemKind::Notice, "go on"), id, number).unwrap();
     let waits = || {
         let found = open.recent(1).unwrap().remove(0);
         found.waiting.map(|waiting| waiting.question)

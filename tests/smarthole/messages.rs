@@ -104,7 +104,7 @@ fn a_message_is_acknowledged_at_once_however_long_the_model_takes() {
 }
 
 #[test]
-fn the_same_message_is_done_once_and_another_text_under_its_name_is_flagged() {
+fn a_repeated_message_runs_once_and_a_different_text_is_flagged() {
     let desk = Desk::new(|_, request| adds(request));
     let _daemon = desk.serve();
     desk.desktop.say("same", "add item0000");

@@ -46,7 +46,7 @@ fn a_full_disk_rejects_only_messages_that_cannot_be_stored() {
     }
     let long = format!("add item0001 {}", "and so on ".repeat(20_000));
     desk.desktop.say("2", &long);
-    assert_eq!(rejection(&desk, "2"), "the disk is full, so nothing can be kept");
+    assert_eq!(rejection(&desk, "2"), "the disk is full, so nothing can be stored");
     // SmartHole passes a rejected message to another program, never an accepted one.
     desk.desktop.say("1", "add item0000");
     desk.desktop.acked("1", 2);

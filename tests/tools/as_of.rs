@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vault_steward::journal::{ChangeSetId, Target, When};
+use vault_steward::journal::{ChangeSetId, PointInTime, Target};
 use vault_steward::methods::as_of::{as_of, between};
 use vault_steward::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen};
 use vault_steward::protocol::diff::{DiffChange, DiffParams};
@@ -237,6 +237,6 @@ fn a_deleted_text_is_reported_as_such() {
     let found = ask(&vault, "a.md", &after(first)).expect("there");
     assert_eq!((found.text, found.reason.as_deref()), (None, Some("its text is no longer stored")));
     assert_eq!(text(&vault, "a.md", &after(second)), "kept\n");
-    assert!(vault.journal().moment(When::After(second)).expect("read").is_some());
+    assert!(vault.journal().moment(PointInTime::After(second)).expect("read").is_some());
     assert!(vault.text("read_file", json!({"path": "a.md"})).contains("kept"));
 }

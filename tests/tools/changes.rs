@@ -5,7 +5,7 @@ use std::fs;
 
 use vault_steward::journal::{Change, ChangeSet, ChangeSetId, Journal, Origin, Target, UndoError};
 use vault_steward::note::path::VaultPath;
-use vault_steward::vault::Before;
+use vault_steward::vault::Precondition;
 
 use crate::vault::{JournalAlone as _, TestVault};
 
@@ -14,7 +14,7 @@ pub fn path(text: &str) -> VaultPath {
 }
 
 pub fn write(at: &str, text: &str) -> Change {
-    Change::Write { path: path(at), content: text.into(), before: Before::Any }
+    Change::Write { path: path(at), content: text.into(), before: Precondition::Any }
 }
 
 pub fn mv(from: &str, to: &str) -> Change {
@@ -22,7 +22,7 @@ pub fn mv(from: &str, to: &str) -> Change {
 }
 
 pub fn delete(at: &str) -> Change {
-    Change::Delete { path: path(at), before: Before::Any, past_trash: false }
+    Change::Delete { path: path(at), before: Precondition::Any, past_trash: false }
 }
 
 pub fn folder(at: &str) -> Change {

@@ -148,7 +148,7 @@ fn a_note_that_was_renamed_meanwhile_is_found_under_its_new_name() {
 #[test]
 fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
     use vault_steward::journal::{Change, ChangeSet, JournalError, Origin};
-    use vault_steward::vault::{Before, VaultError};
+    use vault_steward::vault::{Precondition, VaultError};
     if !can(Ability::InKernel) {
         return;
     }
@@ -160,7 +160,7 @@ fn a_note_that_is_renamed_during_the_edit_is_not_written_twice() {
     let write = Change::Write {
         path: crate::changes::path("a.md"),
         content: b"new\n".to_vec(),
-        before: Before::Revision(revision),
+        before: Precondition::Revision(revision),
     };
     let set = ChangeSet { title: "t".to_owned(), changes: vec![write] };
     let refused = vault.context.journal.apply(&set, &Origin::default()).expect_err("it is gone");

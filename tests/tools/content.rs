@@ -352,12 +352,15 @@ fn a_patch_leaves_two_folders_that_differ_in_case_apart() {
 fn a_set_that_fails_half_way_is_rolled_back() {
     use vault_steward::journal::{Change, ChangeSet, Origin};
     use vault_steward::note::path::VaultPath;
-    use vault_steward::vault::Before;
+    use vault_steward::vault::Precondition;
     let vault = vault(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c"), ("taken.md", "t")]);
     let before = vault.snapshot();
     let path = |path: &str| VaultPath::from_disk(path).expect("sound");
-    let write =
-        |at: &str| Change::Write { path: path(at), content: b"new".to_vec(), before: Before::Any };
+    let write = |at: &str| Change::Write {
+        path: path(at),
+        content: b"new".to_vec(),
+        before: Precondition::Any,
+    };
     let changes = vec![
         write("a.md"),
         write("deep/er/new.md"),

@@ -107,7 +107,7 @@ fn who_sees_a_part_of_the_vault_learns_nothing_of_the_rest() {
     mv(&vault, "Closed/through.md", "Open/passed.md");
     let whole = vault.context.vault.clone();
     let open = VaultPath::from_disk("Open").expect("a path");
-    vault.context.vault = whole.seen_through(View::of(vec![open]));
+    vault.context.vault = whole.in_view(View::of(vec![open]));
     for path in
         ["Open/out.md", "Closed/in.md", "in", "Open/gone.md", "gone", "Closed/dead.md", "dead"]
     {
@@ -129,7 +129,7 @@ fn who_sees_a_part_of_the_vault_learns_nothing_of_the_rest() {
 }
 
 #[test]
-fn the_changes_of_a_hidden_file_are_those_of_a_file_that_does_not_exist() {
+fn a_hidden_files_changes_look_like_a_missing_files() {
     let mut vault = vault(&[("Open/A/real.md", "1\n"), ("Open/other.md", "2\n")]);
     mv(&vault, "Open/A", "Open/B");
     mv(&vault, "Open/B", "Closed/B");
@@ -140,7 +140,7 @@ fn the_changes_of_a_hidden_file_are_those_of_a_file_that_does_not_exist() {
         listed["change_sets"].as_array().map_or(0, Vec::len)
     };
     assert_eq!(changes(&vault, "Open/A/real.md"), 1);
-    vault.context.vault = whole.seen_through(View::of(vec![open]));
+    vault.context.vault = whole.in_view(View::of(vec![open]));
     for folder in ["Open/A", "Open/B", "Closed/B"] {
         let real = changes(&vault, &format!("{folder}/real.md"));
         assert_eq!(real, changes(&vault, &format!("{folder}/guess.md")), "{folder}");

@@ -43,7 +43,7 @@ fn apply(vault: &TestVault, made: &Value, items: &[u32]) -> Value {
 }
 
 #[test]
-fn folders_go_with_the_plan_that_empties_them_and_come_back_with_its_undo() {
+fn a_plan_removes_emptied_folders_and_its_undo_restores_them() {
     let vault = two_years();
     let before = seen(&vault);
     let made = plan(&vault, &items());
@@ -87,7 +87,7 @@ fn a_folder_that_is_not_empty_then_stays_and_is_named() {
 }
 
 #[test]
-fn folders_stay_where_the_setting_is_off_a_rule_looks_or_something_comes() {
+fn emptied_folders_stay_if_disabled_watched_or_filled() {
     let mut vault = two_years();
     let rules = "rules:\n  - {name: r, in: [In], do: [{move: Out}]}\n";
     let made = vault.ok("plan_changes", json!({ "rules": rules }));
@@ -112,7 +112,7 @@ fn folders_stay_where_the_setting_is_off_a_rule_looks_or_something_comes() {
 }
 
 #[test]
-fn a_part_of_a_plan_removes_what_it_empties_and_a_part_of_its_undo_brings_it_back() {
+fn a_partial_plan_removes_emptied_folders_and_its_undo_restores_them() {
     let vault = two_years();
     let before = seen(&vault);
     let made = plan(&vault, &items());
@@ -150,7 +150,7 @@ fn who_sees_a_part_of_a_folder_learns_nothing_of_the_rest() {
         let files = [&[("In/2024/a.md", "a"), ("In/2024/b.md", "b"), ("Out/x.md", "x")], hidden];
         let mut vault = removing(&files.concat());
         let seen = ["In/2024", "Out"].map(|path| VaultPath::from_disk(path).expect("a path"));
-        vault.context.vault = vault.context.vault.seen_through(View::of(seen.to_vec()));
+        vault.context.vault = vault.context.vault.in_view(View::of(seen.to_vec()));
         let moves = json!([
             { "path": "In/2024/a.md", "to": "Out/a.md" },
             { "path": "In/2024/b.md", "to": "Out/b.md" },
@@ -185,7 +185,7 @@ fn a_removed_folder_outlasts_a_crash_or_is_there_again() {
     assert!(!whole.exists("F") && !whole.exists("G"));
     whole.forget_the_end();
     let (whole, recovered) = whole.recovered();
-    assert_eq!((recovered.completed, recovered.taken_back), (1, 0), "{recovered:?}");
+    assert_eq!((recovered.completed, recovered.rolled_back), (1, 0), "{recovered:?}");
     assert_eq!(seen(&whole), after);
     whole.undo(set);
     assert_eq!(seen(&whole), before);
@@ -211,14 +211,14 @@ fn a_removed_folder_outlasts_a_crash_or_is_there_again() {
         by_hand(&half);
         half.forget_the_end();
         let (half, recovered) = half.recovered();
-        assert_eq!((recovered.completed, recovered.taken_back), (0, 1), "{recovered:?}");
+        assert_eq!((recovered.completed, recovered.rolled_back), (0, 1), "{recovered:?}");
         assert_eq!(seen(&half), before);
         assert!(half.exists("F") && half.exists("G/H") && !half.exists("x"));
     }
 }
 
 #[test]
-fn the_last_part_of_an_undo_removes_the_folders_that_the_first_part_had_to_keep() {
+fn the_last_partial_undo_removes_folders_that_earlier_ones_kept() {
     let vault = two_years();
     let before = seen(&vault);
     let made = plan(&vault, &items());

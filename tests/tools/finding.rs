@@ -62,7 +62,7 @@ fn notes_are_found_with_passages_and_links_that_lead_there() {
     graph.refresh(&Cancel::default()).expect("nobody withdraws");
     assert_eq!(missing_parts(graph, &VaultPath::root()), []);
     let cites = VaultPath::from_disk("Cites.md").expect("a path");
-    let leads = graph.seen_through(&View::default()).outgoing(&cites).expect("it was read");
+    let leads = graph.in_view(&View::default()).outgoing(&cites).expect("it was read");
     assert_eq!(leads.len(), links.len());
     for lead in leads {
         let target = lead.resolution.target.expect("it leads somewhere");
@@ -169,7 +169,7 @@ fn the_search_language_of_obsidian_is_understood() {
         found(wrong, "all");
     }
     let text = vault.text("search_notes", json!({"query": "zzzzz tag:"}));
-    let expected = "[`tag:` has nothing right behind it: it is searched for as text]";
+    let expected = "[`tag:` is followed by nothing: it is searched for as text]";
     assert!(text.contains("[read as: ") && text.contains(expected), "{text}");
 }
 

@@ -201,7 +201,7 @@ fn some_items_take_along_what_they_depend_on() {
 }
 
 #[test]
-fn what_no_longer_fits_is_named_and_nothing_is_changed_or_it_is_left_out() {
+fn stale_items_are_refused_or_left_out() {
     let vault = linked();
     let (number, identity) = plan(
         &vault,
@@ -453,7 +453,7 @@ fn who_sees_a_part_of_the_vault_sees_plans_and_jobs_of_that_part_alone() {
     vault.ok("plan_changes", json!({ "plan": numbered, "take_out": [1] }));
     let folder = VaultPath::from_disk("Open").unwrap();
     let whole = vault.context.vault.clone();
-    vault.context.vault = whole.seen_through(View::of(vec![folder]));
+    vault.context.vault = whole.in_view(View::of(vec![folder]));
     vault.ok("show_plan", json!({ "plan": open.0 }));
     assert!(!text(&vault).contains("Closed"), "{}", text(&vault));
     for (number, identity) in [&out, &closed] {
@@ -573,7 +573,7 @@ fn cut_short_by_rule(enable: bool) -> (TestVault, Value) {
 }
 
 #[test]
-fn a_job_that_is_resumed_asks_its_rules_again_about_notes_that_were_edited() {
+fn a_resumed_job_evaluates_its_rules_again_for_edited_notes() {
     let (vault, resumed) = cut_short_by_rule(false);
     let left: Vec<String> =
         (0..12).map(|at| format!("In/n{at:03}.md")).filter(|path| vault.exists(path)).collect();
@@ -597,17 +597,17 @@ fn a_job_that_is_resumed_asks_its_rules_again_about_notes_that_were_edited() {
 }
 
 #[test]
-fn a_job_of_an_enabled_rule_is_resumed_while_a_person_still_agrees_to_the_rule() {
+fn a_rules_job_is_resumed_only_while_its_rule_is_enabled() {
     let (vault, resumed) = cut_short_by_rule(true);
     vault.put("Rules.yaml", &TO_OUT.replace("move: Out", "move: Elsewhere"));
     vault.context.vault.rescan().unwrap();
     let error = vault.err("apply_plan", resumed.clone(), ErrorCode::StalePlan);
-    assert!(error.message.contains("`Out` says something else by now"), "{error}");
+    assert!(error.message.contains("`Out` has changed since"), "{error}");
     vault.put("Rules.yaml", &format!("# Mine.\n{TO_OUT}"));
     vault.context.vault.rescan().unwrap();
     enabled::disable(&vault.context, "Out").unwrap();
     let error = vault.err("apply_plan", resumed.clone(), ErrorCode::StalePlan);
-    assert!(error.message.contains("`Out` is not enabled any more"), "{error}");
+    assert!(error.message.contains("`Out` is no longer enabled"), "{error}");
     assert_eq!(vault.ok("list_jobs", json!({}))["jobs"][0]["state"], "interrupted");
     let wanted = Enabling { file: "Rules.yaml".to_owned(), ..Enabling::default() };
     enabled::enable(&vault.context, &wanted).unwrap();

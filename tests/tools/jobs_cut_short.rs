@@ -57,7 +57,7 @@ fn undone_at_last(items: &Value, piece: usize, every: usize) {
         let vault = prepared(vault, piece);
         assert!(recovered.left.is_empty(), "{after}: {recovered:?}");
         // Otherwise all of it was done.
-        if recovered.taken_back > 0 {
+        if recovered.rolled_back > 0 {
             let back = vault.ok("rollback_job", json!({ "job": job }));
             let end = (&back["state"], &back["blocked"]);
             assert_eq!(end, (&json!("undone"), &json!([])), "{after}");
@@ -90,7 +90,7 @@ fn circles_in_pieces_whose_undo_ends_in_the_middle_are_undone_at_last() {
 }
 
 #[test]
-fn folders_that_a_job_in_pieces_made_go_with_its_undo_wherever_that_ended() {
+fn an_undo_removes_the_folders_that_a_job_in_pieces_created() {
     let items = json!([
         { "path": "In/0.md", "to": "Out/0.md", "tag": ["done"] },
         { "path": "In/1.md", "to": "Out/Deep/1.md", "tag": ["done"] },

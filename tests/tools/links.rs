@@ -110,7 +110,7 @@ fn step_5_a_leading_slash_is_the_vault_and_nothing_else() {
 }
 
 #[test]
-fn step_6_the_exact_path_then_the_own_folder_then_the_shortest_then_the_alphabet() {
+fn step_6_exact_path_own_folder_shortest_path_alphabet() {
     check(&["n.md", "a/n.md"], "a/s.md", &[("n", &["n.md"])]);
     let names = ["a/b/c/n.md", "z/n.md", "y/n.md", "longer/n.md"];
     check(&names, "a/s.md", &[("n", &["a/b/c/n.md", "y/n.md", "z/n.md", "longer/n.md"])]);

@@ -92,8 +92,8 @@ fn the_last_change_in_effect_is_found_after_many_undos() {
     let undone = vault.apply(vec![write("a.md", "changed")]);
     vault.undo(undone);
     multiply(&vault, undone.0, 1_000);
-    let taken_back = vault.ok("undo", json!({}));
-    assert_eq!(taken_back["undone"], first.0.to_string());
+    let rolled_back = vault.ok("undo", json!({}));
+    assert_eq!(rolled_back["undone"], first.0.to_string());
     assert_eq!(vault.content("b.md"), "b");
 }
 

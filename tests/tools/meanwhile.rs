@@ -59,9 +59,9 @@ fn links_work(vault: &TestVault) {
 }
 
 #[track_caller]
-fn counts(recovered: &Recovered, completed: usize, taken_back: usize) {
-    let found = (recovered.completed, recovered.taken_back);
-    assert_eq!(found, (completed, taken_back), "{recovered:?}");
+fn counts(recovered: &Recovered, completed: usize, rolled_back: usize) {
+    let found = (recovered.completed, recovered.rolled_back);
+    assert_eq!(found, (completed, rolled_back), "{recovered:?}");
 }
 
 #[test]

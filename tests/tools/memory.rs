@@ -128,7 +128,7 @@ fn the_present_conversation_is_left_out() {
 fn a_limited_caller_gets_no_conversation_and_no_hidden_note() {
     let mut vault = house();
     let folder = VaultPath::from_disk("Kitchen").expect("a path");
-    vault.context.vault = vault.context.vault.seen_through(View::of(vec![folder]));
+    vault.context.vault = vault.context.vault.in_view(View::of(vec![folder]));
     let answer = vault.ok("memory_search", json!({"query": "boiler serviced tea"}));
     assert_eq!(found(&answer), ["notes Kitchen/Kettle.md"]);
     assert_eq!(answer["sources"], json!(["notes", "changes"]));

@@ -482,7 +482,7 @@ fn who_sees_a_part_learns_of_no_other_name() {
     let whole = vault(&[&files[..], &hidden[..]].concat());
     let folders = vec![vault_steward::note::path::VaultPath::parse("Open", None).expect("a path")];
     let limited = |mut vault: TestVault| {
-        vault.context.vault = vault.context.vault.seen_through(View::of(folders.clone()));
+        vault.context.vault = vault.context.vault.in_view(View::of(folders.clone()));
         vault
     };
     let (alone, whole) = (limited(alone), limited(whole));

@@ -31,7 +31,7 @@ fn an_overwritten_note_is_reported_once_and_can_be_restored() {
 
     let look = |after: u64| {
         let then = now + Duration::from_secs(after);
-        new_notes.look(&vault.context.vault, &vault.context.journal, then)
+        new_notes.check(&vault.context.vault, &vault.context.journal, then)
     };
     assert!(!new_notes.is_due(now + Duration::from_secs(200)));
     assert_eq!(look(200), Vec::<String>::new(), "too early to tell");

@@ -155,5 +155,5 @@ fn removing_a_missing_property_lists_the_present_ones() {
     let both = remove("n", json!(["nope", "due"]));
     assert!(both.contains("removed `Due`, not there to be removed: `nope`"), "{both}");
     let same = vault.text("set_properties", json!({"path": "n", "set": {"A": 1}}));
-    assert_eq!(same, "nothing to change in `n.md`: it has `a` so already");
+    assert_eq!(same, "nothing to change in `n.md`: it already has `a`");
 }

@@ -23,7 +23,7 @@ impl TestVault {
         let vault = self.reopened();
         let recovered = vault.journal().recover().expect("recovered");
         let again = vault.journal().recover().expect("recovered again");
-        assert_eq!((again.completed, again.taken_back, again.left.len()), (0, 0, 0), "{again:?}");
+        assert_eq!((again.completed, again.rolled_back, again.left.len()), (0, 0, 0), "{again:?}");
         let hidden = vault.snapshot().into_iter().filter(|(name, _)| name.contains(".~vs"));
         assert_eq!(hidden.count(), 0, "nothing of ours is left in the vault");
         (vault, recovered)
@@ -61,7 +61,7 @@ fn a_complete_operation_counts_as_done() {
     let after = seen(&vault);
     vault.forget_the_end();
     let (vault, recovered) = vault.recovered();
-    assert_eq!((recovered.completed, recovered.taken_back), (1, 0), "{recovered:?}");
+    assert_eq!((recovered.completed, recovered.rolled_back), (1, 0), "{recovered:?}");
     assert_eq!(seen(&vault), after);
     vault.undo(set);
     assert_eq!(seen(&vault), before, "and can be undone");
@@ -113,7 +113,7 @@ fn an_incomplete_operation_is_rolled_back() {
         by_hand(&vault);
         vault.forget_the_end();
         let (vault, recovered) = vault.recovered();
-        assert_eq!((recovered.completed, recovered.taken_back), (0, 1), "{name}: {recovered:?}");
+        assert_eq!((recovered.completed, recovered.rolled_back), (0, 1), "{name}: {recovered:?}");
         assert!(recovered.left.is_empty(), "{name}: {recovered:?}");
         assert_eq!(seen(&vault), before, "{name}");
         let set = vault.apply(vec![write("a.md", "goes on")]);
@@ -529,7 +529,7 @@ fn a_deletion_after_a_write_of_the_same_file_is_not_taken_for_done() {
         vault.put("x.md", holds);
         let (vault, recovered) = vault.recovered();
         let done = usize::from(holds == "a person's");
-        assert_eq!((recovered.completed, recovered.taken_back), (done, 1 - done), "{holds}");
+        assert_eq!((recovered.completed, recovered.rolled_back), (done, 1 - done), "{holds}");
         assert_eq!(vault.content("x.md"), if done == 0 { "second" } else { holds });
     }
 }
@@ -638,7 +638,7 @@ fn a_folder_that_is_carried_off_in_part_is_whole_again() {
     fs::create_dir_all(aside.join("locked")).expect("made");
     fs::write(aside.join("z.md"), "z").expect("written");
     let (vault, recovered) = vault.recovered();
-    assert_eq!((recovered.taken_back, recovered.left.len()), (1, 0), "{recovered:?}");
+    assert_eq!((recovered.rolled_back, recovered.left.len()), (1, 0), "{recovered:?}");
     assert_eq!(vault.snapshot(), before);
     assert_eq!(kept(), 0, "nothing of it stays behind");
 }

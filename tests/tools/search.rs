@@ -122,7 +122,7 @@ fn the_deadline_ends_a_search_and_says_so() {
     let answer = vault.ok("search_files", json!({ "pattern": "ipsum [A-Z]{5}" }));
     assert_eq!(answer["timed_out"], true);
     let text = vault.text("search_files", json!({ "pattern": "ipsum [A-Z]{5}" }));
-    assert!(text.contains("the time was over"), "{text}");
+    assert!(text.contains("the time limit was reached"), "{text}");
     vault.context.cancel = Cancel::default();
     vault.context.cancel.cancel();
     vault.err("search_files", json!({ "pattern": "x" }), Cancelled);

@@ -68,7 +68,7 @@ fn what_takes_a_notes_place_during_a_save_stays() {
         return;
     }
     use vault_steward::note::path::VaultPath;
-    use vault_steward::vault::{Before, temp_name};
+    use vault_steward::vault::{Precondition, temp_name};
     let vault = vault(&[("note.md", "base"), ("real.md", "real"), ("Folder/x.md", "x")]);
     let path = VaultPath::from_disk("note.md").expect("sound");
     let note = vault.place.join("note.md");
@@ -81,7 +81,7 @@ fn what_takes_a_notes_place_during_a_save_stays() {
     for (what, take) in takers {
         let (_, writer) = crate::vault::open(&vault.place, &vault.state);
         let mut staged =
-            writer.stage(&path, b"steward", &Before::Any, &temp_name()).expect("staged");
+            writer.stage(&path, b"steward", &Precondition::Any, &temp_name()).expect("staged");
         fs::remove_file(&note).expect("removed");
         take(&note);
         let before = vault.snapshot().into_iter().filter(|(name, _)| !name.contains(".~vs"));

@@ -290,7 +290,7 @@ fn coming_back_from_another_disk_may_be_cut_short_anywhere() {
         }
         let (vault, recovered) = vault.recovered();
         assert!(recovered.left.is_empty() && recovered.warnings.is_empty(), "{cut}: {recovered:?}");
-        let ends = (recovered.completed, recovered.taken_back);
+        let ends = (recovered.completed, recovered.rolled_back);
         if cut == "half copied" {
             assert_eq!(ends, (0, 1));
             assert_eq!(tree(&vault.place).len(), 0, "{cut}: no half of it is in the vault");
@@ -317,7 +317,7 @@ fn an_interrupted_copy_to_another_disk_is_completed() {
     fs::create_dir(&aside).expect("made");
     fs::write(aside.join("a.md"), "a").expect("written");
     let (vault, recovered) = vault.recovered();
-    assert_eq!((recovered.taken_back, recovered.left.len()), (1, 0), "{recovered:?}");
+    assert_eq!((recovered.rolled_back, recovered.left.len()), (1, 0), "{recovered:?}");
     let (mut after, mut before) = (tree(&vault.place), before);
     // That note was created again here.
     after.remove("F/a.md");

@@ -164,7 +164,7 @@ fn changes_undone_by_hand_stay() {
     let done = undone(&vault, set);
     assert_eq!(vault.content("a.md"), "1\n2\n3\n4\nmine\n");
     assert_eq!(vault.content("b.md"), "b\n");
-    let tells = |note: &String| note.contains("`a.md` holds nothing of the change any more");
+    let tells = |note: &String| note.contains("`a.md` no longer contains the change");
     assert!(done.notes.iter().any(tells), "{:?}", done.notes);
     vault.undo(done.applied.change_set);
     assert_eq!(vault.content("a.md"), "1\n2\n3\n4\nmine\n");
@@ -243,7 +243,7 @@ fn a_crash_leaves_it_done_or_undone() {
     let vault = merged();
     vault.put("b.md", "bb\n");
     let (vault, recovered) = vault.recovered();
-    assert_eq!((recovered.taken_back, recovered.left.len()), (1, 0), "{recovered:?}");
+    assert_eq!((recovered.rolled_back, recovered.left.len()), (1, 0), "{recovered:?}");
     assert_eq!(vault.content("a.md"), "1\nB\n3\n4\nmine\n");
     assert_eq!(vault.content("b.md"), "bb\n");
 }
@@ -424,7 +424,7 @@ fn another_note_is_never_taken_for_the_one_that_is_gone() {
     fs::remove_file(vault.place.join("a.md")).expect("removed");
     let before = vault.snapshot();
     let error = vault.undo_error(&set.to_string());
-    assert!(matches!(&error, UndoError::NotThere { anew: true, .. }), "{error}");
+    assert!(matches!(&error, UndoError::NotThere { can_recreate: true, .. }), "{error}");
     assert_eq!(vault.snapshot(), before);
 }
 
@@ -438,12 +438,12 @@ fn a_note_that_is_gone_is_rewritten_by_force() {
     let before = vault.snapshot();
     let error = vault.err("undo", json!({"change_set": set.0}), ErrorCode::NotFound);
     let hint = error.hint.expect("a hint");
-    assert!(hint.contains("use force") && hint.contains("anew at `f/a.md`"), "{hint}");
+    assert!(hint.contains("use force") && hint.contains("again at `f/a.md`"), "{hint}");
     assert_eq!(vault.snapshot(), before, "nothing was done");
     let gone = seen(&vault);
     let forced = undo(&vault, set, true).expect("forced");
     assert_eq!((vault.content("f/a.md"), vault.content("b.md")), ("1\n2\n".into(), "b\n".into()));
-    assert!(forced.notes.iter().any(|note| note.contains("written anew")), "{:?}", forced.notes);
+    assert!(forced.notes.iter().any(|note| note.contains("written again")), "{:?}", forced.notes);
     vault.undo(forced.applied.change_set);
     assert_eq!(seen(&vault), gone, "gone again");
     what_lies_there_stays("f/a.md/", "f/a.md");
@@ -452,7 +452,7 @@ fn a_note_that_is_gone_is_rewritten_by_force() {
     let deletion = vault.apply(vec![delete("b.md")]);
     for force in [false, true] {
         match undo(&vault, set, force) {
-            Err(UndoError::NotThere { by: Some(by), anew: false, .. }) => {
+            Err(UndoError::NotThere { by: Some(by), can_recreate: false, .. }) => {
                 assert_eq!(by.set, deletion)
             }
             other => panic!("{other:?}"),
@@ -526,7 +526,10 @@ fn what_lies_there_stays(other: &str, taken: &str) {
         other => panic!("{other:?}"),
     }
     assert_eq!(vault.snapshot(), before);
-    assert!(matches!(vault.undo_error(&set.to_string()), UndoError::NotThere { anew: false, .. }));
+    assert!(matches!(
+        vault.undo_error(&set.to_string()),
+        UndoError::NotThere { can_recreate: false, .. }
+    ));
 }
 
 #[test]

@@ -23,9 +23,9 @@ pub fn plain(world: &World, text: &str) -> String {
 }
 
 /// Shows the request if there is no answer.
-struct Asking<'a>(&'a str, &'a Value);
+struct ShownOnPanic<'a>(&'a str, &'a Value);
 
-impl Drop for Asking<'_> {
+impl Drop for ShownOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{} {}", self.0, self.1);
@@ -43,7 +43,7 @@ fn differ(
 ) -> Option<String> {
     let meta = json!({"vault": {"dryRun": dry_run}});
     let params = json!({"name": tool.name, "arguments": arguments, "_meta": meta});
-    let _asking = Asking("it was asked", &params);
+    let _asking = ShownOnPanic("it was asked", &params);
     let mut answers = Vec::new();
     for (world, ear) in worlds.iter().zip(ears) {
         let answer = match &ear.posts {
@@ -129,7 +129,7 @@ fn a_client_is_answered_by_every_tool_as_if_the_rest_were_not_there() {
 }
 
 #[test]
-fn an_mcp_client_is_answered_by_every_tool_as_if_the_rest_were_not_there() {
+fn no_tool_reveals_anything_hidden_to_mcp_clients() {
     drive(LIMITED[1], 1);
 }
 

@@ -390,7 +390,7 @@ fn http(world: &World, scope: &str, line: &str, body: Option<&Value>) -> (u16, S
 }
 
 #[test]
-fn every_path_over_http_answers_as_if_the_rest_were_not_there_or_not_at_all() {
+fn http_paths_reveal_nothing_hidden() {
     let open = open("HTTP");
     let worlds = pair();
     let text = json!({"text": "what is there?"});

@@ -20,7 +20,7 @@ beforeEach(() => {
     root: document.body,
     chat,
     scope: new Scope(() => window),
-    titles: { learn: () => Promise.resolve("Hello first") },
+    titles: { load: () => Promise.resolve("Hello first") },
     host: { icon: () => undefined },
     announce: () => undefined,
   } as unknown as Parts, (sessionId) => opened.push(sessionId));

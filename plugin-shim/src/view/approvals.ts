@@ -109,7 +109,7 @@ function drawApproval(parts: Parts, approval: Approval, open: (sessionId: string
     const other = title === undefined ? "another conversation" : `another conversation: ${title}`;
     setText(place, visible(sessionId === "direct" ? `Asked by ${caller}, not in a conversation` : `Asked by ${caller === "agent" ? "the agent" : caller} in ${other}`));
   };
-  if (sessionId !== "direct") void parts.titles.learn(sessionId).then((learnt) => {
+  if (sessionId !== "direct") void parts.titles.load(sessionId).then((learnt) => {
     title = learnt;
     update();
   });

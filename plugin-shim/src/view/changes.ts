@@ -134,7 +134,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
   };
 
   /** Requests the texts of change sets that are unknown or outdated. */
-  const learn = async (sets: ShownSet[]): Promise<void> => {
+  const refresh = async (sets: ShownSet[]): Promise<void> => {
     for (const { info } of sets) {
       const name = `${info.id}/${info.total}`;
       if (asked.has(name)) continue;
@@ -209,11 +209,11 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
       // Of a conversation that was reloaded, the last known state is shown until the daemon answers.
       if (entry !== shown) {
         asked.clear();
-        for (const set of entry.sets) carryOver(set, shown?.sets.find(({ info }) => info.id === set.info.id));
+        for (const set of entry.sets) keepUndone(set, shown?.sets.find(({ info }) => info.id === set.info.id));
       }
       shown = entry;
       draw();
-      void learn(entry.sets);
+      void refresh(entry.sets);
     },
     end() {
       isOver = true;
@@ -222,7 +222,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
 }
 
 /** Marks the changes that were undone in the same set when it was last shown. */
-function carryOver(set: ShownSet, before?: ShownSet): void {
+function keepUndone(set: ShownSet, before?: ShownSet): void {
   for (const [change, by] of before?.undoneChanges ?? []) set.undoneChanges.set(change, by);
 }
 

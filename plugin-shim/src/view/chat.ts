@@ -70,7 +70,7 @@ export class Chat {
   readonly outbox: Outbox;
   readonly pages: Pages;
 
-  readonly #heard = new Set<(happened: Happened) => void>();
+  readonly #listeners = new Set<(happened: Happened) => void>();
   readonly #releases: Unsubscribe[] = [];
   /** Events that arrived during a load. */
   #held: (() => void)[] | null = null;
@@ -119,8 +119,8 @@ export class Chat {
     });
   }
 
-  on(heard: (happened: Happened) => void): void {
-    this.#heard.add(heard);
+  on(listener: (happened: Happened) => void): void {
+    this.#listeners.add(listener);
   }
 
   start(): void {
@@ -128,7 +128,7 @@ export class Chat {
     this.#releases.push(
       connection.onSnapshot(() => void this.reload()),
       connection.onState((state) => {
-        this.tell({ activity: true });
+        this.emit({ activity: true });
         if (state.kind !== "connected") return;
         if (this.#toStop !== null) connection.notify("session/cancel", { sessionId: this.#toStop });
         this.#toStop = null;
@@ -140,7 +140,7 @@ export class Chat {
           if (!this.#isShown(params.sessionId)) return;
           const turn = params._meta.vault.turn ?? null;
           const said = params.kind === "void" || params.kind === "part" ? undefined : params;
-          this.tell({
+          this.emit({
             timeline: this.timeline.message(params, turn),
             said: said && { text: said.text, isQuestion: said.kind === "question" },
           });
@@ -150,24 +150,24 @@ export class Chat {
         this.#inOrder(() => {
           if (params.sessionId !== this.sessionId || this.branch !== null) return;
           const turn = params._meta.vault.turn ?? null;
-          this.tell({ timeline: this.timeline.state(params, turn), info: true });
-          if (params.state === "idle") void this.learn();
+          this.emit({ timeline: this.timeline.state(params, turn), info: true });
+          if (params.state === "idle") void this.refresh();
         }),
       ),
       connection.on("_vault/changes", (params) =>
         this.#inOrder(() => {
           const { changeSet } = params;
           const isOurs = this.branch === null && changeSet.conversation === this.sessionId;
-          this.tell({ timeline: this.timeline.changes(changeSet, isOurs && !this.pages.later) });
+          this.emit({ timeline: this.timeline.changes(changeSet, isOurs && !this.pages.later) });
         }),
       ),
       connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
         if (sessionId !== this.sessionId) return;
-        if (kind !== "deleted") return void this.learn();
+        if (kind !== "deleted") return void this.refresh();
         this.outbox.drop(sessionId);
         this.begin();
       }),
-      this.#activity.onChange(() => this.tell({ activity: true })),
+      this.#activity.onChange(() => this.emit({ activity: true })),
     );
     if (connection.state.kind === "connected") void this.reload();
   }
@@ -175,7 +175,7 @@ export class Chat {
   end(): void {
     this.pages.clear();
     this.#releases.splice(0).forEach((release) => release());
-    this.#heard.clear();
+    this.#listeners.clear();
     this.outbox.end();
   }
 
@@ -195,7 +195,7 @@ export class Chat {
     this.branch = null;
     this.usage = null;
     this.elsewhere = null;
-    this.tell({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
+    this.emit({ timeline: this.timeline.replace([]), loaded: true, info: true, usage: true, elsewhere: true });
   }
 
   /** Shows a conversation, or a branch of it without continuing it. */
@@ -248,7 +248,7 @@ export class Chat {
       this.outbox.show(branch === null ? conversation.sessionId : undefined);
       const changed = pages.begin(answer, standing, isSame);
       this.#afterLoad();
-      this.tell({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
+      this.emit({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
       void this.#count();
     } catch (error) {
       if (load !== pages.load) return;
@@ -260,8 +260,8 @@ export class Chat {
       }
       this.#connection.missed();
       // The next connection loads it. The missing connection is visible.
-      if (this.info === null && kind === "not_connected") this.tell({ loaded: true });
-      else this.tell({ problem: said(error), loaded: true });
+      if (this.info === null && kind === "not_connected") this.emit({ loaded: true });
+      else this.emit({ problem: said(error), loaded: true });
     }
   }
 
@@ -273,7 +273,7 @@ export class Chat {
   }
 
   /** Loads the numbers of new messages, and the conversation's title. */
-  async learn(): Promise<void> {
+  async refresh(): Promise<void> {
     const { sessionId, pages } = this;
     const { load } = pages;
     if (sessionId === null || this.branch !== null) return;
@@ -282,7 +282,7 @@ export class Chat {
       if (load !== pages.load) return;
       this.info = answer.conversation;
       this.branches = answer.branches;
-      this.tell({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
+      this.emit({ timeline: this.timeline.annotate(entriesOf(answer.items)), info: true });
     } catch {
       // The next turn or reload brings them.
     }
@@ -296,7 +296,7 @@ export class Chat {
       const { total } = await this.#connection.call("_vault/usage", { sessionId });
       if (sessionId !== this.sessionId) return;
       this.usage = { used: 0, size: 0, ...this.usage, cost: total.costMillionths / 1e6 };
-      this.tell({ usage: true });
+      this.emit({ usage: true });
     } catch {
       // The next request or reload brings it.
     }
@@ -311,7 +311,7 @@ export class Chat {
     if (this.#connection.state.kind === "connected") this.#connection.notify("session/cancel", { sessionId });
     else {
       this.#toStop = sessionId;
-      this.tell({ problem: "The turn will be stopped when the connection is back" });
+      this.emit({ problem: "The turn will be stopped when the connection is back" });
     }
   }
 
@@ -375,13 +375,13 @@ export class Chat {
     if (update.sessionUpdate === "usage_update") {
       const { used, size } = update;
       this.usage = { used, size, cost: this.usage?.cost ?? 0 };
-      this.tell({ usage: true });
+      this.emit({ usage: true });
       void this.#count();
     } else if (update.sessionUpdate === "session_info_update") {
       if (this.info && update.title !== undefined) this.info.title = update.title;
-      this.tell({ info: true });
+      this.emit({ info: true });
     } else if (this.#isShown(sessionId)) {
-      this.tell({ timeline: this.timeline.update(update, _meta.vault.turn ?? null) });
+      this.emit({ timeline: this.timeline.update(update, _meta.vault.turn ?? null) });
     }
   }
 
@@ -398,17 +398,17 @@ export class Chat {
       return;
     }
     this.elsewhere = { sessionId, source, text: update.content.text };
-    this.tell({ elsewhere: true });
+    this.emit({ elsewhere: true });
   }
 
   /** Clears the reference to another conversation. */
   dismiss(): void {
     this.elsewhere = null;
-    this.tell({ elsewhere: true });
+    this.emit({ elsewhere: true });
   }
 
   /** Notifies all listeners of a change. */
-  tell(happened: Happened): void {
-    for (const heard of this.#heard) heard(happened);
+  emit(happened: Happened): void {
+    for (const listener of this.#listeners) listener(happened);
   }
 }

@@ -125,7 +125,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
     const name = known ?? "Conversation";
     const text = element(made, "span", { class: "vs-session-title", attributes: { dir: "auto" } });
     withMarks(text, name, searched);
-    if (known === undefined) void parts.titles.learn(info.sessionId).then((title) => title !== undefined && setText(text, title));
+    if (known === undefined) void parts.titles.load(info.sessionId).then((title) => title !== undefined && setText(text, title));
     const time = element(made, "time", { class: "vs-session-time", text: when(info.lastActive, parts.now()) });
     const open = element(made, "button", { class: "vs-session-open", attributes: { type: "button", "aria-current": isShown ? "true" : undefined } });
     append(open, element(made, "span", { class: "vs-session-line" }, badge(info), text, time));

@@ -15,8 +15,8 @@ export interface Density {
   go(last: number | null): void;
 }
 
-/** `heard` is called with the last change set of the selected day; null for the present. */
-export function density(near: Node, scope: Scope, heard: (last: number | null) => void): Density {
+/** `listener` is called with the last change set of the selected day; null for the present. */
+export function density(near: Node, scope: Scope, listener: (last: number | null) => void): Density {
   const bars = box(near, "vs-strip-bars");
   bars.setAttribute("aria-hidden", "true");
   const slider = element(near, "input", { class: "vs-strip-moment", attributes: { type: "range", min: 0, max: 0, value: 0, "aria-label": "Day" } });
@@ -40,7 +40,7 @@ export function density(near: Node, scope: Scope, heard: (last: number | null) =
   scope.listen(slider, "input", () => {
     isNow = slider.value === slider.max;
     draw();
-    heard(isNow ? null : (groups[Number(slider.value)]?.at(-1)?.last ?? null));
+    listener(isNow ? null : (groups[Number(slider.value)]?.at(-1)?.last ?? null));
   });
   show(root, false);
   return {

@@ -27,7 +27,7 @@ export interface Header {
   root: HTMLElement;
   update(): void;
   /** Requests the models again. */
-  learn(): void;
+  refresh(): void;
   /** Opens the menu of models. */
   chooseModel(): void;
   listButton: HTMLElement;
@@ -62,7 +62,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   root.append(list, state, model, branch, begin, more);
   let models: ModelsResult | null = null;
 
-  /** How often the daemon was asked: what is told of an earlier time, before a choice, counts for nothing. */
+  /** Counts the requests: an answer to an earlier request is ignored. */
   let asked = 0;
 
   const take = (asking: number, answer: ModelsResult | null): void => {
@@ -72,7 +72,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     update();
   };
 
-  const learn = async (): Promise<void> => {
+  const refresh = async (): Promise<void> => {
     const asking = ++asked;
     // Without it the picker stays away; the daemon's own words say why nobody answers.
     take(asking, await parts.connection.call("_vault/models", {}).catch(() => null));
@@ -113,7 +113,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
       parts.announce(`Now: ${name}`);
     } catch (error) {
       parts.host.notice(said(error));
-      await learn();
+      await refresh();
     }
   };
 
@@ -161,11 +161,11 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   });
   scope.add(
     parts.connection.on("_vault/config_reloaded", ({ changed }) => {
-      if (changed.some((key) => /^(models|agents)\./.test(key))) void learn();
+      if (changed.some((key) => /^(models|agents)\./.test(key))) void refresh();
     }),
   );
   update();
-  return { root, update, learn: () => void learn(), chooseModel: () => model.click(), listButton: list };
+  return { root, update, refresh: () => void refresh(), chooseModel: () => model.click(), listButton: list };
 }
 
 /** What the conversation is called, before it has a title too. */

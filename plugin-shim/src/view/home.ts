@@ -22,7 +22,7 @@ export interface HomeActions {
 
 /** Things that are named of each kind. */
 const NAMED = 5;
-/** Days of which the cost is told, and the bars are drawn. */
+/** The days for which costs are shown and bars are drawn. */
 const MONTH = 30;
 const WEEK = 7;
 /** Milliseconds for which what happens is gathered before it is drawn. */

@@ -20,8 +20,8 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
   const progress = element(root, "div", { class: "vs-progress", attributes: { role: "progressbar", "aria-label": "Progress" } });
   const why = element(root, "div", { class: "vs-aside", attributes: { dir: "auto" } });
   const buttons = box(root, "vs-job-buttons");
-  const told = resultView(root);
-  append(root, box(root, "vs-job-line", box(root, "vs-job-text", words, why), buttons), progress, told.root);
+  const resultBox = resultView(root);
+  append(root, box(root, "vs-job-line", box(root, "vs-job-text", words, why), buttons), progress, resultBox.root);
   let job: Job;
   let isBusy = false;
   let isUndoing = false;
@@ -37,7 +37,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
     stop.disabled = true;
     jobs.stop(job.job).catch((error: unknown) => {
       stop.disabled = false;
-      told.fail(said(error));
+      resultBox.fail(said(error));
     });
   });
   const resume = button("Resume", "Resume: apply what is left", "mod-cta", () => {
@@ -55,13 +55,13 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
 
   const act = async (call: () => Promise<ToolsCallResult | null>): Promise<void> => {
     isBusy = true;
-    told.clear();
+    resultBox.clear();
     draw();
     try {
       const result = await call();
-      if (result) told.tell(result);
+      if (result) resultBox.show(result);
     } catch (error) {
-      told.fail(said(error));
+      resultBox.fail(said(error));
     } finally {
       isBusy = false;
       draw();
@@ -123,7 +123,7 @@ export function jobCard(parts: Parts, job: number): Card {
 export function resultView(near: Node): {
   root: HTMLElement;
   clear(): void;
-  tell(result: ToolsCallResult): void;
+  show(result: ToolsCallResult): void;
   fail(text: string, ...more: Node[]): void;
 } {
   const root = element(near, "div", { class: "vs-card-problem", attributes: { role: "alert" } });
@@ -142,17 +142,17 @@ export function resultView(near: Node): {
       clear(root);
       show(root, false);
     },
-    tell(result) {
+    show(result) {
       if (result.isError) {
         fail(messageOf(result));
         return;
       }
       const { skipped, blocked, notes = [], edited = [] } = structured(result) as Partial<Record<"skipped" | "blocked", Reason[]> & Record<"notes" | "edited", string[]>>;
       const left = [...(skipped ?? []), ...(blocked ?? [])];
-      const told = [...notes];
-      if (edited.length > 0) told.push(`${counted(edited.length, "note")} edited since, and changed as planned.`);
-      if (left.length > 0) told.push(`${counted(left.length, "file")} left as it was:`);
-      if (told.length > 0) fail(told.join("\n"), ...(left.length > 0 ? [reasons(root, left)] : []));
+      const lines = [...notes];
+      if (edited.length > 0) lines.push(`${counted(edited.length, "note")} edited since, and changed as planned.`);
+      if (left.length > 0) lines.push(`${counted(left.length, "file")} left as it was:`);
+      if (lines.length > 0) fail(lines.join("\n"), ...(left.length > 0 ? [reasons(root, left)] : []));
     },
   };
 }

@@ -21,7 +21,7 @@ export interface Applied extends CallGiven {
 
 export class Jobs {
   readonly #jobs = new Map<number, Job>();
-  readonly #heard = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
   /** Interrupted jobs that the person has dismissed. */
   readonly #left = new Set<number>();
   #asked = 0;
@@ -34,28 +34,28 @@ export class Jobs {
     this.#parts = parts;
     this.#connection = parts.connection;
     const { connection, scope } = parts;
-    scope.add(connection.onSnapshot(() => void this.learn()));
+    scope.add(connection.onSnapshot(() => void this.refresh()));
     scope.add(connection.on("_vault/job", ({ job, plan, state, done, total, progress }) => {
       this.#jobs.set(job, { ...this.#jobs.get(job), job, plan, state, done, total, progress });
-      this.#tell();
+      this.#emit();
       // A finished job's result is requested then; a pending request is older than this event.
-      if (state !== "running" || this.#isAsking) void this.learn();
+      if (state !== "running" || this.#isAsking) void this.refresh();
     }));
     // Undone by its change set, a job has no event of its own.
     scope.add(connection.on("_vault/changes", ({ changeSet }) => {
-      if (changeSet.undoes !== undefined) void this.learn();
+      if (changeSet.undoes !== undefined) void this.refresh();
     }));
-    scope.add(connection.onState(() => this.#tell()));
+    scope.add(connection.onState(() => this.#emit()));
     // A refused job does not exist, and no event reports that.
     parts.chat.on(({ timeline, loaded }) => {
       const isOver = (key: string): boolean => {
         const entry = parts.chat.timeline.get(key);
         return entry?.kind === "call" && entry.tool === "apply_plan" && ["completed", "failed"].includes(entry.status);
       };
-      if (timeline && !loaded && [...timeline.keys].some(isOver)) void this.learn();
+      if (timeline && !loaded && [...timeline.keys].some(isOver)) void this.refresh();
     });
-    scope.add(() => this.#heard.clear());
-    if (connection.state.kind === "connected") void this.learn();
+    scope.add(() => this.#listeners.clear());
+    if (connection.state.kind === "connected") void this.refresh();
   }
 
   /** Newest first. */
@@ -78,17 +78,17 @@ export class Jobs {
   }
 
   /** Calls the listener when a job's state changes, or the connection's. */
-  on(heard: () => void): Unsubscribe {
-    this.#heard.add(heard);
-    return () => this.#heard.delete(heard);
+  on(listener: () => void): Unsubscribe {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  #tell(): void {
-    this.#heard.forEach((heard) => heard());
+  #emit(): void {
+    this.#listeners.forEach((listener) => listener());
   }
 
   /** Requests the jobs. */
-  async learn(): Promise<void> {
+  async refresh(): Promise<void> {
     const asked = ++this.#asked;
     this.#isAsking = true;
     try {
@@ -97,7 +97,7 @@ export class Jobs {
       if (isError || asked !== this.#asked || !Array.isArray(jobs)) return;
       this.#jobs.clear();
       for (const job of jobs) this.#jobs.set(job.job, job);
-      this.#tell();
+      this.#emit();
     } catch {
       this.#connection.missed();
     } finally {
@@ -112,7 +112,7 @@ export class Jobs {
 
   leave(job: number): void {
     this.#left.add(job);
-    this.#tell();
+    this.#emit();
   }
 
   /** Stops a job before its next batch, whichever client started it. Its events report its end. */
@@ -128,7 +128,7 @@ export class Jobs {
     } catch (error) {
       return withdrawn(error);
     } finally {
-      void this.learn();
+      void this.refresh();
     }
   }
 
@@ -140,7 +140,7 @@ export class Jobs {
     } catch (error) {
       return withdrawn(error);
     } finally {
-      void this.learn();
+      void this.refresh();
     }
   }
 }

@@ -19,7 +19,7 @@ export function modeOf(vaults: string, own?: string): string {
 export async function choose({ chat, connection }: Parts, configId: string, value: string): Promise<void> {
   const sessionId = chat.sessionId ?? (await connection.call("session/new", {})).sessionId;
   await connection.call("session/set_config_option", { sessionId, configId, value });
-  await (chat.sessionId === null ? chat.open(sessionId) : chat.learn());
+  await (chat.sessionId === null ? chat.open(sessionId) : chat.refresh());
 }
 
 /** Shows the mode, and has another one chosen for the conversation. */
@@ -39,13 +39,13 @@ export function modeChip(parts: Parts): { root: HTMLButtonElement; update(): voi
     vaults = mode;
     update();
   };
-  const learn = (): void => void connection.call("_vault/mode", {}).then(take, () => undefined);
+  const refresh = (): void => void connection.call("_vault/mode", {}).then(take, () => undefined);
   scope.add(connection.on("_vault/mode_changed", take));
-  scope.add(connection.onSnapshot(learn));
+  scope.add(connection.onSnapshot(refresh));
   scope.listen(root, "click", () => {
     if (vaults !== null) void loadCards().then(({ chooseMode }) => chooseMode(parts, root, loosest()));
   });
-  if (connection.state.kind === "connected") learn();
+  if (connection.state.kind === "connected") refresh();
   update();
   return { root, update };
 }

@@ -25,7 +25,7 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
   const more = textButton(root, "", "vs-more");
   const ask = textButton(root, "Suggest with the model");
   const make = textButton(root, "", "mod-cta");
-  const told = resultView(root);
+  const resultBox = resultView(root);
   let files = first;
   /** The new path of each selected file. */
   const chosen = new Map<string, string>();
@@ -83,7 +83,7 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
     if (!(await parts.host.confirm(`The model gets the beginning of ${counted(paths.length, "file")}, to suggest names.`, "Suggest"))) return;
     ask.disabled = true;
     setText(ask, "Asking the model…");
-    told.clear();
+    resultBox.clear();
     try {
       const { names, model = "" } = await parts.connection.call("_vault/names/suggest", { paths, ...(convention === undefined ? {} : { convention }) }, { timeoutMs: LONGEST });
       const named = new Map((names as unknown as Names).files.map((file) => [file.path, file]));
@@ -92,7 +92,7 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
       parts.announce(`${model} suggested names`);
       show(ask, false);
     } catch (error) {
-      told.fail(said(error));
+      resultBox.fail(said(error));
     }
     ask.disabled = false;
     setText(ask, "Suggest with the model");
@@ -100,12 +100,12 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
   ask.addEventListener("click", () => void askModel());
   make.addEventListener("click", () => {
     make.disabled = true;
-    told.clear();
+    resultBox.clear();
     const items = [...chosen].map(([path, to]) => ({ path, to }));
     parts.chat.tool("plan_changes", { items, ...(number === undefined ? {} : { plan: number }) }).then(
       (result) => {
         draw();
-        if (result.isError) return told.tell(result);
+        if (result.isError) return resultBox.show(result);
         const made = structured(result)["plan"] as number;
         // The existing card of the same plan updates itself.
         if (made === number) return;
@@ -117,11 +117,11 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
       },
       (error: unknown) => {
         draw();
-        told.fail(said(error));
+        resultBox.fail(said(error));
       },
     );
   });
-  root.append(box(root, "vs-card-head", iconOf(parts, "pencil"), title), facts, list, more, told.root, box(root, "vs-answers", ask, make));
+  root.append(box(root, "vs-card-head", iconOf(parts, "pencil"), title), facts, list, more, resultBox.root, box(root, "vs-answers", ask, make));
   show(ask, files.some(({ fits }) => !fits));
   drawFiles();
   return { root, end: () => plan?.end() };

@@ -55,7 +55,7 @@ export class Outbox {
     const id = newId();
     this.#pending.set(id, { id, draft, sessionId, isNew: sessionId === null && isNew, sent: false });
     const isShown = sessionId === this.#chat.sessionId && branch === null;
-    if (isShown) this.#chat.tell({ timeline: timeline.say(id, shownText(draft)) });
+    if (isShown) this.#chat.emit({ timeline: timeline.say(id, shownText(draft)) });
     void this.#deliver(id);
   }
 
@@ -72,19 +72,19 @@ export class Outbox {
         _meta: { vault: { clientMessageId: id, source: "chat" } },
       });
       this.#pending.delete(id);
-      this.#chat.tell({ timeline: timeline.said(id, undefined) });
+      this.#chat.emit({ timeline: timeline.said(id, undefined) });
     } catch (error) {
       if (this.#over || !this.#pending.has(id)) return;
       pending.sent = false;
       if (pending.isHeard) return void this.#pending.delete(id);
       if (error instanceof CallError && (error.kind === "not_connected" || error.kind === "disconnected")) {
-        this.#chat.tell({ timeline: timeline.said(id, "waiting") });
+        this.#chat.emit({ timeline: timeline.said(id, "waiting") });
         if (this.#connection.state.kind === "connected") void this.#deliver(id);
         return;
       }
       const why = (pending.error = said(error));
       const isSeen = timeline.get(`mine:${id}`) !== undefined;
-      this.#chat.tell({ timeline: timeline.said(id, "failed", why), problem: isSeen ? undefined : why });
+      this.#chat.emit({ timeline: timeline.said(id, "failed", why), problem: isSeen ? undefined : why });
     }
   }
 
@@ -114,7 +114,7 @@ export class Outbox {
     const { timeline } = this.#chat;
     for (const [id, { error }] of this.#pending) {
       if (error !== undefined) continue;
-      this.#chat.tell({ timeline: timeline.said(id, "sending") });
+      this.#chat.emit({ timeline: timeline.said(id, "sending") });
       void this.#deliver(id);
     }
   }
@@ -124,7 +124,7 @@ export class Outbox {
     const pending = this.#pending.get(id);
     if (!pending) return;
     pending.error = undefined;
-    this.#chat.tell({ timeline: this.#chat.timeline.said(id, "sending") });
+    this.#chat.emit({ timeline: this.#chat.timeline.said(id, "sending") });
     void this.#deliver(id);
   }
 
@@ -138,7 +138,7 @@ export class Outbox {
     const pending = this.#pending.get(id);
     if (!pending || how !== "failed") return null;
     this.#pending.delete(id);
-    this.#chat.tell({ timeline: this.#chat.timeline.said(id, undefined) });
+    this.#chat.emit({ timeline: this.#chat.timeline.said(id, undefined) });
     return pending.draft;
   }
 
@@ -155,7 +155,7 @@ export class Outbox {
       chat.elsewhere = { sessionId, text: shownText(draft), source: null };
     }
     this.show(chat.sessionId);
-    chat.tell({ timeline: { keys: new Set(), order: true, standing: false }, elsewhere: true });
+    chat.emit({ timeline: { keys: new Set(), order: true, standing: false }, elsewhere: true });
     this.sendAll();
   }
 

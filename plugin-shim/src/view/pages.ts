@@ -82,11 +82,11 @@ export class Pages {
         this.later ||= cut.order;
       }
       this.loading = false;
-      this.#chat.tell({ timeline: changed, loaded: true });
+      this.#chat.emit({ timeline: changed, loaded: true });
     } catch (error) {
       if (load !== this.load) return;
       this.loading = false;
-      this.#chat.tell({ problem: said(error), loaded: true });
+      this.#chat.emit({ problem: said(error), loaded: true });
     }
   }
 
@@ -98,6 +98,6 @@ export class Pages {
     if (!changed.order) return;
     if (side === "oldest") this.earlier = true;
     else this.later = true;
-    this.#chat.tell({ timeline: changed });
+    this.#chat.emit({ timeline: changed });
   }
 }

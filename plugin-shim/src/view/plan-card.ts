@@ -43,10 +43,10 @@ export function planCard(parts: Parts, plan: number): Card {
   drop.setAttribute("aria-label", `Drop plan ${plan}`);
   const buttons = box(root, "vs-answers", apply, drop);
   const job = jobState(parts);
-  const told = resultView(root);
+  const resultBox = resultView(root);
   const rules = rulesOf(parts, plan);
   let hasManyRules = false;
-  append(root, box(root, "vs-card-head", iconOf(parts, "folder"), title, all), rules.root, facts, tree, more, told.root, buttons, job.root);
+  append(root, box(root, "vs-card-head", iconOf(parts, "folder"), title, all), rules.root, facts, tree, more, resultBox.root, buttons, job.root);
 
   let shown: Shown | null = null;
   /** The items that the person has deselected. */
@@ -228,11 +228,11 @@ export function planCard(parts: Parts, plan: number): Card {
     show(job.root, last !== undefined);
     if (!last) return;
     job.update(last);
-    if (last.state !== "running" && isLoaded) void learn(last);
+    if (last.state !== "running" && isLoaded) void refresh(last);
   };
 
   /** Loads the files that the job changed if it is a part of the plan. */
-  const learn = async (last: Job): Promise<void> => {
+  const refresh = async (last: Job): Promise<void> => {
     const name = JSON.stringify([last.job, last.state, last.done, last.undone]);
     const isAll = last.total === applicable().length && ["completed", "undone"].includes(last.state);
     if (name === askedOf) return;
@@ -269,7 +269,7 @@ export function planCard(parts: Parts, plan: number): Card {
         if (items.length > 0 && !isSame) return await load();
         // The drawn part stays, with its open elements and its focus.
         if (items.length === 0 && isSame && shown?.items.length === part.total) return;
-        if (!isSame) told.clear();
+        if (!isSame) resultBox.clear();
         items.push(...part.items);
         isLast = items.length >= part.total || part.items.length === 0;
         if (!isSame) unticked.clear();
@@ -294,12 +294,12 @@ export function planCard(parts: Parts, plan: number): Card {
 
   const act = async (does: () => Promise<void>): Promise<void> => {
     isBusy = true;
-    told.clear();
+    resultBox.clear();
     drawFoot();
     try {
       await does();
     } catch (error) {
-      told.fail(said(error));
+      resultBox.fail(said(error));
     } finally {
       isBusy = false;
       drawFoot();
@@ -315,24 +315,24 @@ export function planCard(parts: Parts, plan: number): Card {
     const result = await jobs.apply(given, items.length);
     if (!result) return;
     if (codeOf(result) !== "stale_plan") {
-      told.tell(result);
+      resultBox.show(result);
       const last = standing();
       if (last) parts.announce(`Plan ${plan}: ${jobWords(last)}`);
       return;
     }
     const stale = staleOf(result);
     if (stale.length === 0) {
-      told.fail(messageOf(result));
+      resultBox.fail(messageOf(result));
       return load();
     }
     const without = textButton(root, "Apply without these", "mod-cta");
     without.addEventListener("click", () => void act(() => applyTicked(true)));
-    told.fail(`Nothing was changed: ${counted(stale.length, "file")} changed since the plan was made.`, reasons(root, stale), without);
+    resultBox.fail(`Nothing was changed: ${counted(stale.length, "file")} changed since the plan was made.`, reasons(root, stale), without);
   };
 
   const dropAll = async (): Promise<void> => {
     const result = await parts.chat.tool("plan_changes", { plan, take_out: (shown?.items ?? []).map(({ item }) => item) });
-    if (result.isError) return told.fail(messageOf(result));
+    if (result.isError) return resultBox.fail(messageOf(result));
     isDropped = true;
     await load();
     // The event of the change may have loaded the empty plan already.

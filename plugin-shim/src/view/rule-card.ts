@@ -17,7 +17,7 @@ const STATES = [["off", "Automatic: off"], ["ask", "Automatic: ask first"], ["au
 export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load(): Promise<void> } {
   const { connection, host } = parts;
   const root = element(parts.root, "div", { class: "vs-plan-rules", attributes: { role: "group", "aria-label": `Rules of plan ${plan}` } });
-  const told = resultView(root);
+  const resultBox = resultView(root);
   let shown: RulesDescribeResult = { rules: [], warnings: [] };
   /** The file in which the person saved the rules. */
   let keptAt: string | undefined;
@@ -44,7 +44,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
       const summary = element(root, "summary", { text: "The rules as text" });
       root.append(element(root, "details", { class: "vs-plan-more" }, summary, element(root, "pre", { text: visible(text), attributes: { tabindex: 0 } })));
     }
-    root.append(drawFoot(text), told.root);
+    root.append(drawFoot(text), resultBox.root);
   };
 
   const drawRule = (rule: DescribedRule): HTMLElement => {
@@ -113,12 +113,12 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
   const act = async (does: () => Promise<void>): Promise<void> => {
     const label = root.ownerDocument.activeElement?.getAttribute("aria-label");
     isBusy = true;
-    told.clear();
+    resultBox.clear();
     draw();
     try {
       await does();
     } catch (error) {
-      told.fail(said(error));
+      resultBox.fail(said(error));
     } finally {
       isBusy = false;
       draw();
@@ -137,7 +137,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     if (!result) return null;
     // They are enabled by the hash of their meaning, whichever program wrote the file.
     if (result.isError && !(mayBeThere && codeOf(result) === "already_exists")) {
-      told.fail(messageOf(result));
+      resultBox.fail(messageOf(result));
       return null;
     }
     return (keptAt = path);
@@ -154,7 +154,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     const given = { file: kept, names: [name], ask: state === "ask" };
     const { rules } = await connection.call("_vault/rules/enable", { ...given, dryRun: true });
     const [rule] = rules;
-    if (!rule || rule.hash !== hash) return told.fail(`${kept} does not contain this rule.`);
+    if (!rule || rule.hash !== hash) return resultBox.fail(`${kept} does not contain this rule.`);
     const how = state === "ask" ? "Its changes wait for your approval." : rule.actions.includes("trash") ? "It asks before the trash." : "It does not ask.";
     const text = `Run ${name} automatically from now on? ${sentence(rule.does)} It may touch ${rule.folders.join(", ")}. ${how}`;
     if (!(await host.confirm(text, "Enable"))) return;
@@ -173,8 +173,8 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     } catch (error) {
       // The plan's own card reports that it was deleted.
       if (own !== asked || !(error instanceof CallError) || ["not_found", "disconnected"].includes(error.kind)) return;
-      told.fail(said(error));
-      root.append(told.root);
+      resultBox.fail(said(error));
+      root.append(resultBox.root);
       show(root, true);
     }
   };

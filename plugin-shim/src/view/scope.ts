@@ -47,10 +47,10 @@ export class Scope {
   listen<K extends keyof HTMLElementEventMap>(
     target: EventTarget,
     type: K,
-    heard: (event: HTMLElementEventMap[K]) => void,
+    handler: (event: HTMLElementEventMap[K]) => void,
     options?: AddEventListenerOptions,
   ): Release {
-    const listener = (event: Event): void => heard(event as HTMLElementEventMap[K]);
+    const listener = (event: Event): void => handler(event as HTMLElementEventMap[K]);
     target.addEventListener(type, listener, options);
     return this.add(() => target.removeEventListener(type, listener, options));
   }

@@ -62,7 +62,7 @@ export function tabStrip(parts: Parts, actions: TabActions, kept?: { tabs: TabOf
     if (isShown) return titleOf(parts);
     if (sessionId === null) return "New conversation";
     const known = titles.known({ sessionId });
-    if (known === undefined) void titles.learn(sessionId).then((title) => title !== undefined && setText(into, title));
+    if (known === undefined) void titles.load(sessionId).then((title) => title !== undefined && setText(into, title));
     return known ?? "Conversation";
   };
 

@@ -139,7 +139,7 @@ export class Timeline {
   update(update: SessionUpdate, turn: string | null): Changed {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        return this.#heard(update, turn);
+        return this.#receive(update, turn);
       case "agent_message_chunk":
         return this.#chunk(update.messageId, textOf(update.content), turn);
       case "agent_thought_chunk":
@@ -267,7 +267,7 @@ export class Timeline {
     return changed;
   }
 
-  #heard(
+  #receive(
     update: Extract<SessionUpdate, { sessionUpdate: "user_message_chunk" }>,
     turn: string | null,
   ): Changed {

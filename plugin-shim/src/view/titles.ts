@@ -25,7 +25,7 @@ export class Titles {
   }
 
   /** Loads the title; undefined if it cannot be loaded. */
-  async learn(sessionId: string): Promise<string | undefined> {
+  async load(sessionId: string): Promise<string | undefined> {
     try {
       const { conversation, items } = await this.#connection.call("_vault/conversation", { sessionId, before: FIRST, last: FIRST });
       const title = conversation.title ?? titleFrom(items.find((item) => item.kind === "user")?.text ?? "");

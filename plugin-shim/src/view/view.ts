@@ -52,7 +52,7 @@ export interface ChatHandle {
   focus(): void;
   state(): ChatState;
   /** Calls the listener when `state` changes. */
-  onState(heard: (state: ChatState) => void): () => void;
+  onState(listener: (state: ChatState) => void): () => void;
   /** The state for the view that replaces this one. */
   kept(): Kept;
   /** Restores the state of another view at its unmount, including the focus of the input field. */
@@ -65,7 +65,7 @@ export interface ChatHandle {
 export function mountChat(root: HTMLElement, connection: Connection, activity: Activity, host: Host): ChatHandle {
   const parts = makeParts(root, connection, activity, host, (text) => field.compose(text));
   const { chat, painter, scope } = parts;
-  const heard = new Set<(state: ChatState) => void>();
+  const listeners = new Set<(state: ChatState) => void>();
 
   const leave = (): void => {
     list.close();
@@ -125,7 +125,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   /** The number of a message, requested if it is unknown. */
   const numbered = async (entry: UserEntry): Promise<number | null> => {
     if (entry.item !== undefined) return entry.item;
-    await chat.learn();
+    await chat.refresh();
     return entry.item ?? null;
   };
 
@@ -325,13 +325,13 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     const { sessionId, stands, approvals, outbox } = chat;
     return { sessionId, kind: stands.kind, approvals: approvals.length, unsent: outbox.unsent.length };
   };
-  let told = "";
+  let lastText = "";
   const tellState = (): void => {
     const now = state();
     const text = JSON.stringify(now);
-    if (text === told) return;
-    told = text;
-    heard.forEach((one) => one(now));
+    if (text === lastText) return;
+    lastText = text;
+    listeners.forEach((one) => one(now));
   };
 
   chat.on((happened: Happened) => {
@@ -342,7 +342,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     if (happened.elsewhere || happened.loaded || happened.activity) drawBanner();
     if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
     if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
-    if (happened.loaded && happened.timeline?.standing) head.learn();
+    if (happened.loaded && happened.timeline?.standing) head.refresh();
     if (happened.info || happened.activity) list.refresh();
     if (happened.info || happened.activity || happened.loaded || happened.timeline?.order) tabs?.update();
     toggle(root, "is-still", chat.stands.kind === "away");
@@ -378,8 +378,8 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     focus: () => field.focus(),
     state,
     onState(one) {
-      heard.add(one);
-      return () => heard.delete(one);
+      listeners.add(one);
+      return () => listeners.delete(one);
     },
     kept,
     restore({ sessionId, draft, item, unsent, tabs: before }, focus = true) {
@@ -393,7 +393,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     unmount() {
       const last = kept();
       unmake(parts);
-      heard.clear();
+      listeners.clear();
       return last;
     },
   };

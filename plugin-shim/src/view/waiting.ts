@@ -1,4 +1,4 @@
-/** What was spoken and waits: kept, and heard in no conversation yet. Once heard it stands in one. */
+/** The voice messages that wait: stored, and not delivered to a conversation yet. */
 
 import { append, clear, element, show } from "./dom";
 import { iconOf, type Parts, textButton } from "./part";
@@ -44,7 +44,7 @@ export function waitingView(parts: Parts): HTMLElement {
     const made = element(root, "div", { class: "vs-banner" }, iconOf(parts, "mic"), words);
     const button = (name: string, method: "_vault/inbox/retry" | "_vault/inbox/discard"): void => {
       const one = textButton(made, name, "vs-small");
-      // How it stands then is told by an event, here as anywhere else.
+      // An event reports the new state.
       one.addEventListener("click", () => void connection.call(method, { id }).catch((error: unknown) => host.notice(said(error))));
       append(made, one);
     };

@@ -90,7 +90,7 @@ impl Context {
             Entry::Message { mut message, scope, attached, .. } => {
                 // Callers fill in missing results first; this keeps the history valid in any case.
                 for call in self.missing() {
-                    self.take(unknown(&call), Vec::new());
+                    self.add_result(unknown(&call), Vec::new());
                 }
                 if let Message::Assistant { content, .. } = &message {
                     self.open = content.iter().filter_map(Block::call).cloned().collect();
@@ -105,7 +105,7 @@ impl Context {
                 }
                 self.messages.push(message);
             }
-            Entry::Result { result, read_updates, .. } => self.take(result, read_updates),
+            Entry::Result { result, read_updates, .. } => self.add_result(result, read_updates),
             Entry::Sent { .. } => {}
             Entry::Trimmed { summary, asked, kept } => {
                 let from = self.messages.len().saturating_sub(kept);
@@ -122,7 +122,7 @@ impl Context {
         }
     }
 
-    fn take(&mut self, result: ToolResult, read_updates: Vec<ReadUpdate>) {
+    fn add_result(&mut self, result: ToolResult, read_updates: Vec<ReadUpdate>) {
         let is_open = self.missing().iter().any(|call| call.id == result.call_id);
         if !is_open {
             return;

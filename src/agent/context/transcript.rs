@@ -74,7 +74,7 @@ pub(super) fn extract(messages: &[Message]) -> String {
     let skipped = lines.len().saturating_sub(60);
     let mut text = lines.split_off(skipped).join("\n");
     if skipped > 0 {
-        text = format!("({skipped} older steps are not told)\n{text}");
+        text = format!("({skipped} older steps are left out)\n{text}");
     }
     text
 }

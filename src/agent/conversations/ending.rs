@@ -121,7 +121,9 @@ impl Conversations {
         match self.pending_deletions() {
             Ok(None) => {}
             Ok(Some(sentence)) => tracing::warn!("{sentence}"),
-            Err(error) => tracing::warn!(%error, "how many conversations are kept is not known"),
+            Err(error) => {
+                tracing::warn!(%error, "the limit of stored conversations cannot be read")
+            }
         }
     }
 
@@ -134,7 +136,7 @@ impl Conversations {
         let settings = self.settings();
         let history = self.rows().branches.readable_history(id).unwrap_or_else(|error| {
             // An unreadable history must not prevent the end.
-            tracing::error!(%error, conversation = %id, "it ends without being read");
+            tracing::error!(%error, conversation = %id, "its history cannot be read; it ends all the same");
             Vec::new()
         });
         let digest = digest(

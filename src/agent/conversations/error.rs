@@ -15,19 +15,19 @@ pub enum ConversationError {
     #[error("a turn is running in conversation {id}")]
     TurnRuns { id: ConversationId },
     /// The store could not be read or written; any method can return this.
-    #[error("the conversations cannot be kept or read: {0}")]
+    #[error("the conversations cannot be stored or read: {0}")]
     Store(#[source] StoreError),
 }
 
 impl ConversationError {
     pub fn hint(&self) -> String {
         match self {
-            Self::NotFound { .. } => "`steward conversations list` shows what there is".to_owned(),
+            Self::NotFound { .. } => "`steward conversations list` lists them".to_owned(),
             Self::NoMessage { id, .. } | Self::NoBranch { id, .. } => {
-                format!("`steward conversations show {id}` shows what there is")
+                format!("`steward conversations show {id}` shows its messages")
             }
             Self::TurnRuns { .. } => {
-                "wait for its end, or cancel it; one that a crash left ends when the daemon starts"
+                "wait until it ends, or cancel it; after a crash it ends when the daemon starts"
                     .to_owned()
             }
             Self::Store(error) => error.hint(),

@@ -68,7 +68,7 @@ impl Conversations {
         source: &str,
         to: Option<ConversationId>,
     ) -> Result<Arrived> {
-        match self.take(message, source, to, None)? {
+        match self.store_message(message, source, to, None)? {
             DeliveryResult::Arrived(arrived) => Ok(arrived),
             DeliveryResult::Repeated(turn) => {
                 unreachable!("a message that was not received was delivered before, in {turn}")
@@ -85,20 +85,20 @@ impl Conversations {
         to: Option<ConversationId>,
         received: i64,
     ) -> Result<DeliveryResult> {
-        self.take(message, source, to, Some(received))
+        self.store_message(message, source, to, Some(received))
     }
 
     /// Starts a turn with a notice instead of a message, to resume the work on the message with
     /// this inbox number, whose turn was cut short. The same commit marks the message as delivered
     /// in the new turn. The conversation does not become the current one, since no person wrote.
     /// Durable when this returns.
-    pub fn go_on(
+    pub fn resume(
         &self,
         notice: &NewItem,
         conversation: ConversationId,
         received: i64,
     ) -> Result<Arrived> {
-        match self.take(notice, VOICE, Some(conversation), Some(received))? {
+        match self.store_message(notice, VOICE, Some(conversation), Some(received))? {
             DeliveryResult::Arrived(arrived) => Ok(arrived),
             DeliveryResult::Repeated(turn) => {
                 unreachable!("only a resumed message may have been delivered before, in {turn}")
@@ -106,7 +106,7 @@ impl Conversations {
         }
     }
 
-    fn take(
+    fn store_message(
         &self,
         message: &NewItem,
         source: &str,

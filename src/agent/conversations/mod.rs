@@ -144,7 +144,7 @@ impl Conversations {
     }
 
     /// Tells the subscribers that a person decided on what was proposed in a conversation.
-    pub fn tell_decided(&self, id: ConversationId) {
+    pub fn notify_decided(&self, id: ConversationId) {
         self.publish(&ConversationEvent::Decided(id));
     }
 

@@ -40,7 +40,7 @@ enum Stage {
     Waiting,
     Running,
     /// Waiting for approval; nothing was done yet.
-    Asking,
+    AwaitingApproval,
     Done,
 }
 
@@ -197,15 +197,15 @@ impl Turn {
         self.slots.iter().position(|slot| slot.name == call && slot.stage == stage)
     }
 
-    pub(super) fn asks(&mut self, call: &str, title: String, out: &mut Vec<Effect>) {
+    pub(super) fn needs_approval(&mut self, call: &str, title: String, out: &mut Vec<Effect>) {
         let Some(at) = self.find(call, Stage::Running) else { return };
         if self.is_cancelled {
             let (call, by) = (call.to_owned(), Answerer::default());
             out.push(Effect::Resume { call, decision: Decision::Withdrawn, by });
             return;
         }
-        self.slots[at].stage = Stage::Asking;
-        out.push(Effect::Show(Show::Asking { call: call.to_owned(), title }));
+        self.slots[at].stage = Stage::AwaitingApproval;
+        out.push(Effect::Show(Show::AwaitingApproval { call: call.to_owned(), title }));
         out.push(Effect::AskPerson { call: call.to_owned() });
     }
 
@@ -216,7 +216,7 @@ impl Turn {
         by: Answerer,
         out: &mut Vec<Effect>,
     ) {
-        let Some(at) = self.find(call, Stage::Asking) else { return };
+        let Some(at) = self.find(call, Stage::AwaitingApproval) else { return };
         self.slots[at].stage = Stage::Running;
         out.push(Effect::Show(Show::Running { call: call.to_owned() }));
         out.push(Effect::Resume { call: call.to_owned(), decision, by });
@@ -305,7 +305,7 @@ impl Turn {
                     out.push(Effect::Show(Show::Call { call }));
                     self.refuse(at, &format!("it was not made: {why}"), out);
                 }
-                Stage::Asking => {
+                Stage::AwaitingApproval => {
                     self.slots[at].stage = Stage::Running;
                     let call = self.slots[at].name.clone();
                     let (decision, by) = (Decision::Withdrawn, Answerer::default());

@@ -34,7 +34,7 @@ pub enum Event {
         done: bool,
     },
     /// A call needs approval; nothing was done yet.
-    Asks {
+    NeedsApproval {
         call: String,
         /// The call's description, for people.
         title: String,
@@ -62,7 +62,7 @@ pub enum Effect {
     Record(Entry),
     /// Send this to clients.
     Show(Show),
-    Ask {
+    AskModel {
         /// Whether the model may call tools.
         tools: bool,
     },
@@ -155,7 +155,7 @@ pub enum Show {
     Running {
         call: String,
     },
-    Asking {
+    AwaitingApproval {
         call: String,
         title: String,
     },
@@ -177,12 +177,10 @@ impl Show {
             Scope::Voice => "by voice",
             _ => "from another program",
         };
-        let text = "Whatever is done later in this conversation may come of what that message says, \
-                    so it is done with the rights of whoever said it, even where you type. A new \
-                    conversation has all rights again.";
+        let text = "Everything that follows in this conversation may be influenced by that message, so it has only the permissions of its sender, even for what you type. A new conversation has all permissions again.";
         Self::Notice {
             severity: Severity::Info,
-            title: format!("a message came {came}, which limits this conversation from here on"),
+            title: format!("a message came {came}, which restricts this conversation from now on"),
             text: Some(text.to_owned()),
         }
     }

@@ -10,7 +10,7 @@ const LATE: &str = "the time for one turn is over";
 
 impl Turn {
     pub(super) fn failed(&mut self, error: &LlmError, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Asking {
+        if self.phase != Phase::AwaitingModel {
             return;
         }
         self.count_failed_answer(error.detail.usage, out);
@@ -18,7 +18,7 @@ impl Turn {
             self.discard_shown(out);
             return self.compact(out);
         }
-        self.keep_part("[the answer broke off here]", out);
+        self.keep_part("[the answer was interrupted here]", out);
         let reason = match error.kind {
             ErrorKind::Refused => {
                 self.declined(&error.message, out);
@@ -62,7 +62,7 @@ impl Turn {
 
     /// Answers in the model's place if there is none.
     pub(super) fn unavailable(&mut self, words: String, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Asking {
+        if self.phase != Phase::AwaitingModel {
             return;
         }
         let id = self.text_id();
@@ -79,7 +79,7 @@ impl Turn {
 
     /// Ends the turn, since the conversation's agent cannot answer.
     pub(super) fn no_agent(&mut self, words: String, hint: String, out: &mut Vec<Effect>) {
-        if self.phase == Phase::Asking {
+        if self.phase == Phase::AwaitingModel {
             self.cause = Some(ErrorKind::NotFound);
             self.finish(Reason::Failed, words, Some(hint), out);
         }
@@ -99,7 +99,7 @@ impl Turn {
             return;
         }
         match self.phase {
-            Phase::Asking | Phase::Compacting => {
+            Phase::AwaitingModel | Phase::Compacting => {
                 out.push(Effect::Stop);
                 self.keep_part("[the time for the turn was over here]", out);
                 self.notice(Severity::Warning, &format!("the turn ends here: {LATE}"), "", out);
@@ -120,7 +120,7 @@ impl Turn {
             return;
         }
         match self.phase {
-            Phase::Asking | Phase::Compacting => {
+            Phase::AwaitingModel | Phase::Compacting => {
                 out.push(Effect::Stop);
                 self.keep_part("[the user stopped the answer here]", out);
                 self.finish(Reason::Cancelled, String::new(), None, out);
@@ -147,7 +147,7 @@ impl Turn {
             return self.finish(Reason::Ended, reason, None, out);
         }
         match self.then {
-            AfterCalls::Continue => self.go_on(out),
+            AfterCalls::Continue => self.next_round(out),
             AfterCalls::Compact if self.was_compacted => self.cannot_compact(out),
             AfterCalls::Compact => {
                 // A model would continue a history that ends with its own answer.

@@ -97,7 +97,7 @@ enum Phase {
     /// No message was delivered yet.
     New,
     /// A model request is in progress.
-    Asking,
+    AwaitingModel,
     Compacting,
     /// Calls are running.
     Working,
@@ -180,12 +180,12 @@ impl Turn {
                 let note = user_message.note.clone();
                 out.push(Effect::Show(Show::User(user_message)));
                 out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
-                self.ask(&mut out);
+                self.ask_model(&mut out);
             }
             Event::Resumed(user_message) if self.phase == Phase::New => {
                 self.trust(&user_message);
                 out.push(Effect::Show(Show::Resumed(user_message)));
-                self.ask(&mut out);
+                self.ask_model(&mut out);
             }
             Event::Started(user_message)
             | Event::Resumed(user_message)
@@ -196,7 +196,7 @@ impl Turn {
             Event::Unavailable { words } => self.unavailable(words, &mut out),
             Event::NoAgent { words, hint } => self.no_agent(words, hint, &mut out),
             Event::Compacted { done } => self.compacted(done, &mut out),
-            Event::Asks { call, title } => self.asks(&call, title, &mut out),
+            Event::NeedsApproval { call, title } => self.needs_approval(&call, title, &mut out),
             Event::Decided { call, decision, by } => self.decided(&call, decision, by, &mut out),
             Event::Finished { call, called } => self.finished(&call, called, &mut out),
             Event::TimeIsUp => self.time_is_up(&mut out),
@@ -235,15 +235,15 @@ impl Turn {
         self.scope = self.scope.max(user_message.scope).max(Scope::Client);
     }
 
-    fn ask(&mut self, out: &mut Vec<Effect>) {
+    fn ask_model(&mut self, out: &mut Vec<Effect>) {
         self.rounds += 1;
         self.answer = PartialAnswer::default();
-        self.phase = Phase::Asking;
-        out.push(Effect::Ask { tools: !self.is_last });
+        self.phase = Phase::AwaitingModel;
+        out.push(Effect::AskModel { tools: !self.is_last });
     }
 
     /// Starts another round, or the last one if a limit is reached.
-    fn go_on(&mut self, out: &mut Vec<Effect>) {
+    fn next_round(&mut self, out: &mut Vec<Effect>) {
         let heard = !self.undelivered.is_empty();
         while let Some(user_message) = self.undelivered.pop_front() {
             self.deliver(user_message, out);
@@ -276,11 +276,11 @@ impl Turn {
                 text: None,
             }));
         }
-        self.ask(out);
+        self.ask_model(out);
     }
 
     fn streamed(&mut self, event: TurnEvent, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Asking {
+        if self.phase != Phase::AwaitingModel {
             return;
         }
         self.answer.has_begun |= event.bytes() > 0;
@@ -336,7 +336,7 @@ impl Turn {
     }
 
     fn answered(&mut self, turn: llm::Turn, out: &mut Vec<Effect>) {
-        if self.phase != Phase::Asking {
+        if self.phase != Phase::AwaitingModel {
             return;
         }
         if let Some(usage) = turn.usage {
@@ -422,7 +422,7 @@ impl Turn {
         }
         if done {
             self.rounds = self.rounds.saturating_sub(1);
-            return self.ask(out);
+            return self.ask_model(out);
         }
         let text = "the conversation is longer than the model can read, and nothing of it can be \
                     left out";

@@ -82,7 +82,7 @@ fn end(effects: &[Effect]) -> Option<&End> {
 
 fn asks(effects: &[Effect]) -> Option<bool> {
     effects.iter().find_map(|effect| match effect {
-        Effect::Ask { tools } => Some(*tools),
+        Effect::AskModel { tools } => Some(*tools),
         _ => None,
     })
 }
@@ -275,7 +275,7 @@ fn an_answer_that_breaks_off_in_sight_is_discarded_reported_and_counted() {
     assert_eq!(effects[0], Effect::Usage { usage: None, origin: None }, "nobody told its tokens");
     assert!(matches!(effects[1], Effect::Show(Show::Discard { .. })));
     let Effect::Show(Show::Notice { title, .. }) = &effects[2] else { panic!("{effects:?}") };
-    assert_eq!(title, "the answer broke off; `a/m` is asked again in a second");
+    assert_eq!(title, "the answer was interrupted; `a/m` is asked again in a second");
     let usage = Some(Usage { input: 10, ..Usage::default() });
     assert_eq!(turn.handle(again(usage))[0], Effect::Usage { usage, origin: None });
     let effects = turn.handle(again(None));
@@ -297,7 +297,8 @@ fn a_person_is_asked_before_a_call_runs() {
     let mut turn = turn();
     turn.handle(began());
     turn.handle(answer(vec![call("a", "delete", json!({}))], Stop::ToolUse));
-    let effects = turn.handle(Event::Asks { call: "a".into(), title: "delete all".into() });
+    let effects =
+        turn.handle(Event::NeedsApproval { call: "a".into(), title: "delete all".into() });
     assert!(effects.contains(&Effect::AskPerson { call: "a".into() }));
     let decided = |decision| Event::Decided { call: "a".into(), decision, by: "me".into() };
     let effects = turn.handle(decided(Decision::Once));
@@ -390,7 +391,7 @@ proptest! {
                 }
                 Fate::Ask(at) => {
                     let Some(call) = pick(&open, at) else { continue };
-                    Event::Asks { call, title: String::new() }
+                    Event::NeedsApproval { call, title: String::new() }
                 }
                 Fate::Decide(at, yes) => {
                     let Some(call) = pick(&asking, at) else { continue };
@@ -424,7 +425,7 @@ proptest! {
                         open.push(call.id);
                     }
                     Effect::AskPerson { call } => asking.push(call),
-                    Effect::Ask { .. } => {
+                    Effect::AskModel { .. } => {
                         prop_assert!(context.missing().is_empty());
                         let answered = context.messages().last();
                         let paused = matches!(answered, Some(Message::Assistant { .. }));

@@ -68,7 +68,7 @@ impl<'s> Parser<'s> {
             return error.hint("join conditions with `AND` or `OR`");
         }
         match self.scan.rest().chars().next() {
-            Some(')') => self.scan.fault_here("`)` without a `(`").hint("leave it away"),
+            Some(')') => self.scan.fault_here("`)` without a `(`").hint("leave it out"),
             Some('&') => self.scan.fault_here("`&` is not an operator").hint("write `&&` or `AND`"),
             Some('|') => self.scan.fault_here("`|` is not an operator").hint("write `||` or `OR`"),
             Some('=') => self.scan.fault_here("`=` is not an operator").hint("write `==`"),
@@ -116,7 +116,7 @@ impl<'s> Parser<'s> {
                 "" => self
                     .scan
                     .fault(opening, "this `(` is not closed")
-                    .hint("write `)` behind what it holds"),
+                    .hint("write `)` after its content"),
                 _ => self.left_over(),
             });
         }
@@ -219,7 +219,7 @@ impl<'s> Parser<'s> {
 
     fn unknown_field(&self, name: &str, at: Span) -> Diagnostic {
         let error = match name {
-            "" => self.scan.fault_here("a field is missing behind `file.`"),
+            "" => self.scan.fault_here("a field is missing after `file.`"),
             name => self.scan.fault(at, format!("there is no field `file.{name}`")),
         };
         match nearest(name, NAMES.into_iter()) {
@@ -300,7 +300,7 @@ impl<'s> Parser<'s> {
             "matches" => Classic::Matches,
             _ => {
                 let error = match name {
-                    "" => self.scan.fault_here("a function is missing behind this `.`"),
+                    "" => self.scan.fault_here("a function is missing after this `.`"),
                     name => self.scan.fault(at, format!("there is no function `{name}`")),
                 };
                 return Err(match nearest(name, FUNCTIONS.into_iter()) {
@@ -333,7 +333,7 @@ impl<'s> Parser<'s> {
     fn opening(&mut self, name: &str) -> Result<Span, Diagnostic> {
         self.scan.sign("(").ok_or_else(|| {
             self.scan
-                .fault_here(format!("`(` is missing behind `{name}`"))
+                .fault_here(format!("`(` is missing after `{name}`"))
                 .hint(format!("write `{name}(\"…\")`"))
         })
     }
@@ -450,7 +450,7 @@ impl<'s> Parser<'s> {
 
     fn values(&mut self) -> Parsed {
         let Some(opening) = self.scan.sign("[") else {
-            let error = self.scan.fault_here("`[` is missing behind `IN`");
+            let error = self.scan.fault_here("`[` is missing after `IN`");
             return Err(error.hint("write a list: `IN [\"png\", \"jpg\"]`"));
         };
         let mut items = Vec::new();
@@ -463,7 +463,7 @@ impl<'s> Parser<'s> {
             }
             match self.scan.sign(",") {
                 Some(comma) if self.scan.rest().starts_with(']') => {
-                    return Err(self.scan.fault(comma, "a value is missing behind this `,`"));
+                    return Err(self.scan.fault(comma, "a value is missing after this `,`"));
                 }
                 Some(_) => {}
                 None if self.scan.rest().is_empty() => {

@@ -111,7 +111,7 @@ fn refused_parts_are_reported_at_their_place() {
     fails("file", 1, "alone", "file.name");
     fails("file.size > -5", 13, "below zero", "");
     fails("file.size > 5XB", 14, "not a unit", "KB");
-    fails("file.ext IN ['a',]", 17, "behind this `,`", "");
+    fails("file.ext IN ['a',]", 17, "after this `,`", "");
     fails("file.ext IN ['a' 'b']", 18, "is missing", "");
     fails("file.ext IN ['a'", 13, "not closed", "");
     fails("file.ext IN 'a'", 13, "`[` is missing", "");

@@ -94,7 +94,7 @@ impl Compare<'_> {
             Classic::GreaterOrEqual => self.classic_order(a, b, Ordering::is_ge)?,
             Classic::In => match b {
                 Value::List(list) => list.iter().any(|element| self.same(a, element)),
-                _ => return Err("IN wants a list on its right".to_owned()),
+                _ => return Err("IN needs a list on its right".to_owned()),
             },
             Classic::Matches => match (a, b) {
                 (Value::Text(text), Value::Pattern(pattern)) => pattern.regex.is_match(text),

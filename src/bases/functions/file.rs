@@ -39,7 +39,7 @@ functions! { FUNCTIONS of File:
     "backlinks" -> List, Plain(backlinks): "Links to the files that link to it, each once.";
     "file" -> File, Plain(|_, value, _| Ok(value.clone())): "The file itself.";
     "words" -> Number, Plain(words) extension: "How many words the note has.";
-    "text" -> Text, Plain(text) extension: "The note's text, behind its properties.";
+    "text" -> Text, Plain(text) extension: "The note's text, after its properties.";
     "headings" -> List, Plain(headings) extension: "The headings of the note, as texts.";
     "asLink"(optional("display", &[Type::Any])) -> Link, Plain(as_link):
         "A link to it, with another text to show.";

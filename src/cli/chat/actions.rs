@@ -78,7 +78,7 @@ pub async fn perform(talk: &mut Chat<'_>, command: Command) -> Result<()> {
             talk.view.remark(Style::DIM, &words)
         }
         Command::Tools(number) => {
-            let text = talk.view.transcript.calls().whole(number, talk.view.look);
+            let text = talk.view.transcript.calls().full_text(number, talk.view.look);
             talk.view.show(vec![OutputPart::Remark(text)])
         }
         Command::Conversations(None) => list(talk).await,
@@ -158,8 +158,7 @@ async fn undo(talk: &mut Chat<'_>) -> Result<()> {
 async fn model(talk: &mut Chat<'_>) -> Result<()> {
     let chain = chain(talk).await?;
     let words = match &chain[..] {
-        [] => "no model is configured; `/model PROVIDER/MODEL` names one, and `steward models` \
-               says what there is"
+        [] => "no model is configured; `/model PROVIDER/MODEL` names one, and `steward models` lists them"
             .to_owned(),
         [first] => format!("{} is asked", safe::line(first)),
         [first, others @ ..] => {

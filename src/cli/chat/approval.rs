@@ -46,7 +46,7 @@ pub fn shown(request: &RequestPermissionParams, look: Look) -> String {
 }
 
 /// All changes, as `_vault/diff` returned them, and the reason for the question.
-pub fn whole(request: &RequestPermissionParams, changes: &[DiffChange]) -> String {
+pub fn full_text(request: &RequestPermissionParams, changes: &[DiffChange]) -> String {
     let title = visible(&request.tool_call.title);
     let mut text = format!("? {title} ({})\n", visible(&request.meta.vault.caller));
     let mut last = "";

@@ -79,11 +79,11 @@ impl Calls {
     }
 
     /// All calls, or call `number` (from 1), in full.
-    pub fn whole(&self, number: Option<usize>, look: Look) -> String {
+    pub fn full_text(&self, number: Option<usize>, look: Look) -> String {
         let shown = || self.0.iter().filter(|call| !call.is_silent());
         let chosen: Vec<(usize, &Call)> = (1..).zip(shown()).collect();
         let chosen = chosen.into_iter().filter(|(at, _)| number.is_none_or(|wanted| wanted == *at));
-        let texts: Vec<String> = chosen.map(|(at, call)| call.whole(at, look)).collect();
+        let texts: Vec<String> = chosen.map(|(at, call)| call.full_text(at, look)).collect();
         match (texts.is_empty(), number) {
             (true, Some(number)) => format!("the last turn has no call {number}\n"),
             (true, None) => "the last turn called no tools\n".to_owned(),
@@ -135,7 +135,7 @@ impl Call {
         self.data.as_ref()?["diff"].as_str().filter(|diff| !diff.is_empty())
     }
 
-    fn whole(&self, number: usize, look: Look) -> String {
+    fn full_text(&self, number: usize, look: Look) -> String {
         let title = format!("{number}. {}", self.title());
         let mut text = look.paint(Style::BOLD, &title) + "\n";
         let arguments = serde_json::to_string_pretty(&self.arguments).unwrap_or_default();
@@ -225,13 +225,13 @@ mod tests {
         assert!(calls.update("1", ToolCallStatus::Failed, "again", None).is_none(), "it is over");
         let call = calls.update("2", ToolCallStatus::Failed, "`a.md` does not exist\nhint", None);
         assert_eq!(call.unwrap().line(PLAIN), "● move a.md → b.md ✗ `a.md` does not exist\n");
-        let whole = calls.whole(None, PLAIN);
+        let whole = calls.full_text(None, PLAIN);
         assert!(whole.starts_with("1. edit_file Projects/Garden.md\n    {\n"), "{whole}");
         assert!(whole.contains("2. move") && !whole.contains("3."), "{whole}");
-        assert!(calls.whole(Some(2), PLAIN).contains("    hint\n"));
-        assert_eq!(calls.whole(Some(9), PLAIN), "the last turn has no call 9\n");
+        assert!(calls.full_text(Some(2), PLAIN).contains("    hint\n"));
+        assert_eq!(calls.full_text(Some(9), PLAIN), "the last turn has no call 9\n");
         calls.clear();
-        assert_eq!(calls.whole(None, PLAIN), "the last turn called no tools\n");
+        assert_eq!(calls.full_text(None, PLAIN), "the last turn called no tools\n");
     }
 
     #[test]

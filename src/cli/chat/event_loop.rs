@@ -41,7 +41,7 @@ pub async fn run(mut talk: Chat<'_>, message: Option<Vec<PromptContent>>) -> Res
     talk.open().await?;
     if let Some(message) = message {
         let message = prompts::expanded(&talk.prompts, &mut talk.link, message).await?;
-        talk.say(message).await?;
+        talk.send(message).await?;
     }
     let done = match Interrupts::new() {
         Ok(interrupts) => {
@@ -122,14 +122,14 @@ impl EventLoop<'_, '_> {
         match typed {
             Typed::Line(line) => match commands::read(&line) {
                 None | Some(Err(_)) if commands::prompt(&line).is_some() => {
-                    match self.talk.say_prompt(&line).await {
+                    match self.talk.send_saved_prompt(&line).await {
                         Ok(true) => {}
                         Ok(false) => self.no_prompt(&line).await?,
                         Err(failure) => self.talk.view.fail(&failure)?,
                     }
                 }
                 None if line.trim().is_empty() => {}
-                None => self.talk.say(vec![words(line.trim())]).await?,
+                None => self.talk.send(vec![words(line.trim())]).await?,
                 Some(Ok(Command::Quit)) => return Ok(NextStep::Leave),
                 Some(Ok(command)) => {
                     if let Err(failure) = actions::perform(self.talk, command).await {
@@ -151,7 +151,7 @@ impl EventLoop<'_, '_> {
     async fn no_prompt(&mut self, line: &str) -> Result<()> {
         match commands::read(line) {
             Some(Err(error)) => self.talk.view.remark(Style::RED, &error.to_string()),
-            _ => self.talk.say(vec![words(line.trim())]).await,
+            _ => self.talk.send(vec![words(line.trim())]).await,
         }
     }
 
@@ -167,7 +167,7 @@ impl EventLoop<'_, '_> {
         if self.talk.running {
             self.talk.stop_turn().await?;
         } else {
-            self.talk.view.remark(Style::DIM, "Ctrl-C once more leaves; so does Ctrl-D")?;
+            self.talk.view.remark(Style::DIM, "press Ctrl-C again or Ctrl-D to leave")?;
         }
         self.interrupted = Some(Instant::now());
         Ok(NextStep::GoOn)

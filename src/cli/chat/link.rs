@@ -155,7 +155,11 @@ impl<'a> Link<'a> {
 
     /// Sends a message with a new id and returns the id; the answer arrives as [`ChatEvent::Answered`].
     /// If the connection is lost, the message is sent again after the reconnect.
-    pub async fn say(&mut self, prompt: Vec<PromptContent>, to: Option<&str>) -> Result<String> {
+    pub async fn send_prompt(
+        &mut self,
+        prompt: Vec<PromptContent>,
+        to: Option<&str>,
+    ) -> Result<String> {
         let name = Token::generate().map_err(|error| {
             Failure::other("random", format!("could not name the message: {error}"), "")
         })?;

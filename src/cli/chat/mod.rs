@@ -14,12 +14,12 @@
 
 mod actions;
 pub(super) mod approval;
-mod asking;
 mod calls;
 mod commands;
 mod editor;
 mod event_loop;
 mod interrupts;
+mod line_read;
 mod link;
 pub(super) mod look;
 mod markdown;
@@ -182,7 +182,7 @@ fn read() -> Result<String> {
     stdin().lock().take(MAX_STDIN + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_STDIN {
         let hint = "put a long text into a note and name the note";
-        return Err(Failure::usage("stdin holds over 4 MiB", hint));
+        return Err(Failure::usage("stdin has more than 4 MiB", hint));
     }
     String::from_utf8(bytes)
         .map_err(|_| Failure::usage("stdin is not text", "a message is text in UTF-8"))

@@ -48,7 +48,7 @@ pub async fn apply(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> {
     let done = talk.link.call(&params).await?;
     let mut words = format!("applied {} of {}", done.applied, done.total);
     if let Some(set) = done.change_set {
-        words.push_str(&format!("; `steward undo {set}` takes it back"));
+        words.push_str(&format!("; `steward undo {set}` undoes it"));
     }
     talk.view.remark(Style::GREEN, &words)?;
     match done.failed {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::approval;
-use super::asking::LineRead;
+use super::line_read::LineRead;
 use super::link::Link;
 use super::markdown::style::Style;
 use super::transcript::OutputPart;
@@ -113,7 +113,7 @@ impl Questions {
         if self.answer.take().is_some() {
             view.screen.write("\n", None)?;
         }
-        view.remark(Style::DIM, "that needs no answer any more")?;
+        view.remark(Style::DIM, "that question no longer needs an answer")?;
         if view.is_typing() { self.show(view) } else { Ok(()) }
     }
 
@@ -129,7 +129,7 @@ impl Questions {
         if typing {
             text.push_str("  /yes, /always or /no [WHY NOT] answers it\n");
         }
-        let mut shown = view.transcript.say(Style::PLAIN, text.trim_end());
+        let mut shown = view.transcript.styled_line(Style::PLAIN, text.trim_end());
         if !typing {
             shown.push(OutputPart::Remark(approval::prompt(&question.request)));
         }

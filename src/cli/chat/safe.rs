@@ -33,11 +33,11 @@ impl Safe {
     /// Appends the safe part of `piece`.
     pub fn push(&mut self, piece: &str, shown: &mut String) {
         for c in piece.chars() {
-            self.take(c, shown);
+            self.read(c, shown);
         }
     }
 
-    fn take(&mut self, c: char, shown: &mut String) {
+    fn read(&mut self, c: char, shown: &mut String) {
         self.place = match (self.place, c) {
             (_, '\u{1b}') => EscapeState::Escape,
             // No sequence extends beyond a line, so that none can swallow what follows.

@@ -22,7 +22,7 @@ pub async fn run(
     output: &Output,
 ) -> Result<ExitCode> {
     let message = prompts::expanded(&Names::default(), &mut link, message).await?;
-    let name = link.say(message, conversation).await?;
+    let name = link.send_prompt(message, conversation).await?;
     let mut shown: Option<String> = None;
     let mut stop = Interrupts::new()?;
     let answer = loop {

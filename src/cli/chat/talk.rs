@@ -129,7 +129,7 @@ impl<'a> Chat<'a> {
             prompts::load(&self.prompts, &mut self.link).await;
         }
         if self.stays {
-            let words = "/help says what can be typed, Ctrl-C stops the agent, Ctrl-D leaves";
+            let words = "/help lists the commands, Ctrl-C stops the agent, Ctrl-D leaves";
             self.view.remark(Style::DIM, words)?;
         }
         Ok(())
@@ -189,13 +189,13 @@ impl<'a> Chat<'a> {
         Ok(())
     }
 
-    pub async fn say(&mut self, message: Vec<PromptContent>) -> Result<()> {
+    pub async fn send(&mut self, message: Vec<PromptContent>) -> Result<()> {
         if self.lost {
             self.link.reconnect().await?;
             self.lost = false;
         }
         let to = self.pinned.as_deref().or(self.new_session.as_deref());
-        let name = self.link.say(message, to).await?;
+        let name = self.link.send_prompt(message, to).await?;
         self.ours.push(name);
         self.new_session = None;
         self.view.transcript.begin();
@@ -207,13 +207,13 @@ impl<'a> Chat<'a> {
 
     /// Sends one of the person's prompts, typed as `/name`, and shows the sent text; false if there
     /// is none.
-    pub async fn say_prompt(&mut self, line: &str) -> Result<bool> {
+    pub async fn send_saved_prompt(&mut self, line: &str) -> Result<bool> {
         let found = prompts::filled(&self.prompts, &mut self.link, line).await?;
         let Some(message) = found else { return Ok(false) };
         if let Some(PromptContent::Text { text }) = message.first() {
             self.view.remark(Style::DIM, &safe::lines(text))?;
         }
-        self.say(message).await?;
+        self.send(message).await?;
         Ok(true)
     }
 
@@ -371,7 +371,7 @@ impl<'a> Chat<'a> {
                 self.new_session = None;
                 self.conversation = Some(id.clone());
                 self.waiting = false;
-                self.tell_staying(&format!("conversation {}", safe::line(&id)))?;
+                self.remark_if_staying(&format!("conversation {}", safe::line(&id)))?;
             }
             ConversationChange::Ended if shown => {
                 self.waiting = false;
@@ -379,25 +379,28 @@ impl<'a> Chat<'a> {
                 let reason = info.and_then(|info| info.reason).filter(|reason| !reason.is_empty());
                 let reason = reason.map(|reason| format!(" ({})", safe::line(&reason)));
                 let reason = reason.unwrap_or_default();
-                self.tell_staying(&format!("conversation {} has ended{reason}", safe::line(&id)))?;
+                self.remark_if_staying(&format!(
+                    "conversation {} has ended{reason}",
+                    safe::line(&id)
+                ))?;
             }
             ConversationChange::Titled if shown => {
                 let info = self.look_up(Some(id)).await.ok();
                 if let Some(title) = info.and_then(|info| info.title) {
-                    self.tell_staying(&format!("it is called: {}", safe::line(&title)))?;
+                    self.remark_if_staying(&format!("it is called: {}", safe::line(&title)))?;
                 }
             }
             ConversationChange::Deleted if shown => {
                 (self.conversation, self.pinned, self.new_session) = (None, None, None);
                 let words = "this conversation was deleted; the next message begins a new one";
-                self.tell_staying(words)?;
+                self.remark_if_staying(words)?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn tell_staying(&mut self, words: &str) -> Result<()> {
+    fn remark_if_staying(&mut self, words: &str) -> Result<()> {
         if self.stays { self.view.remark(Style::DIM, words) } else { Ok(()) }
     }
 }

@@ -32,7 +32,7 @@ pub struct Transcript {
     look: Look,
     /// Separates text from remarks by an empty line.
     airy: bool,
-    /// Shows messages only once they are complete: text written into a pipe cannot be taken back.
+    /// Shows messages only once they are complete: text written into a pipe cannot be removed.
     whole_only: bool,
     /// A complete message, held back until it is known to be the model's.
     held_back: Option<String>,
@@ -110,11 +110,11 @@ impl Transcript {
             let changes = counted(sets, "change");
             // After a single message there is nobody left to type `/undo`.
             let words = match (self.airy, &self.changes[..]) {
-                (true, _) => format!("{changes}; /undo takes it all back\n"),
-                (false, [only]) => format!("{changes}; `steward undo {only}` takes it back\n"),
-                (false, _) => format!(
-                    "{changes}; `steward log` lists them, `steward undo N` takes one back\n"
-                ),
+                (true, _) => format!("{changes}; /undo undoes all of it\n"),
+                (false, [only]) => format!("{changes}; `steward undo {only}` undoes it\n"),
+                (false, _) => {
+                    format!("{changes}; `steward log` lists them, `steward undo N` undoes one\n")
+                }
             };
             let words = self.look.paint(Style::DIM, &words);
             self.remark(words, &mut out);
@@ -223,7 +223,7 @@ impl Transcript {
         if message.kind == MessageKind::Void {
             self.close(&mut out);
             if self.streamed.remove(&message.message_id).is_some() {
-                let words = "the answer broke off and is discarded; asking again\n";
+                let words = "the answer was interrupted and discarded; asking again\n";
                 let words = self.look.paint(Style::DIM, words);
                 self.remark(words, &mut out);
             }
@@ -241,7 +241,7 @@ impl Transcript {
             None => {
                 self.close(&mut out);
                 self.streamed.remove(&message.message_id);
-                let words = "some of that was missed; here it is whole:\n";
+                let words = "a part was missed; here is all of it:\n";
                 let words = self.look.paint(Style::DIM, words);
                 self.remark(words, &mut out);
                 self.piece(&message.message_id, &message.text, &mut out);
@@ -291,7 +291,7 @@ impl Transcript {
     }
 
     /// A remark of this program.
-    pub fn say(&mut self, style: Style, words: &str) -> Vec<OutputPart> {
+    pub fn styled_line(&mut self, style: Style, words: &str) -> Vec<OutputPart> {
         let mut out = Vec::new();
         self.close(&mut out);
         let line = self.look.paint(style, words) + "\n";
@@ -411,7 +411,7 @@ mod tests {
         apply(&mut transcript, piece("one "));
         apply(&mut transcript, piece("three"));
         let shown = text(transcript.message(&message("answer", "one two three")));
-        assert_eq!(shown, "\n\nsome of that was missed; here it is whole:\n\none two three\n");
+        assert_eq!(shown, "\n\na part was missed; here is all of it:\n\none two three\n");
         // An answer that was only cut off at its end is not.
         transcript.begin();
         apply(&mut transcript, piece("stopped \n"));
@@ -423,7 +423,7 @@ mod tests {
         let mut transcript = transcript();
         apply(&mut transcript, piece("Hel"));
         let shown = text(transcript.message(&message("void", "")));
-        assert_eq!(shown, "\n\nthe answer broke off and is discarded; asking again\n");
+        assert_eq!(shown, "\n\nthe answer was interrupted and discarded; asking again\n");
         assert_eq!(apply(&mut transcript, piece("Hi")), "\nHi");
     }
 

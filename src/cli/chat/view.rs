@@ -30,7 +30,7 @@ impl View {
 
     /// A remark of this program.
     pub fn remark(&mut self, style: Style, words: &str) -> Result<()> {
-        let shown = self.transcript.say(style, words);
+        let shown = self.transcript.styled_line(style, words);
         self.show(shown)
     }
 

@@ -5,7 +5,7 @@
 use super::checks::Doctor;
 use crate::cli::words::counted;
 
-pub(super) fn look(doctor: &Doctor<'_>, folders: usize) {
+pub(super) fn check(doctor: &Doctor<'_>, folders: usize) {
     let limit = |name: &str| -> Option<usize> {
         let path = format!("/proc/sys/fs/inotify/{name}");
         std::fs::read_to_string(path).ok()?.trim().parse().ok()

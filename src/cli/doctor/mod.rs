@@ -37,7 +37,7 @@ pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode> {
         }
         None => layers::fallback(flags, environment, folders).and_then(|settings| settings.vault),
     };
-    look(&doctor, named);
+    check_all(&doctor, named);
     let checks = doctor.checks.into_inner();
     let failed = checks.iter().any(|check| check.result == CheckResult::Fail);
     output.answer(&json!({ "ok": !failed, "checks": checks }), text(&checks, output))?;
@@ -45,7 +45,7 @@ pub fn run(flags: &Flags, output: &Output) -> Result<ExitCode> {
 }
 
 /// Checks everything but the settings.
-fn look(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
+fn check_all(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
     places::program(doctor);
     places::models(doctor);
     places::keyring(doctor);
@@ -87,12 +87,12 @@ fn look(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
     let served = places::daemon(doctor, &root);
     places::confinement(doctor, served.as_ref());
     places::meaning(doctor, served.as_ref());
-    outside::look(doctor, &root);
+    outside::check(doctor, &root);
     if let Some(served) = &served {
         places::settings(doctor, served);
     }
     if let Some(state) = state {
-        vault::look(doctor, &root, &state, served);
+        vault::check(doctor, &root, &state, served);
     }
 }
 

@@ -29,7 +29,7 @@ const FIRST_LINE: u64 = 256;
 const OF_NODE: [&str; 4] = ["node", "npx", "npm", "tsx"];
 
 /// Checks each program, and that an installed service of the vault can run them.
-pub(super) fn look(doctor: &Doctor<'_>, root: &Path) {
+pub(super) fn check(doctor: &Doctor<'_>, root: &Path) {
     values(doctor, root);
     let programs = programs(&doctor.config);
     let mut needs_node = None;
@@ -70,7 +70,7 @@ pub(super) fn look(doctor: &Doctor<'_>, root: &Path) {
         doctor.warn(
             "service",
             format!(
-                "its unit ends programs that make code as they run, as Node does; {} may need that",
+                "its unit ends programs that generate code at run time, as Node does; {} may need that",
                 program.part
             ),
             "`steward service install` writes the unit again without this limit",
@@ -149,7 +149,7 @@ fn node(doctor: &Doctor<'_>, program: &OutsideProgram) {
         None => doctor.warn(
             "programs",
             format!("{part} needs Node, and `{}` does not say its version", node.display()),
-            "see that it runs",
+            "check that it runs",
         ),
     }
 }

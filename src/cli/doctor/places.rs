@@ -24,7 +24,7 @@ use crate::server::token::{Token, TokenError};
 use crate::store::is_full;
 
 /// The time limit for a local server to accept a connection.
-const LOOK: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Checks the state folder and its token; returns the folder if it is usable.
 pub(super) fn state(doctor: &Doctor<'_>, root: &Path) -> Option<PathBuf> {
@@ -39,8 +39,8 @@ pub(super) fn state(doctor: &Doctor<'_>, root: &Path) -> Option<PathBuf> {
         Ok(()) => doctor.ok("state", format!("`{}`, readable only by you", state.display())),
         Err(reason) => doctor.fail(
             "state",
-            format!("`{}` is not yours alone: {reason}", state.display()),
-            "take it into your possession with mode 700",
+            format!("`{}` is accessible to others: {reason}", state.display()),
+            "make it your own, with mode 700",
         ),
     }
     if folders::probe(&state).is_err_and(|error| is_full(&error)) {
@@ -120,7 +120,7 @@ pub(super) fn confinement(doctor: &Doctor<'_>, served: Option<&StatusResult>) {
     match confinement.state {
         ConfinementState::Full | ConfinementState::NotPossible => doctor.ok("confined", says),
         ConfinementState::Partial => {
-            doctor.warn("confined", says, "a newer kernel holds more back; everything works");
+            doctor.warn("confined", says, "a newer kernel restricts more; everything works");
         }
         ConfinementState::Off => {
             doctor.warn("confined", says, "`steward config set security.landlock true`");
@@ -151,7 +151,7 @@ pub(super) fn models(doctor: &Doctor<'_>) {
     settings.chain.extend(outside_chain(&doctor.config));
     let settings = &settings;
     for (model, fault) in setup::faults(settings) {
-        doctor.warn("models", format!("`{model}` is not asked: {fault}"), fault.hint());
+        doctor.warn("models", format!("`{model}` is not used: {fault}"), fault.hint());
     }
     let keyring = settings.keyring.then(|| Keyring::new(doctor.environment, None));
     for name in setup::configured(settings) {
@@ -216,18 +216,23 @@ pub(super) fn meaning(doctor: &Doctor<'_>, served: Option<&StatusResult>) {
 fn listens(address: &Address) -> bool {
     let port = address.port().unwrap_or_default();
     let homes: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-    homes.iter().any(|home| TcpStream::connect_timeout(&(*home, port).into(), LOOK).is_ok())
+    homes
+        .iter()
+        .any(|home| TcpStream::connect_timeout(&(*home, port).into(), CONNECT_TIMEOUT).is_ok())
 }
 
 /// Checks the settings file as the daemon reports it.
 pub(super) fn settings(doctor: &Doctor<'_>, served: &StatusResult) {
     if let Some(problem) = &served.settings.problem {
-        let says = format!("the daemon goes on as before: {}", status::settings_problem(problem));
+        let says = format!(
+            "the daemon keeps the previous settings: {}",
+            status::settings_problem(problem)
+        );
         doctor.warn("settings", says, problem.hint.clone().unwrap_or("correct it".to_owned()));
     }
     let waiting = &served.settings.needs_restart;
     if !waiting.is_empty() {
-        let says = format!("not in force yet: {}", waiting.join(", "));
+        let says = format!("not in effect yet: {}", waiting.join(", "));
         doctor.warn("settings", says, "restart the daemon");
     }
 }

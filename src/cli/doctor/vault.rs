@@ -9,11 +9,12 @@ use crate::daemon;
 use crate::protocol::status::{StatusResult, Watching as Served};
 use crate::vault::{Abilities, TrashOption, Vault, Watching};
 
-pub(super) fn look(doctor: &Doctor<'_>, root: &Path, state: &Path, served: Option<StatusResult>) {
+pub(super) fn check(doctor: &Doctor<'_>, root: &Path, state: &Path, served: Option<StatusResult>) {
     let vault = match Vault::open(root, state, doctor.config.vault.clone(), &|_| {}) {
         Ok((vault, _)) => vault,
         Err(error) => {
-            let hint = error.hint().unwrap_or_else(|| "see that you may read it".to_owned());
+            let hint =
+                error.hint().unwrap_or_else(|| "give yourself permission to read it".to_owned());
             return doctor.fail("reading", error.to_string(), hint);
         }
     };
@@ -38,14 +39,14 @@ pub(super) fn look(doctor: &Doctor<'_>, root: &Path, state: &Path, served: Optio
         doctor.warn(
             "reading",
             format!("could not list `{}`: {reason}", folder.as_str()),
-            "what is in it cannot be found; give yourself the right to read it",
+            "its files cannot be found; give yourself permission to read it",
         );
     }
     conflicts(doctor, &vault);
     abilities(doctor, vault.abilities());
     watching(doctor, &vault, served);
     #[cfg(target_os = "linux")]
-    super::limits::look(doctor, counts.folders);
+    super::limits::check(doctor, counts.folders);
     obsidian(doctor, &vault);
     vault.stop();
 }
@@ -74,7 +75,7 @@ fn abilities(doctor: &Doctor<'_>, can: Abilities) {
         doctor.fail(
             "writing",
             "no file can be made in the vault",
-            "reading works; to change notes, give yourself the right to write there",
+            "reading works; to change notes, give yourself permission to write there",
         );
         return;
     }
@@ -88,7 +89,9 @@ fn abilities(doctor: &Doctor<'_>, can: Abilities) {
         );
     }
     match (can.ignores_case, can.ignores_form) {
-        (false, false) => doctor.ok("names", "told apart by case and by composition of accents"),
+        (false, false) => {
+            doctor.ok("names", "distinct if they differ in case or in the composition of accents")
+        }
         (true, _) => doctor.ok("names", "`A` and `a` are one file here"),
         (false, true) => doctor.ok("names", "composed and decomposed accents are one name here"),
     }
@@ -110,7 +113,7 @@ fn watching(doctor: &Doctor<'_>, vault: &Vault, served: Option<StatusResult>) {
         Watching::Events { .. } => doctor.ok("watching", "the system reports changes"),
         Watching::Polling { seconds, reason } => doctor.warn(
             "watching",
-            format!("changes are looked for every {seconds} s: {reason}"),
+            format!("changes are polled every {seconds} s: {reason}"),
             "`[vault] poll_seconds` sets how often",
         ),
         Watching::Off => doctor.warn(

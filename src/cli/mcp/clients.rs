@@ -88,8 +88,7 @@ fn shown(path: &Path) -> String {
 }
 
 fn text(client: McpClient, entry: &Value) -> Result<String> {
-    let broken =
-        |error: String| Failure::other("failed", error, "this is a fault of the steward's");
+    let broken = |error: String| Failure::other("failed", error, "this is a bug in the steward");
     match client {
         McpClient::Codex => toml::to_string(entry).map_err(|error| broken(error.to_string())),
         _ => serde_json::to_string_pretty(entry).map_err(|error| broken(error.to_string())),

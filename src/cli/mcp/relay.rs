@@ -261,7 +261,8 @@ impl Relay<'_> {
                     gone = Some(port);
                 }
                 Err(error @ ClientError::Broken(_)) => {
-                    let hint = "a change may still have been made; list_changes tells".to_owned();
+                    let hint =
+                        "a change may still have been made; list_changes shows it".to_owned();
                     break (error.to_string(), Some(hint));
                 }
                 Err(error) => break (error.to_string(), None),

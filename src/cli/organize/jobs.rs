@@ -113,7 +113,7 @@ pub fn stop(session: &Session, arguments: &StopArguments) -> Result<()> {
         _ => format!("Job {job} was stopped; {done}."),
     };
     if stopped.done > 0 {
-        text.push_str(&format!(" To take them back: steward organize undo {job}"));
+        text.push_str(&format!(" To undo them: steward organize undo {job}"));
     }
     session.output.answer(&stopped, text)
 }
@@ -148,9 +148,8 @@ fn done(session: &Session, tool_arguments: Value) -> Result<()> {
     let mut lines = Vec::new();
     let summary = data["summary"].as_str().unwrap_or_default();
     match data["job"].as_u64() {
-        Some(job) => lines.push(format!(
-            "Job {job} is done: {summary}. To take it back: steward organize undo {job}"
-        )),
+        Some(job) => lines
+            .push(format!("Job {job} is done: {summary}. To undo it: steward organize undo {job}")),
         None => lines.push(format!("Would {summary}. Nothing was changed.")),
     }
     if let Some(files) = data["relinked"].as_u64().filter(|files| *files > 0) {
@@ -160,7 +159,7 @@ fn done(session: &Session, tool_arguments: Value) -> Result<()> {
     let came: Vec<String> =
         data["came_along"].as_array().into_iter().flatten().map(Value::to_string).collect();
     if !came.is_empty() {
-        lines.push(format!("Came along, since others depend on them: {}", came.join(", ")));
+        lines.push(format!("Also applied, since others depend on them: {}", came.join(", ")));
     }
     session.output.text(&lines.join("\n"))?;
     for one in data["skipped"].as_array().into_iter().flatten() {
@@ -190,7 +189,7 @@ pub fn undo(session: &Session, arguments: &UndoJobArguments) -> Result<ExitCode>
     let data = &answer.data;
     session.output.text(&match data["change_set"].as_u64() {
         Some(set) => format!(
-            "Took back {} of {} items of job {}. To do it again: steward undo {set}",
+            "Undid {} of {} items of job {}. To do it again: steward undo {set}",
             data["undone"],
             data["undone"].as_u64().unwrap_or(0) + data["standing"].as_u64().unwrap_or(0),
             arguments.job

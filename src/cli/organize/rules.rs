@@ -1,4 +1,4 @@
-//! `steward organize rules`: rule files looked at, and rules enabled and disabled.
+//! `steward organize rules`: checks rule files, and enables and disables rules.
 
 #![expect(clippy::disallowed_methods, reason = "a file of the person's, outside of the vault")]
 

@@ -28,7 +28,7 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
     for (given, foreign_entry) in found {
         let name = nearest_name(given).filter(|name| !entries.contains_key(name));
         let (Some(name), Some(foreign_entry)) = (name, foreign_entry.as_object()) else {
-            left_out.push(format!("`{given}`: no server can be called so"));
+            left_out.push(format!("`{given}`: this is not a valid name for a server"));
             continue;
         };
         if session.config()?.servers.entries.contains_key(&name) {
@@ -37,7 +37,7 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
         }
         let read = read(session, foreign_entry).and_then(|mut entry| {
             entry.network = network && entry.url.is_none();
-            let keys = secrets::take(&name, &mut entry);
+            let keys = secrets::extract(&name, &mut entry);
             entry.fault().map_or(Ok((entry, keys)), Err)
         });
         match read {

@@ -81,7 +81,7 @@ pub(super) fn run(
                     let _ = page_of.send("This is not the sign-in that is awaited.".to_owned());
                 }
                 None => {
-                    output.notice("this is no address of this sign-in; paste the whole address")
+                    output.notice("this is not an address of this sign-in; paste the whole address")
                 }
             },
         }

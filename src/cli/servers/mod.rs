@@ -145,7 +145,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
             let mut entry = ServerEntry::remote(url);
             entry.oauth.client_id = client_id.clone();
             entry.headers = header.iter().map(|one| header_of(one)).collect::<Result<_, _>>()?;
-            let mut keys = secrets::take(name, &mut entry);
+            let mut keys = secrets::extract(name, &mut entry);
             if *key {
                 keys.push(secrets::bearer(name, &mut entry, key::read(name)?));
             }
@@ -241,7 +241,7 @@ struct ServerReview {
     differences: Option<Differences>,
 }
 
-fn look(servers: &Servers, name: &str) -> Result<ServerReview> {
+fn review_of(servers: &Servers, name: &str) -> Result<ServerReview> {
     let entry = configured(servers, name)?;
     let tools = servers.list(name)?;
     let signed_in = servers.signed_in(name)?;
@@ -253,7 +253,7 @@ fn look(servers: &Servers, name: &str) -> Result<ServerReview> {
 
 fn show(session: &Session, name: &str) -> Result<()> {
     let servers = session.servers()?;
-    let review = look(&servers, name)?;
+    let review = review_of(&servers, name)?;
     let (value, mut text) = (review.value(), review.text());
     if review.pin.is_none() || review.differences.as_ref().is_some_and(|it| !it.is_none()) {
         text.push_str(&format!("\n`steward servers allow {name}` offers them as they are now"));
@@ -263,7 +263,7 @@ fn show(session: &Session, name: &str) -> Result<()> {
 
 fn allow(session: &Session, name: &str, yes: bool) -> Result<()> {
     let servers = session.servers()?;
-    let review = look(&servers, name)?;
+    let review = review_of(&servers, name)?;
     if !session.output.json() {
         session.output.text(&review.text())?;
     }
@@ -321,7 +321,7 @@ impl ServerReview {
         let mut lines = vec![format!("{what}: {}", shown(&self.entry.line().join(" ")))];
         lines.push(match (tool_servers::is_possible(), self.entry.network) {
             _ if self.entry.url.is_some() => {
-                "elsewhere: nothing of it runs here; what a call holds leaves this machine"
+                "elsewhere: nothing of it runs here; the content of a call leaves this machine"
                     .to_owned()
             }
             (true, false) => {
@@ -354,11 +354,11 @@ impl ServerReview {
         lines.extend(self.left_out.iter().map(|why| format!("left out: {why}")));
         match &self.differences {
             None => lines.push("nobody has allowed these tools yet".to_owned()),
-            Some(it) if it.is_none() => lines.push("all as you have allowed it".to_owned()),
+            Some(it) if it.is_none() => lines.push("all as you allowed them".to_owned()),
             Some(it) => {
                 if it.is_another {
                     lines.push(
-                        "the command, the program or the address is another one than you have allowed"
+                        "the command, the program or the address differs from the one that you allowed"
                             .to_owned(),
                     );
                 }

@@ -12,7 +12,7 @@ use crate::servers::settings::is_secret;
 const AUTHORIZATION: &str = "Authorization";
 
 /// Replaces the secrets of an entry by references; returns them with the names of their key files.
-pub(super) fn take(server: &str, entry: &mut ServerEntry) -> Vec<(String, Key)> {
+pub(super) fn extract(server: &str, entry: &mut ServerEntry) -> Vec<(String, Key)> {
     let mut keys = of_values(server, &mut entry.env, |value| ("", value));
     // The scheme of a header, such as `Bearer`, is not part of the key.
     fn parts(value: &str) -> (&str, &str) {

@@ -153,7 +153,7 @@ fn plan(session: &Session, root: &Path, port: Option<u16>) -> Result<Plan> {
     plan.ok_or_else(|| {
         Failure::other(
             "not_supported",
-            "there are no services of a user's own that steward could install here",
+            "steward cannot install a user's service on this system",
             "have the system run `steward serve` at log-in by its own means",
         )
     })
@@ -318,7 +318,7 @@ fn restart(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
     };
     if !read(&plan.file).is_some_and(is_ours) {
         session.output.notice(&format!(
-            "it starts another program than this one, `{program}`; `steward service install` changes that"
+            "it starts another program, `{program}`; `steward service install` changes that"
         ));
     }
     let (last, before) = plan.restart.split_last().expect("a service can be started");
@@ -357,7 +357,7 @@ fn status(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
         (true, false) => format!("{} is installed and does not run", plan.name),
     };
     if installed && !as_now {
-        said.push_str("; `steward service install` would describe it in another way now");
+        said.push_str("; `steward service install` would write it differently now");
     }
     session.output.answer(&value, &said)
 }

@@ -53,7 +53,7 @@ pub enum FolderError {
     #[error("the state folder `{}` lies inside the vault `{}`", state.display(), vault.display())]
     InsideVault { state: PathBuf, vault: PathBuf },
     /// No state exists for this vault.
-    #[error("there is no history of a vault that was at `{}` and is gone", vault.display())]
+    #[error("there is no history of a deleted vault at `{}`", vault.display())]
     NoMemory { vault: PathBuf },
     /// The state folder cannot be created or written.
     #[error("could not use the state folder `{}`: {source}", state.display())]
@@ -69,8 +69,7 @@ impl FolderError {
                 customs::STATE_VARIABLE
             ),
             Self::NoMemory { .. } => {
-                "name the path as it was; the history of a vault that is there stays its own"
-                    .to_owned()
+                "give the former path; a vault that still exists keeps its history".to_owned()
             }
             Self::Unusable { .. } => {
                 format!("make it yours and writable, or set {}", customs::STATE_VARIABLE)

@@ -14,7 +14,7 @@ pub fn with(
 ) -> Result<String, String> {
     let mut meant = value(text, loose)?;
     let root = CstRootNode::parse(text, &options(loose)).map_err(|error| error.to_string())?;
-    let whole = root.object_value_or_create().ok_or("it holds no object")?;
+    let whole = root.object_value_or_create().ok_or("it contains no object")?;
     let servers = match only(&whole, section)? {
         Some(there) => {
             there.object_value().ok_or_else(|| format!("`{section}` is not an object"))?

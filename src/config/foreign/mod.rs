@@ -45,7 +45,7 @@ impl ForeignError {
     /// Advice for the user.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unusual { .. } => "mend it with an editor, or paste the entry there yourself",
+            Self::Unusual { .. } => "fix it with an editor, or paste the entry there yourself",
             Self::Raced(_) => "close that program, then try again",
             Self::Unreadable { .. } | Self::Unwritable { .. } => "paste the entry there yourself",
         }

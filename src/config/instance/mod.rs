@@ -37,7 +37,7 @@ pub fn lock(root: &Path, state: &Path, timeout: Duration) -> io::Result<Option<I
         if let Some(file) = system::try_lock(root, state)? {
             if let Err(error) = std::fs::write(state.join(HOLDER), std::process::id().to_string()) {
                 // Only the process number in another process's message is lost.
-                tracing::debug!(%error, "could not note who holds the vault");
+                tracing::debug!(%error, "could not record who holds the vault");
             }
             return Ok(Some(InstanceLock { _file: file }));
         }

@@ -42,7 +42,7 @@ struct FileStamp {
 }
 
 /// The current metadata; `None` if the file does not exist.
-fn stamp(path: &Path) -> Option<FileStamp> {
+fn stamp_of(path: &Path) -> Option<FileStamp> {
     let meta = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
     let identity = {
@@ -59,30 +59,30 @@ pub async fn follow(live: Arc<Live>) {
     let mut signs = platform::Signs::start(live.path());
     let mut known = None;
     loop {
-        let now = look(live.path().to_path_buf()).await;
+        let now = stamp(live.path().to_path_buf()).await;
         if known.as_ref() != Some(&now) {
-            known = Some(settled(now, || look(live.path().to_path_buf())).await);
+            known = Some(settled(now, || stamp(live.path().to_path_buf())).await);
             let live = Arc::clone(&live);
-            if let Err(error) = spawn_blocking(move || live.look(InvalidFile::Reject)).await {
-                tracing::error!(%error, "looking at the settings broke off");
+            if let Err(error) = spawn_blocking(move || live.check(InvalidFile::Reject)).await {
+                tracing::error!(%error, "checking the settings stopped unexpectedly");
             }
         }
         signs.next().await;
     }
 }
 
-/// Runs [`stamp`] on a thread that may block.
-async fn look(path: PathBuf) -> Option<FileStamp> {
-    spawn_blocking(move || stamp(&path)).await.unwrap_or_default()
+/// [`stamp_of`] on a thread that may block.
+async fn stamp(path: PathBuf) -> Option<FileStamp> {
+    spawn_blocking(move || stamp_of(&path)).await.unwrap_or_default()
 }
 
 /// Waits until two checks in a row, [`QUIET`] apart, are equal, and returns the result.
-async fn settled<S: PartialEq, F: Future<Output = S>>(first: S, look: impl Fn() -> F) -> S {
+async fn settled<S: PartialEq, F: Future<Output = S>>(first: S, check: impl Fn() -> F) -> S {
     let until = Instant::now() + PATIENCE;
     let mut last = first;
     loop {
         sleep(QUIET).await;
-        let now = look().await;
+        let now = check().await;
         if now == last || Instant::now() >= until {
             return now;
         }
@@ -115,11 +115,11 @@ mod tests {
     fn another_file_of_the_same_size_has_another_stamp() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        assert_eq!(stamp(&path), None);
+        assert_eq!(stamp_of(&path), None);
         std::fs::write(&path, "a").unwrap();
-        let first = stamp(&path);
+        let first = stamp_of(&path);
         std::fs::write(folder.path().join("new"), "b").unwrap();
         std::fs::rename(folder.path().join("new"), &path).unwrap();
-        assert_ne!(stamp(&path), first);
+        assert_ne!(stamp_of(&path), first);
     }
 }

@@ -33,11 +33,11 @@ pub(super) fn possible() -> Confinement {
         ),
         (
             knows(|ruleset| ruleset.handle_access(AccessNet::ConnectTcp)),
-            "connections are not held back (Linux 6.7 can)",
+            "connections are not restricted (Linux 6.7 can)",
         ),
         (
             knows(|ruleset| ruleset.scope(Scope::Signal)),
-            "signals to other programs are not held back (Linux 6.12 can)",
+            "signals to other programs are not restricted (Linux 6.12 can)",
         ),
     ];
     let lacks: Vec<String> =
@@ -51,10 +51,10 @@ pub(super) fn confine(bounds: &Bounds) -> Confinement {
         return Confinement { state, lacks };
     }
     match lay(bounds, &mut lacks) {
-        Ok(RulesetStatus::NotEnforced) => not_possible("the kernel took no rules".to_owned()),
+        Ok(RulesetStatus::NotEnforced) => not_possible("the kernel accepted no rules".to_owned()),
         Ok(_) => {
             if threads() > 1 {
-                lacks.push("threads that ran before are not held in".to_owned());
+                lacks.push("threads that already ran are not confined".to_owned());
             }
             Confinement { state: degree(&lacks), lacks }
         }
@@ -92,7 +92,7 @@ pub(super) fn drop_privileges(rights: &Rights) -> Result<(), String> {
     let status =
         narrow(rights).map_err(|error| format!("the kernel refused the rules: {error}"))?;
     match status {
-        RulesetStatus::NotEnforced => Err("the kernel took no rules".to_owned()),
+        RulesetStatus::NotEnforced => Err("the kernel accepted no rules".to_owned()),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// How often a command's memory is measured: never.
-pub const LOOK: Option<Duration> = None;
+pub const MEMORY_CHECK: Option<Duration> = None;
 
 /// Nothing to do here.
 pub fn prepare(_: &mut Command) {}

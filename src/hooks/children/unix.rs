@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 /// How often a command's memory is measured.
-pub const LOOK: Option<Duration> =
+pub const MEMORY_CHECK: Option<Duration> =
     Some(Duration::from_millis(if cfg!(target_os = "linux") { 250 } else { 2_000 }));
 
 /// Starts it in a new process group.

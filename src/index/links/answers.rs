@@ -96,23 +96,23 @@ impl Links {
         self.0.refresh(cancel)
     }
 
-    /// The updated graph as in [`Self::seen_through`]; during the first reading of all notes, the
+    /// The updated graph as in [`Self::in_view`]; during the first reading of all notes, the
     /// part read so far.
-    pub fn look<'a>(
+    pub fn available<'a>(
         &'a self,
         view: &'a View,
         cancel: &Cancel,
     ) -> Result<VisibleLinks<'a>, Cancelled> {
-        self.look_within(PATIENCE, view, cancel)
+        self.available_within(PATIENCE, view, cancel)
     }
 
-    fn look_within<'a>(
+    fn available_within<'a>(
         &'a self,
         patience: Duration,
         view: &'a View,
         cancel: &Cancel,
     ) -> Result<VisibleLinks<'a>, Cancelled> {
-        let seen = self.seen_through(view);
+        let seen = self.in_view(view);
         if !self.0.is_first(patience) {
             self.refresh(cancel)?;
             return Ok(seen);
@@ -139,7 +139,7 @@ impl Links {
     }
 
     /// The graph in a view of the vault: files outside it count as nonexistent, so no link leads to or comes from them.
-    pub fn seen_through<'a>(&'a self, view: &'a View) -> VisibleLinks<'a> {
+    pub fn in_view<'a>(&'a self, view: &'a View) -> VisibleLinks<'a> {
         VisibleLinks { links: self, view, unread: 0 }
     }
 
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
-    fn while_the_notes_are_read_for_the_first_time_questions_are_answered_from_what_was_read() {
+    fn queries_during_the_first_reading_use_what_was_read() {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
         for (name, text) in [("a.md", "[[b]]\n"), ("b.md", "\n"), ("hidden.md", "[[b]]\n")] {
@@ -501,7 +501,8 @@ mod tests {
         let links = Links::new(vault.clone(), &Feed::new(vault));
         links.0.set_first(true);
         let (all, cancel) = (View::default(), Cancel::default());
-        let look = || links.look_within(Duration::ZERO, &all, &cancel).expect("nobody withdraws");
+        let look =
+            || links.available_within(Duration::ZERO, &all, &cancel).expect("nobody withdraws");
         assert_eq!((look().unread(), look().count()), (3, 0));
         assert!(look().backlinks(&b).is_empty());
         let found = look().outgoing(&a).expect("it is read on its own");
@@ -515,7 +516,7 @@ mod tests {
 
         // The background reading ends by itself and is not repeated.
         links.start(state, true);
-        assert_eq!(links.look(&all, &cancel).expect("nobody withdraws").unread(), 0);
+        assert_eq!(links.available(&all, &cancel).expect("nobody withdraws").unread(), 0);
         links.stop();
         assert!(links.0.set_folder(state), "it was saved");
     }

@@ -78,7 +78,7 @@ pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
     let mut known: HashMap<VaultPath, Option<Parts>> = HashMap::new();
     let mut missing = Vec::new();
     let vault = &links.0.synced.vault;
-    for source in links.seen_through(&View::default()).sources(folder) {
+    for source in links.in_view(&View::default()).sources(folder) {
         for (place, link, part, is_file) in links_with_parts(vault, &source) {
             let target = {
                 let catalogue = vault.catalogue();

@@ -23,7 +23,7 @@ use crate::index::synced::RecordTable as _;
 use crate::note::path::{PathRef, VaultPath};
 use crate::note::relink::{self, Goal, LinkReference, Rewritten};
 use crate::note::text::Text;
-use crate::vault::{Before, FileContent, LinkFormat, Vault, View};
+use crate::vault::{FileContent, LinkFormat, Precondition, Vault, View};
 
 /// The most bytes of old texts that a plan keeps. Further files are read again when they are written.
 const MAX_KEPT: usize = 32 << 20;
@@ -50,7 +50,7 @@ pub struct Rewrite {
     /// Its path before the change.
     pub path: VaultPath,
     /// The file as it has to be; `None` for a text that the change writes itself.
-    pub before: Option<Before>,
+    pub before: Option<Precondition>,
     pub content: Vec<u8>,
     pub links: usize,
     /// The first lines with changed links; empty for canvases.
@@ -235,8 +235,8 @@ pub fn follow(
                 found.before = state.map(|(revision, meta)| {
                     kept += bytes.len();
                     match kept <= MAX_KEPT {
-                        true => Before::Read(Arc::new(FileContent { bytes, revision, meta })),
-                        false => Before::Revision(revision),
+                        true => Precondition::Read(Arc::new(FileContent { bytes, revision, meta })),
+                        false => Precondition::Revision(revision),
                     }
                 });
                 plan.rewrites.push(found);
@@ -372,7 +372,7 @@ fn rewrite_from(
         path: path.clone(),
         place: Some(place),
         link,
-        reason: "no link of its kind can say the new path".to_owned(),
+        reason: "this kind of link cannot name the new path".to_owned(),
     });
     let content = [text.lead(), new.as_bytes()].concat();
     let links = rewritten.links;

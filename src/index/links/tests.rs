@@ -162,7 +162,7 @@ proptest! {
             }
             let a = VaultPath::from_disk("a").expect("a path");
             for view in [View::default(), View::of(vec![a])] {
-                let seen = index.links.look(&view, &Cancel::default()).expect("nobody withdraws");
+                let seen = index.links.available(&view, &Cancel::default()).expect("nobody withdraws");
                 let files: Vec<VaultPath> = vault.catalogue().files().map(|file| file.to_path()).collect();
                 is_as_one_by_one(&seen, &files);
             }

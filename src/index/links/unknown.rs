@@ -134,6 +134,6 @@ fn candidates(
     }
     let mut found: Vec<Candidate> = found.into_iter().collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    tracing::debug!(%path, bytes = begun, found = found.len(), "looked through for links");
+    tracing::debug!(%path, bytes = begun, found = found.len(), "searched for links");
     Some(found)
 }

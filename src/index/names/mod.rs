@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests make the vaults they look at")]
-    fn while_the_notes_are_read_for_the_first_time_names_are_offered_and_none_is_acted_on() {
+    fn names_during_the_first_reading_are_only_suggested() {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
         std::fs::create_dir(place.join("a")).expect("made");

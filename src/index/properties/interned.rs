@@ -87,7 +87,7 @@ impl Values {
     }
 
     /// Interns a value and increments its count.
-    pub fn take(&mut self, value: Typed) -> u32 {
+    pub fn intern(&mut self, value: Typed) -> u32 {
         let Self { values, uses, free, numbers, hasher } = self;
         let hash = hasher.hash_one(&value);
         if let Some(number) = numbers.find(hash, |number| values[*number as usize] == value) {
@@ -121,7 +121,7 @@ impl Values {
     }
 
     /// Releases spare capacity.
-    pub fn fit(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         self.values.shrink_to_fit();
         self.uses.shrink_to_fit();
     }
@@ -195,12 +195,12 @@ impl<T: Copy> Runs<T> {
     }
 
     /// Whether more than a third is unused.
-    pub fn is_worn(&self) -> bool {
+    pub fn is_fragmented(&self) -> bool {
         self.gone > 1_024 && self.gone > self.all.len() / 3
     }
 
     /// Compacts to these runs and updates their places.
-    pub fn close_up<'r>(&mut self, runs: impl Iterator<Item = &'r mut Run>) {
+    pub fn compact<'r>(&mut self, runs: impl Iterator<Item = &'r mut Run>) {
         let old = std::mem::take(self);
         for run in runs {
             *run = self.add(old.get(*run));
@@ -208,7 +208,7 @@ impl<T: Copy> Runs<T> {
     }
 
     /// Releases spare capacity.
-    pub fn fit(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         self.all.shrink_to_fit();
     }
 
@@ -230,14 +230,14 @@ mod tests {
     fn a_value_is_kept_once_and_as_long_as_somebody_has_it() {
         let mut values = Values::default();
         let text = |text: &str| Typed::Text(text.into());
-        let [a, b, again] = ["a", "b", "a"].map(|it| values.take(text(it)));
+        let [a, b, again] = ["a", "b", "a"].map(|it| values.intern(text(it)));
         assert_eq!((a == b, a == again), (false, true));
         values.leave(a);
         assert_eq!(values.get(a), &text("a"));
         values.leave(a);
-        assert_eq!(values.take(text("c")), a, "its place is free");
+        assert_eq!(values.intern(text("c")), a, "its place is free");
         assert_eq!((values.get(a), values.get(b)), (&text("c"), &text("b")));
-        assert_ne!(values.take(text("a")), a);
+        assert_ne!(values.intern(text("a")), a);
     }
 
     #[test]
@@ -248,9 +248,9 @@ mod tests {
             let run = runs.add(&[number, number]);
             if number % 2 == 0 { kept.push(run) } else { runs.remove(run) }
         }
-        assert!(runs.is_worn());
-        runs.close_up(kept.iter_mut());
-        assert!(!runs.is_worn());
+        assert!(runs.is_fragmented());
+        runs.compact(kept.iter_mut());
+        assert!(!runs.is_fragmented());
         assert_eq!(runs.all.len(), 3_000);
         assert!((0..).step_by(2).zip(&kept).all(|(number, run)| runs.get(*run) == [number; 2]));
     }

@@ -81,7 +81,7 @@ impl Properties {
         let is_first = synced.table().is_empty();
         synced.refresh(cancel)?;
         if is_first {
-            synced.table_mut().fit();
+            synced.table_mut().shrink_to_fit();
         }
         let rows = synced.table().share();
         Ok(Moment::new(rows, vault, links, self.0.knowledge.clone(), cancel))

@@ -113,7 +113,7 @@ impl Rows {
         let mut cells = Vec::with_capacity(read.properties.len());
         for (name, value) in &read.properties {
             let assigned = self.types.get(name).map(Assigned::named);
-            let value = self.values.take(Typed::of(value, assigned));
+            let value = self.values.intern(Typed::of(value, assigned));
             let name = self.names.add(name, fold_key);
             cells.push(Cell { name, value });
         }
@@ -181,11 +181,11 @@ impl Rows {
         }
         self.cells.remove(cells);
         self.tags.remove(tags);
-        if self.cells.is_worn() {
-            self.cells.close_up(self.rows.iter_mut().map(|row| &mut row.cells));
+        if self.cells.is_fragmented() {
+            self.cells.compact(self.rows.iter_mut().map(|row| &mut row.cells));
         }
-        if self.tags.is_worn() {
-            self.tags.close_up(self.rows.iter_mut().map(|row| &mut row.tags));
+        if self.tags.is_fragmented() {
+            self.tags.compact(self.rows.iter_mut().map(|row| &mut row.tags));
         }
         self.unsure.remove(&number);
         self.faults.remove(&number);
@@ -193,12 +193,12 @@ impl Rows {
     }
 
     /// Releases spare capacity.
-    fn fit(&mut self) {
+    fn shrink_to_fit(&mut self) {
         self.rows.shrink_to_fit();
         self.ordered.shrink_to_fit();
-        self.values.fit();
-        self.cells.fit();
-        self.tags.fit();
+        self.values.shrink_to_fit();
+        self.cells.shrink_to_fit();
+        self.tags.shrink_to_fit();
         self.tagged.iter_mut().for_each(Vec::shrink_to_fit);
     }
 
@@ -236,8 +236,8 @@ impl Table {
     }
 
     /// Releases spare capacity after the first reading.
-    pub fn fit(&mut self) {
-        Arc::make_mut(&mut self.0).fit();
+    pub fn shrink_to_fit(&mut self) {
+        Arc::make_mut(&mut self.0).shrink_to_fit();
     }
 
     pub fn is_empty(&self) -> bool {

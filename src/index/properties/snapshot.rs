@@ -139,7 +139,7 @@ impl<'a> Moment<'a> {
             }
             is_fresh
         });
-        is_fresh.then(|| self.links.seen_through(self.view()))
+        is_fresh.then(|| self.links.in_view(self.view()))
     }
 
     fn links_of(&self, file: FileId, wanted: impl Fn(&StoredLink) -> bool) -> Vec<Arc<Link>> {
@@ -211,7 +211,7 @@ impl<'a> Moment<'a> {
     }
 
     fn resolve_uncached(&self, linkpath: &str, from: &VaultPath) -> (Option<FileId>, bool) {
-        let seen = self.links.seen_through(self.view());
+        let seen = self.links.in_view(self.view());
         let found = seen.resolve(from, linkpath);
         let is_sole = found.others.is_empty();
         (found.target.and_then(|path| self.at(path.as_str())), is_sole)

@@ -40,7 +40,7 @@ impl Bench {
     }
 
     fn dump(&self, index: &Index, view: &View) -> String {
-        let vault = self.vault.seen_through(view.clone());
+        let vault = self.vault.in_view(view.clone());
         let cancel = Cancel::default();
         let moment = index.properties.moment(&vault, &index.links, &cancel);
         dump(&moment.expect("nobody withdraws"))
@@ -291,7 +291,7 @@ fn what_a_caller_may_not_see_is_no_property_and_no_tag() {
     bench.put("other.md", "---\nhidden: 1\n---\n#canary [[a]]\n");
     bench.vault.rescan().expect("scanned");
     let view = View::of(vec![VaultPath::from_disk("f").expect("a path")]);
-    let vault = bench.vault.seen_through(view);
+    let vault = bench.vault.in_view(view);
     let cancel = Cancel::default();
     let moment = bench.index.properties.moment(&vault, &bench.index.links, &cancel);
     let moment = moment.expect("nobody withdraws");

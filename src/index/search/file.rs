@@ -259,7 +259,7 @@ impl Gather<'_> {
     fn add(&mut self, number: u64, bytes: &[u8], is_match: bool) {
         // Most lines are short and shown whole.
         let whole =
-            if is_match && !self.pattern.begins_at_characters() { None } else { whole(bytes) };
+            if is_match && !self.pattern.begins_at_characters() { None } else { short_line(bytes) };
         let text = whole.map_or_else(|| shown(bytes, self.place(bytes, is_match)), str::to_owned);
         if let Some(excerpt) = self.excerpt(number, is_match) {
             excerpt.lines.push(Line { number, text, is_match });
@@ -303,7 +303,7 @@ fn without_end(line: &[u8]) -> &[u8] {
 }
 
 /// The line as text, if it is valid UTF-8 and short enough.
-fn whole(line: &[u8]) -> Option<&str> {
+fn short_line(line: &[u8]) -> Option<&str> {
     let line = without_end(line);
     if line.len() > SHOWN_CHARACTERS {
         return None;

@@ -23,13 +23,13 @@ fn query(pattern: &str, mode: Mode, around: usize) -> Query {
 #[test]
 fn a_line_that_fits_is_shown_as_if_it_were_cut() {
     for line in ["", "a\r\n", "ü needle ü\n", &"ü".repeat(150), &"x".repeat(300)] {
-        let whole = whole(line.as_bytes()).expect("short and sound");
+        let whole = short_line(line.as_bytes()).expect("short and sound");
         for (place, _) in line.trim_end().char_indices() {
             assert_eq!(shown(line.as_bytes(), place), whole);
         }
     }
-    assert_eq!(whole("x".repeat(301).as_bytes()), None);
-    assert_eq!(whole(b"a \xff"), None);
+    assert_eq!(short_line("x".repeat(301).as_bytes()), None);
+    assert_eq!(short_line(b"a \xff"), None);
     let inside =
         |pattern| !Pattern::compile(pattern, None).expect("a pattern").begins_at_characters();
     assert!(inside(r"(?-u)\xbc") && inside(r"(?-u:\B)") && inside("x*"));

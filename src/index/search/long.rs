@@ -38,7 +38,7 @@ const STEPS: usize = 1 << 16;
 pub(super) struct TimeOver;
 
 /// The message from which the searcher makes its own error.
-pub(super) const TIME_OVER: &str = "the time was over within a line";
+pub(super) const TIME_OVER: &str = "the time limit was reached within a line";
 
 impl std::fmt::Display for TimeOver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

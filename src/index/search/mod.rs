@@ -197,7 +197,7 @@ pub(super) fn read_all(vault: &Vault, search: &Search<'_>) -> Results {
             if answer.is_full() {
                 break;
             }
-            answer.take(path, outcome);
+            answer.add(path, outcome);
         }
         rest = later;
         batch = (batch * 2).min(4096);
@@ -244,7 +244,7 @@ impl<'q> Answer<'q> {
         self.results.searched += files;
     }
 
-    pub fn take(&mut self, path: &VaultPath, outcome: Outcome) {
+    pub fn add(&mut self, path: &VaultPath, outcome: Outcome) {
         let results = &mut self.results;
         results.not_searched -= 1;
         match outcome {

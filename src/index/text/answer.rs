@@ -356,7 +356,7 @@ impl<'a> Verify<'a> {
                 if answer.is_late(self.search.limit) {
                     return at;
                 }
-                answer.take(&candidate.path, self.one(candidate, tools));
+                answer.add(&candidate.path, self.one(candidate, tools));
             }
             return candidates.len();
         }
@@ -366,7 +366,7 @@ impl<'a> Verify<'a> {
                 return at;
             }
             answer.without_match(candidate.before);
-            answer.take(&candidate.path, outcome);
+            answer.add(&candidate.path, outcome);
         }
         candidates.len()
     }

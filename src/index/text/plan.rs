@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn words_beyond_ascii_are_told() {
+    fn words_beyond_ascii_are_recognised() {
         for (pattern, with, without) in [
             ("весна", "Ранняя ВЕСНА", "Ранняя осень, всё нас несёт"),
             ("été", "cet ÉTÉ-là", "cet ete, les"),

@@ -221,7 +221,7 @@ pub(super) fn begin(inner: &SharedText) {
     inner.changed.store(changed, Ordering::Relaxed);
     inner.refill.store(true, Ordering::Relaxed);
     inner.open_gate(Gate::Ready);
-    tracing::debug!(took = ?started.elapsed(), all, adopted, "the text index is there");
+    tracing::debug!(took = ?started.elapsed(), all, adopted, "the text index is ready");
 }
 
 /// Adds the catalogue's notes to an empty table. Returns the identity of each.

@@ -329,7 +329,7 @@ impl ChatDecoder {
         }
         match std::mem::replace(&mut self.think_tag, ThinkTag::Done) {
             ThinkTag::Start if self.open.is_none() => self.start_of_content(text.to_owned(), out),
-            ThinkTag::Start | ThinkTag::Done => self.say(text, out),
+            ThinkTag::Start | ThinkTag::Done => self.push_text(text, out),
             ThinkTag::MaybeOpen(before) => self.start_of_content(before + text, out),
             ThinkTag::Inside(before) => self.inside_tag(&(before + text), out),
             ThinkTag::After => self.after_tag(text, out),
@@ -343,7 +343,7 @@ impl ChatDecoder {
         } else if OPEN_TAG.starts_with(start) {
             self.think_tag = ThinkTag::MaybeOpen(text);
         } else {
-            self.say(&text, out);
+            self.push_text(&text, out);
         }
     }
 
@@ -361,20 +361,20 @@ impl ChatDecoder {
     fn after_tag(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
         match text.trim_start() {
             "" => self.think_tag = ThinkTag::After,
-            answer => self.say(answer, out),
+            answer => self.push_text(answer, out),
         }
     }
 
     /// At the end of the content: emits text held back as a possible tag.
     fn flush_tag(&mut self, out: &mut Vec<TurnEvent>) {
         match std::mem::replace(&mut self.think_tag, ThinkTag::Done) {
-            ThinkTag::MaybeOpen(text) => self.say(&text, out),
+            ThinkTag::MaybeOpen(text) => self.push_text(&text, out),
             ThinkTag::Inside(text) => self.think(None, &text, out),
             _ => {}
         }
     }
 
-    fn say(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+    fn push_text(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
         match self.open {
             Some(open) if matches!(self.blocks.draft(open), Some(Draft::Text(_))) => {
                 self.blocks.add(open, text, out);

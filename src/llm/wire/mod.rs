@@ -180,10 +180,10 @@ impl IdGenerator {
 /// Parses an event's data as JSON.
 fn parsed<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, LlmError> {
     serde_json::from_str(data).map_err(|error| {
-        LlmError::new(ErrorKind::Protocol, format!("an event is not what it should be: {error}"))
+        LlmError::new(ErrorKind::Protocol, format!("an event has the wrong form: {error}"))
     })
 }
 
 fn truncated() -> LlmError {
-    LlmError::new(ErrorKind::Truncated, "the stream ended without the vendor's mark of its end")
+    LlmError::new(ErrorKind::Truncated, "the stream ended without the vendor's end mark")
 }

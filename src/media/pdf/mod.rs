@@ -76,7 +76,7 @@ pub enum BadPdf {
     Damaged(String),
     #[error("has {total} pages")]
     NoPage { total: usize },
-    #[error("is no longer wanted")]
+    #[error("was cancelled")]
     Cancelled,
 }
 

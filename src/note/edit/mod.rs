@@ -2,7 +2,6 @@
 //!
 //! Everything else stays the same byte for byte: the byte-order mark, line endings (mixed ones too)
 //! and whether the last line has a newline. New lines get the ending of their neighbours.
-//! the last line has a newline. New lines end as their neighbours do.
 
 mod lines;
 mod nearest;

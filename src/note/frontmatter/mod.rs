@@ -49,7 +49,7 @@ pub enum FrontmatterError {
         reason: String,
     },
     /// YAML, but not a mapping.
-    #[error("the frontmatter holds no keys with values")]
+    #[error("the frontmatter has no keys with values")]
     NotAMapping,
     /// Two properties have the same key.
     #[error("line {line} has the key `{key}` a second time")]

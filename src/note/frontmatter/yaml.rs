@@ -64,13 +64,13 @@ pub(super) fn read(
         if matches!(event, Event::DocumentEnd) {
             break;
         }
-        reader.take(event, span, links)?;
+        reader.handle(event, span, links)?;
     }
     Ok(reader.properties)
 }
 
 impl FrontmatterReader<'_> {
-    fn take(
+    fn handle(
         &mut self,
         event: Event<'_>,
         span: Span,

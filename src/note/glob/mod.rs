@@ -52,7 +52,7 @@ pub enum GlobError {
     #[error("the pattern is empty")]
     Empty,
     /// Longer than [`MAX_PATTERN_BYTES`].
-    #[error("the pattern has {bytes} bytes; it can have {MAX_PATTERN_BYTES}")]
+    #[error("the pattern has {bytes} bytes; the limit is {MAX_PATTERN_BYTES}")]
     TooLong { bytes: usize },
     /// The braces expand to more than [`MAX_ALTERNATIVES`] patterns, or are nested too deep.
     #[error("the braces in `{pattern}` make more than {MAX_ALTERNATIVES} patterns")]

@@ -34,12 +34,12 @@ impl Wild {
                     continue;
                 }
             };
-            take(&mut literal, &mut signs);
+            push_literal(&mut literal, &mut signs);
             if sign != Sign::Star || signs.last() != Some(&Sign::Star) {
                 signs.push(sign);
             }
         }
-        take(&mut literal, &mut signs);
+        push_literal(&mut literal, &mut signs);
         Self(signs)
     }
 
@@ -106,7 +106,7 @@ impl Wild {
 }
 
 /// Appends a folded literal to `signs`.
-fn take(literal: &mut String, signs: &mut Vec<Sign>) {
+fn push_literal(literal: &mut String, signs: &mut Vec<Sign>) {
     if !literal.is_empty() {
         signs.push(Sign::Text(fold_key(literal)));
         literal.clear();

@@ -94,7 +94,7 @@ fn changes_that_do_not_meet_are_joined() {
 }
 
 #[test]
-fn the_line_where_two_changes_meet_is_told() {
+fn clashing_lines_are_reported() {
     let (base, one, other) = ("a\nb\nc\nd\n", "a\nB\nc\nd\n", "new\na\nb\nC\nd\n");
     assert_eq!(joined(base, one, other), Err(Unmerged::Clash { line: 4 }));
     for bytes in [b"\xff".as_slice(), b"a\0b", b"\xff\xfea\0"] {

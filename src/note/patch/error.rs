@@ -8,7 +8,7 @@ use crate::note::text::NotText;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// Over [`super::MAX_PATCH_BYTES`].
-    #[error("the patch has {bytes} bytes; it can have {max}", max = super::MAX_PATCH_BYTES)]
+    #[error("the patch has {bytes} bytes; the limit is {max}", max = super::MAX_PATCH_BYTES)]
     TooLarge { bytes: usize },
     /// More lines than the limit in memory.
     #[error("the patch has more than {max} lines")]

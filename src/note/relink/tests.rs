@@ -48,7 +48,7 @@ fn a_path_is_written_as_its_link_can_hold_it() {
 }
 
 #[test]
-fn what_cannot_be_said_is_left_and_told() {
+fn inexpressible_links_stay_and_are_reported() {
     for (text, new) in [("[[a]]", "b#c"), ("[[a]]", "b|c"), ("[[a]]", "b]]c"), ("x` [[a]]", "b`c")]
     {
         let stuck = vec![(1, "a".to_owned())];

@@ -211,7 +211,7 @@ impl<'t> QueryParser<'t> {
         let why = if self.patterns > MAX_PATTERNS {
             format!("is one pattern too many ({MAX_PATTERNS} are read)")
         } else if source.chars().count() > MAX_PATTERN {
-            format!("is too long for a pattern ({MAX_PATTERN} characters are the most)")
+            format!("is too long for a pattern (the limit is {MAX_PATTERN} characters)")
         } else {
             match compile(source, around.match_case) {
                 Ok(regex) => {
@@ -311,7 +311,7 @@ impl<'t> QueryParser<'t> {
         }
         self.at += name.len();
         if self.is_parted(around) {
-            return Some(self.literally(raw, "has nothing right behind it", around));
+            return Some(self.literally(raw, "is followed by nothing", around));
         }
         self.depth += 1;
         let read = self.term(inside);

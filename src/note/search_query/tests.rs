@@ -216,7 +216,7 @@ fn nothing_is_an_error() {
         ),
         ("[ ] x", &["[", "]", "x"], "`[ ]` is not a property: it is searched for as text"),
         ("[:x] \"]", &["[:x]", "]"], "`[` begins no property"),
-        ("tag:", &["tag:"], "`tag:` has nothing right behind it: it is searched for as text"),
+        ("tag:", &["tag:"], "`tag:` is followed by nothing: it is searched for as text"),
         ("line:(", &[], "`(` holds nothing: it is searched for as text"),
         (
             "/(/",

@@ -133,7 +133,7 @@ pub fn spelt_out(name: &str) -> Option<String> {
 
 /// The kind of the previous character, which decides where a word ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum CharKind {
     Gap,
     Digit,
     Lower,
@@ -146,18 +146,18 @@ enum Before {
 fn split(name: &str) -> Vec<String> {
     let characters: Vec<char> = name.nfc().collect();
     let mut words: Vec<String> = Vec::new();
-    let mut before = Before::Gap;
+    let mut previous = CharKind::Gap;
     for (at, &c) in characters.iter().enumerate() {
         let next = characters.get(at + 1).copied();
         // An apostrophe, or a mark that composes with nothing, is not audible.
         if matches!(c, '\'' | '’' | 'ʼ' | '`' | '´') || is_combining_mark(c) {
             continue;
         }
-        if c == ',' && before == Before::Digit && groups_digits(&characters[at + 1..]) {
+        if c == ',' && previous == CharKind::Digit && groups_digits(&characters[at + 1..]) {
             continue;
         }
         // "1.05" is not "1.5", while "14.03.2026" is a date.
-        if c == '.' && before == Before::Digit && ends_in_zeros_first(&characters[at + 1..]) {
+        if c == '.' && previous == CharKind::Digit && ends_in_zeros_first(&characters[at + 1..]) {
             words.push("0".to_owned());
         }
         let latin = if c.is_alphanumeric() { any_ascii::any_ascii_char(c) } else { "" };
@@ -170,24 +170,24 @@ fn split(name: &str) -> Vec<String> {
                 _ => None,
             };
             words.extend(sign.map(str::to_owned));
-            before = Before::Gap;
+            previous = CharKind::Gap;
             continue;
         };
-        let is_now = match () {
-            () if first.is_ascii_digit() => Before::Digit,
-            () if c.is_uppercase() => Before::Upper,
-            () if c.is_lowercase() => Before::Lower,
+        let current = match () {
+            () if first.is_ascii_digit() => CharKind::Digit,
+            () if c.is_uppercase() => CharKind::Upper,
+            () if c.is_lowercase() => CharKind::Lower,
             // An ideograph, whose reading begins with a capital, or a syllable.
-            () if first.is_ascii_uppercase() => Before::Sign,
-            () => Before::Lower,
+            () if first.is_ascii_uppercase() => CharKind::Sign,
+            () => CharKind::Lower,
         };
-        let is_start = match (before, is_now) {
-            (Before::Gap | Before::Sign, _) | (_, Before::Sign) => true,
-            (Before::Digit, other) | (other, Before::Digit) if before != is_now => {
-                other != Before::Gap
+        let is_start = match (previous, current) {
+            (CharKind::Gap | CharKind::Sign, _) | (_, CharKind::Sign) => true,
+            (CharKind::Digit, other) | (other, CharKind::Digit) if previous != current => {
+                other != CharKind::Gap
             }
-            (Before::Lower, Before::Upper) => true,
-            (Before::Upper, Before::Upper) => next.is_some_and(char::is_lowercase),
+            (CharKind::Lower, CharKind::Upper) => true,
+            (CharKind::Upper, CharKind::Upper) => next.is_some_and(char::is_lowercase),
             _ => false,
         };
         if is_start {
@@ -198,7 +198,7 @@ fn split(name: &str) -> Vec<String> {
                 latin.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()),
             );
         }
-        before = is_now;
+        previous = current;
     }
     words.retain(|word| !word.is_empty());
     words

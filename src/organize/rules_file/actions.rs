@@ -126,7 +126,7 @@ impl RuleReader<'_> {
         let is_on = self.flag(value, name);
         if is_on == Some(false) {
             let message = format!("`{name}: false` does nothing");
-            self.fault(value, message, "leave it away");
+            self.fault(value, message, "leave it out");
         }
         is_on == Some(true)
     }
@@ -178,7 +178,7 @@ impl RuleReader<'_> {
                 // YAML reads `key: {{title}}` as a mapping in a mapping.
                 if self.text[node.at.start..].starts_with("{{") {
                     let hint = "write it in quotes: `'{{…}}'`";
-                    let message = format!("YAML takes the `{{` of `{name}` for keys with values");
+                    let message = format!("YAML reads the `{{` of `{name}` as keys with values");
                     self.fault(node, message, hint);
                     return None;
                 }
@@ -265,7 +265,7 @@ impl RuleReader<'_> {
         let own = kind(action);
         if own.is_some() && before.iter().any(|other| kind(other) == own) {
             let message = format!("the rule says twice {}", own.unwrap_or_default());
-            return self.fault(key, message, "leave one of them away");
+            return self.fault(key, message, "leave one of them out");
         }
         let trashes = |action: &Action| matches!(action, Action::Trash);
         let stays = |action: &Action| kind(action).is_some();
@@ -273,7 +273,7 @@ impl RuleReader<'_> {
             || stays(action) && before.iter().any(trashes)
         {
             let message = "a note cannot go to the trash and to another place";
-            self.fault(key, message, "leave one of them away");
+            self.fault(key, message, "leave one of them out");
         }
     }
 }

@@ -190,7 +190,7 @@ impl RuleReader<'_> {
         };
         if get(pairs, "rules").is_none() && pairs.iter().any(is_rule) {
             let hint = "write `rules:` above it, and `- ` before it";
-            self.fault(root, "a rule stands alone, and not in a list", hint);
+            self.fault(root, "a rule is outside of a list", hint);
             return &[];
         }
         for (key, value) in pairs {
@@ -440,7 +440,7 @@ impl RuleReader<'_> {
             } else if seconds % 86_400 > 0 {
                 let message =
                     format!("`at` needs whole days, and `{}` are none", in_hours(seconds));
-                self.fault(at, message, "leave it away, or write `every: 1d`");
+                self.fault(at, message, "leave it out, or write `every: 1d`");
             }
             time
         });

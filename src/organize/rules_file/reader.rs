@@ -57,7 +57,7 @@ impl<'t> RuleReader<'t> {
             Content::List(items) => items,
             _ if node.is_null() => &[],
             _ => {
-                let hint = "write one item a line, each behind `- `";
+                let hint = "write one item a line, each after `- `";
                 self.fault(node, format!("`{what}` has to be a list"), hint);
                 &[]
             }
@@ -73,14 +73,14 @@ impl<'t> RuleReader<'t> {
             Content::Scalar { .. } => std::slice::from_ref(node),
         };
         if items.is_empty() && !matches!(node.content, Content::Mapping(_)) {
-            self.fault(node, format!("`{what}` is empty"), "leave it away");
+            self.fault(node, format!("`{what}` is empty"), "leave it out");
         }
         items
     }
 
     pub fn scalar(&mut self, node: &Node, what: &str) -> Option<String> {
         if let Some(tag) = &node.tag {
-            let message = format!("YAML takes `{tag}` for a type");
+            let message = format!("YAML reads `{tag}` as a type");
             self.fault(node, message, "write the text in quotes");
             return None;
         }

@@ -175,13 +175,20 @@ fn rules_stand_in_blocks_of_a_note() {
 
 /// Each input with the kind, line, column, message and hint of its first error.
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_their_place() {
     let r = "rules:\n- name: r\n  ";
     let mut wrong = Vec::new();
     for (text, kind, line, column, message, hint) in [
         ("", Kind::InvalidRule, 1, 1, "there are no rules", "write a list"),
         ("rules: []", Kind::InvalidRule, 1, 1, "there are no rules", "write a list"),
-        ("name: a\ndo: []", Kind::InvalidRule, 1, 1, "a rule stands alone", "write `rules:`"),
+        (
+            "name: a\ndo: []",
+            Kind::InvalidRule,
+            1,
+            1,
+            "a rule is outside of a list",
+            "write `rules:`",
+        ),
         (
             "version: 2\nrules: [{name: a}]",
             Kind::InvalidRule,
@@ -238,7 +245,7 @@ fn what_is_wrong_is_told_with_its_place() {
             Kind::InvalidRule,
             3,
             9,
-            "YAML takes `!done` for a type",
+            "YAML reads `!done` as a type",
             "write it in quotes: `'!done'`",
         ),
         ("{r}when: /(?=a)/.matches(x)", Kind::InvalidPattern, 3, 10, "", ""),
@@ -354,7 +361,7 @@ fn what_is_wrong_is_told_with_its_place() {
             3,
             17,
             "`archive: false` does nothing",
-            "leave it away",
+            "leave it out",
         ),
         ("{r}do: [set: {a: {{title}}}]", Kind::InvalidRule, 3, 0, "", "between"),
         (
@@ -469,7 +476,7 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once_and_in_order() {
+fn all_errors_are_reported_in_order() {
     let text =
         "rules:\n- {name: a, wen: x, when: 'b c'}\n- {name: b, do: [move: ../x, rename: 'a?']}\n";
     let found: Vec<_> = faults(text).iter().map(|fault| (fault.line, fault.kind)).collect();
@@ -481,7 +488,7 @@ fn all_that_is_wrong_is_told_at_once_and_in_order() {
 }
 
 #[test]
-fn a_rule_without_actions_is_told() {
+fn a_rule_without_actions_is_reported() {
     let file = rules("rules:\n- name: idle\n  when: done\n");
     assert_eq!(
         (file.warnings[0].line, &*file.warnings[0].message),

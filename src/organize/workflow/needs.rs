@@ -24,7 +24,10 @@ pub(super) struct At<'a> {
 }
 
 /// The steps that an expression uses with their places, and its errors.
-pub(super) fn look(expression: &Expression, at: &At<'_>) -> (Vec<(String, Span)>, Vec<Diagnostic>) {
+pub(super) fn check(
+    expression: &Expression,
+    at: &At<'_>,
+) -> (Vec<(String, Span)>, Vec<Diagnostic>) {
     let (mut used, mut found) = (Vec::new(), Vec::new());
     for diagnostic in Checker::new(None).check(expression) {
         // Reject early: a file is run more often than it is written.
@@ -160,13 +163,13 @@ pub(super) fn of_steps(
     }
     if let Some(circle) = circle(&needs) {
         let names: Vec<&str> = circle.iter().map(|&number| ids[number].as_str()).collect();
-        let message = format!("steps need each other: {} → {}", names.join(" → "), names[0]);
+        let message = format!("steps depend on each other: {} → {}", names.join(" → "), names[0]);
         // The place where the first names the second.
         let next = circle.get(1).unwrap_or(&circle[0]);
         let at = places.iter().find(|place| place.step == circle[0] && place.needs == ids[*next]);
         let at = at.map_or(0..0, |place| place.at.clone());
         let error = Diagnostic::error(Kind::Circular, text, at, message);
-        faults.push(error.hint("let one of them do without the others"));
+        faults.push(error.hint("remove one of these references"));
     }
     (needs, faults)
 }

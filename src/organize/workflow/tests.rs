@@ -55,7 +55,7 @@ fn faults(text: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_their_place() {
     let text = "\
 id: broken
 inputs: {folder: Inbox}
@@ -87,7 +87,7 @@ steps:
     insta::assert_snapshot!(faults(text), @"
     5:11 there is no tool `reed_file` (did you mean `read_file`?)
     10:7 `read_file` takes no `pth` (did you mean `path`?)
-    11:19 `read_file` does not take this `start_line`: it has to be a number
+    11:19 `read_file` does not accept this `start_line`: it has to be a number
     12:15 `on_error` is `stop` or `continue`
     15:21 there is no step `nowhere` (the steps are `a`, `b`, `c`, `a`, `step_5`, `step_6`)
     17:23 the workflow has no input `foldr` (did you mean `folder`?)
@@ -97,7 +97,7 @@ steps:
     18:44 there is no `item` here (add `for_each` to the step; `item` is each element of it)
     18:53 there is no function `nwo` (did you mean `now`?)
     19:14 `timeout` has to be a length of time (write `30s`, `5m` or `1h`)
-    20:11 this `(` is not closed (write `)` behind what it holds)
+    20:11 this `(` is not closed (write `)` after its content)
     21:9 there are two steps `a` (give each a name of its own)
     23:5 the step `a` does two things (make two steps of it)
     24:5 the step `step_5` does nothing (name what it does: `tool: read_file`, `model: …`, `ask: …` or `rules: …`)
@@ -116,13 +116,13 @@ fn a_cycle_is_named() {
     let text = format!("id: x\nsteps:\n{}{}{}", step("a", "c"), step("b", "a"), step("c", "b"));
     assert_eq!(
         faults(&text),
-        "5:17 steps need each other: a → c → b → a (let one of them do without the others)"
+        "5:17 steps depend on each other: a → c → b → a (remove one of these references)"
     );
     let own =
         "id: x\nsteps:\n  - {id: a, tool: read_file, input: {path: '{{steps.a.data.path}}'}}\n";
     assert_eq!(
         faults(own),
-        "3:53 steps need each other: a → a (let one of them do without the others)"
+        "3:53 steps depend on each other: a → a (remove one of these references)"
     );
 }
 

@@ -212,7 +212,7 @@ impl Parse {
         let parser = Parser::new_with_broken_link_callback(text, options, Some(&mut broken));
         let mut events = parser.into_offset_iter();
         for (event, span) in events.by_ref() {
-            parse.take(event, span.start);
+            parse.handle(event, span.start);
         }
         drop(events);
         if let Some(at) = unresolved {
@@ -226,7 +226,7 @@ impl Parse {
         parse.found
     }
 
-    fn take(&mut self, event: Event<'_>, at: usize) {
+    fn handle(&mut self, event: Event<'_>, at: usize) {
         let line = self.lines.line(at);
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {

@@ -30,7 +30,7 @@ impl Layer for Approval {
             reasons.push(Reason { layer: super::APPROVAL, text, lasting, personal });
         };
         if call.permission == Permission::Permanent {
-            ask("it deletes past the trash".to_owned(), false);
+            ask("it deletes without the trash".to_owned(), false);
         }
         if !call.caller.scope.is_person() {
             // Obsidian loads active content whenever it shows the note. A model that follows

@@ -45,7 +45,7 @@ impl Layer for Permissions {
             Some(effect) => Verdict::Refuse(Refusal::denied(
                 self.name(),
                 format!(
-                    "`{}` was deleted for good: to bring it back needs the permission `{}`; a caller \
+                    "`{}` was deleted for good: restoring it needs the permission `{}`; a caller \
                      of the kind `{}` has `{}`",
                     effect.path,
                     Permission::Permanent.word(),

@@ -52,7 +52,10 @@ impl Layer for Standing {
         };
         if !agreement.trash && effects.iter().any(|one| one.shown == Action::Delete) {
             let hint = "a person can apply the plan, or enable the rule with `--with-trash`";
-            return self.refuse("it puts files into the trash, and was enabled without that", hint);
+            return self.refuse(
+                "it moves files to the trash, and was enabled without that permission",
+                hint,
+            );
         }
         // Writes together with a move are updated links.
         let moves = effects.iter().any(|one| one.action == Action::Move);

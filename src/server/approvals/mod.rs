@@ -405,7 +405,7 @@ impl ApprovalsState {
         self.clients.values().any(|approver| approver.may_see(request))
     }
 
-    /// Tells all clients but `except` that a request needs no answer any more.
+    /// Tells all clients but `except` that a request no longer needs an answer.
     fn withdraw(&self, number: i64, request: &PendingRequest, except: Option<u64>) {
         let params = CancelParams { request_id: id(number) };
         let text = Utf8Bytes::from(envelope::notification(&params));

@@ -58,7 +58,8 @@ pub(super) fn fields(schema: &Value) -> Result<Vec<Field>, String> {
         if name.is_empty() || name.len() > MAX_LABEL || !name.chars().all(plain) {
             return Err("a field has no plain name".to_owned());
         }
-        let kind = FieldKind::read(schema).ok_or_else(|| format!("`{name}` is no plain value"))?;
+        let kind =
+            FieldKind::read(schema).ok_or_else(|| format!("`{name}` is not a plain value"))?;
         let words = ["title", "description"].map(|key| label(&schema[key], MAX_LABEL));
         let words: Vec<_> = words.into_iter().filter(|words| !words.is_empty()).collect();
         let default = schema.get("default").filter(|value| kind.fits(value)).cloned();

@@ -192,7 +192,7 @@ impl Question {
             Self::Form { message, fields } => {
                 let mut reasons: Vec<String> = fields.iter().map(Field::words).collect();
                 reasons.push(match &fields[..] {
-                    [] => "it wants a yes or a no".to_owned(),
+                    [] => "it expects a yes or a no".to_owned(),
                     [one] => format!(
                         "a yes alone sends the default; with a message it sends that as `{}`",
                         one.name

@@ -312,7 +312,7 @@ fn documents_that_speak_for_others_are_not_used() {
         ("token_endpoint", json!("http://169.254.169.254/"), "names `http://169.254.169.254/`"),
         ("authorization_endpoint", json!("file:///bin/true"), "names `file:///bin/true`"),
         ("code_challenge_methods_supported", json!(["plain"]), "PKCE"),
-        ("token_type", json!("mac"), "another kind than `Bearer`"),
+        ("token_type", json!("mac"), "not of the kind `Bearer`"),
     ] {
         let guarded = Guarded::new();
         guarded.say(key, value);

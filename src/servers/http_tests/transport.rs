@@ -84,7 +84,7 @@ fn a_session_that_is_forgotten_is_started_again_at_once() {
 }
 
 #[test]
-fn a_status_that_is_not_an_answer_is_told_with_what_to_do() {
+fn http_errors_come_with_advice() {
     let site = Site::new(|request, stream| modern(request, stream, done));
     site.set(&site.url("/mcp"), |entry| {
         entry.headers.insert("Authorization".to_owned(), "Bearer ${key:there}".to_owned());
@@ -92,11 +92,11 @@ fn a_status_that_is_not_an_answer_is_told_with_what_to_do() {
     let tools = site.allow();
     let oauth = "WWW-Authenticate: Bearer resource_metadata=\"https://x\"\r\n";
     for (status, headers, why, hint) in [
-        (401, "", "it wants another key", "`headers` under `[servers.s]`"),
-        (401, oauth, "it wants another key", "`headers` under `[servers.s]`"),
-        (403, "", "does not let this key in", "headers"),
+        (401, "", "it needs another key", "`headers` under `[servers.s]`"),
+        (401, oauth, "it needs another key", "`headers` under `[servers.s]`"),
+        (403, "", "does not accept this key", "headers"),
         (404, "", "nothing at this address", "is the `url`"),
-        (405, "", "takes no messages", "streamable HTTP"),
+        (405, "", "accepts no messages", "streamable HTTP"),
         (
             302,
             "Location: https://evil.example/mcp\r\n",
@@ -107,7 +107,7 @@ fn a_status_that_is_not_an_answer_is_told_with_what_to_do() {
         (429, "", "too many requests", "later"),
         (503, "", "it failed", "later"),
         (200, "Content-Type: text/html\r\n", "neither JSON nor a stream", "later"),
-        (200, "Content-Type: application/json\r\n", "no answer to the request", "later"),
+        (200, "Content-Type: application/json\r\n", "does not answer the request", "later"),
         (202, "", "neither JSON nor a stream", "later"),
     ] {
         site.does(move |request, stream| {

@@ -115,7 +115,7 @@ fn issued(answer: &Value) -> Result<Issued, String> {
         token.bytes().all(|byte| byte.is_ascii_graphic()).then(|| token.to_owned())
     };
     if !answer["token_type"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
-        return Err("its tokens are of another kind than `Bearer`".to_owned());
+        return Err("its tokens are not of the kind `Bearer`".to_owned());
     }
     let access_token = token("access_token").ok_or("it issued no token")?;
     let ends = answer["expires_in"].as_u64().map(|seconds| now().saturating_add(seconds));

@@ -99,7 +99,7 @@ impl Endings {
         note: Option<&NewItem>,
         time: i64,
     ) -> Result<Option<ItemNumber>, StoreError> {
-        self.0.change("keep a look back", |change| {
+        self.0.change("store a note", |change| {
             let wanted = change.execute(
                 "UPDATE conversation SET note_wanted = 0
                  WHERE id = ?1 AND ended = ?2 AND note_wanted",

@@ -47,7 +47,7 @@ pub(super) fn index_items(database: &Database) -> Result<(), StoreError> {
     let waiting = "SELECT 1 FROM item WHERE id > (SELECT newest FROM item_indexed) LIMIT 1";
     match database.first(waiting, [], |_| Ok(()))? {
         None => Ok(()),
-        Some(()) => database.change("index what was said", catch_up),
+        Some(()) => database.change("index the items", catch_up),
     }
 }
 

@@ -87,7 +87,7 @@ impl Search {
                         *shown += 1;
                         hits.push(Hit::Item(item));
                     }
-                    Err(error) => tracing::error!(%error, "something said cannot be shown"),
+                    Err(error) => tracing::error!(%error, "an item cannot be shown"),
                 }
             }
             Ok(hits)

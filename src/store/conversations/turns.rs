@@ -93,7 +93,7 @@ impl Turns {
         message: &NewItem,
         received: i64,
     ) -> Result<bool, StoreError> {
-        self.0.change("take a message into a turn", |change| {
+        self.0.change("deliver a message to a turn", |change| {
             if inbox::delivered_to(change, received)?.is_some() {
                 return Ok(false);
             }

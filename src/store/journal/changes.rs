@@ -116,7 +116,7 @@ impl Changes {
     }
 
     /// All change sets with an applied operation, with the times at which they began.
-    pub fn begun(&self) -> Result<Vec<(i64, i64)>, StoreError> {
+    pub fn begin_times(&self) -> Result<Vec<(i64, i64)>, StoreError> {
         let query = "SELECT id, began FROM change_set WHERE EXISTS (
                          SELECT 1 FROM operation
                          WHERE operation.change_set = change_set.id AND state = 'applied')";

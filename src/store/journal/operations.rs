@@ -73,8 +73,7 @@ impl Operations {
     /// # Errors
     /// [`StoreError`]: it counts as unfinished, and the next start finds nothing to roll back.
     pub fn roll_back(&self, operation: i64, ended: i64) -> Result<(), StoreError> {
-        self.0
-            .change("record the taking back", |change| end(change, operation, "taken_back", ended))
+        self.0.change("record a rollback", |change| end(change, operation, "taken_back", ended))
     }
 
     /// The operations that have not ended, oldest first, with their steps.

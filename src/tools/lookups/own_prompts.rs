@@ -146,7 +146,7 @@ impl OwnPrompt {
             }
             Missing::Arguments => {
                 let words = self.prompt.hint.as_deref().unwrap_or("WORDS");
-                ("words behind its name", format!("`/{name} {words}`"))
+                ("words after its name", format!("`/{name} {words}`"))
             }
         };
         let message = format!("`/{name}` needs {what}");

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::prelude::*;
 use super::text_file::count;
-use super::{graph, paging, when};
+use super::{graph, paging, time_text};
 use crate::index::knowledge::{self, Asking, FoundNote, Knowledge, Meant, Query, SearchResults};
 use crate::index::links::VisibleLinks;
 use crate::note::path::VaultPath;
@@ -27,7 +27,7 @@ const MOST_IGNORED: usize = 20;
 
 /// The sentence in an answer while vectors are being made.
 pub(super) const NOT_READY: &str =
-    "[found by words alone: what the notes mean is still being read; ask again in a while]";
+    "[found by words only: the meaning of the notes is still being read; ask again in a while]";
 
 /// Finds the notes that answer a question or contain some words, best first, with passages and
 /// links to cite. Words may be inflected, misspelt, in any language, or replaced by words of the
@@ -156,7 +156,7 @@ impl Tool for SearchNotes {
         let place = graph::place(context, self.path.as_deref())?;
         let now: DateTime<Local> = context.clock.now().into();
         let moment = |text: &Option<String>| {
-            let moment = text.as_deref().map(|text| when::parse(text, now)).transpose()?;
+            let moment = text.as_deref().map(|text| time_text::parse(text, now)).transpose()?;
             Ok::<_, ToolError>(moment.and_then(|moment| moment.timestamp_nanos_opt()))
         };
         let (since, until) = (moment(&self.since)?, moment(&self.until)?);
@@ -304,13 +304,13 @@ fn text(found: &Output, skipped: usize) -> String {
     lines.extend(found.ignored.iter().map(|ignored| format!("[{ignored}]")));
     if found.words_left_out > 0 {
         lines.push(format!(
-            "[{} not looked for: the commonest]",
+            "[{} not searched for: the most frequent]",
             count(found.words_left_out, "word")
         ));
     }
     if found.unread_notes > 0 {
         let unread = count(found.unread_notes, "note");
-        lines.push(format!("[not whole: {unread} are still to be read; ask again in a while]"));
+        lines.push(format!("[incomplete: {unread} are still to be read; ask again in a while]"));
     }
     if found.meaning == word(Meant::NotReady) {
         lines.push(NOT_READY.to_owned());

@@ -51,8 +51,8 @@ impl Reader {
     }
 
     /// The same restricted to `view`.
-    pub(super) fn seen_through(&self, view: View) -> Self {
-        let resolver = self.resolver.seen_through(view);
+    pub(super) fn in_view(&self, view: View) -> Self {
+        let resolver = self.resolver.in_view(view);
         Self { resolver, obsidian: Arc::clone(&self.obsidian) }
     }
 

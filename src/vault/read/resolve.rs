@@ -71,7 +71,7 @@ impl Resolver {
     }
 
     /// The same restricted to `view`.
-    pub(super) fn seen_through(&self, view: View) -> Self {
+    pub(super) fn in_view(&self, view: View) -> Self {
         Self { watcher: Arc::clone(&self.watcher), view }
     }
 
@@ -389,7 +389,7 @@ impl Resolver {
     /// The new path of a file that was renamed recently, if it exists and is visible.
     fn renamed_to(&self, path: &VaultPath) -> Option<VaultPath> {
         self.settle();
-        let now = lock(&self.renames).now(path)?;
+        let now = lock(&self.renames).present_path(path)?;
         (self.view().shows(&now) && self.stat(&now).is_ok()).then_some(now)
     }
 

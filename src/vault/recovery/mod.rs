@@ -108,11 +108,11 @@ impl Recovery {
         };
         match rescued {
             Ok(place) => self.warn(format!(
-                "what an unfinished save of `{path}` left behind is kept in `{}`",
+                "the leftovers of an unfinished save of `{path}` are in `{}`",
                 place.display()
             )),
             Err(error) => self.warn(format!(
-                "an unfinished save of `{path}` lies in the vault as `{}` and could not be moved \
+                "an unfinished save of `{path}` is still in the vault as `{}` and could not be moved \
                  to the recovery folder: {error}",
                 name.as_str()
             )),

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 pub use staged::{Saved, Staged};
 
-use super::content::Before;
+use super::content::Precondition;
 use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_keep_inode, rename_new};
 use super::durable::{Durable, SyncBatch};
 use super::error::VaultError;
@@ -101,7 +101,7 @@ impl Writer {
     pub fn inspect(
         &self,
         path: &VaultPath,
-        before: &Before,
+        before: &Precondition,
     ) -> Result<Option<OldText>, VaultError> {
         self.vault.check_writable_root()?;
         self.vault.allowed(path)?;
@@ -132,7 +132,7 @@ impl Writer {
         &self,
         path: &VaultPath,
         content: &[u8],
-        before: &Before,
+        before: &Precondition,
         temp: &str,
     ) -> Result<Staged, VaultError> {
         self.vault.check_writable_root()?;
@@ -162,10 +162,10 @@ impl Writer {
     }
 
     /// The result for a `path` without a file.
-    fn missing<T>(&self, path: &VaultPath, before: &Before) -> Result<Option<T>, VaultError> {
+    fn missing<T>(&self, path: &VaultPath, before: &Precondition) -> Result<Option<T>, VaultError> {
         match before {
-            Before::Revision(_) | Before::Read(_) => Err(self.vault.gone_since(path)),
-            Before::Absent | Before::Any => Ok(None),
+            Precondition::Revision(_) | Precondition::Read(_) => Err(self.vault.gone_since(path)),
+            Precondition::Absent | Precondition::Any => Ok(None),
         }
     }
 
@@ -175,7 +175,7 @@ impl Writer {
         path: &VaultPath,
         folder: &Folder,
         name: Name,
-        before: &Before,
+        before: &Precondition,
     ) -> Result<Option<(File, Meta, Revision)>, VaultError> {
         let stale = |current| VaultError::Stale { path: path.clone(), current };
         for attempt in 0.. {
@@ -186,7 +186,7 @@ impl Writer {
                 }
                 Err(error) => return Err(self.vault.not_opened(path, error)),
             };
-            if *before == Before::Absent {
+            if *before == Precondition::Absent {
                 return Err(VaultError::AlreadyExists { path: path.clone() });
             }
             if !meta.writable_bits() {

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::chaos;
 use crate::note::path::VaultPath;
-use crate::vault::content::{Before, FileContent};
+use crate::vault::content::{FileContent, Precondition};
 use crate::vault::dir::{Folder, Kind, Meta, Name, copy_attributes, must_keep_inode, rename_new};
 use crate::vault::durable::Durable;
 use crate::vault::error::VaultError;
@@ -88,7 +88,7 @@ impl Staged {
         folder: Arc<Folder>,
         content: &[u8],
         target: Option<(File, Meta, Revision)>,
-        (before, temp): (&Before, &str),
+        (before, temp): (&Precondition, &str),
         durable: &Durable,
     ) -> Result<Self, VaultError> {
         let method = match &target {

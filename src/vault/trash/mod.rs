@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use trashed::{Keeping, TrashEntry, Trashed};
 
-use super::content::Before;
+use super::content::Precondition;
 use super::dir::{Folder, Kind, Meta, Name, files_in, sync_folder};
 use super::durable::{Durable, rename_durably, rename_durably_in_both};
 use super::error::VaultError;
@@ -65,7 +65,7 @@ impl Trash {
     pub fn delete(
         &self,
         path: &VaultPath,
-        before: &Before,
+        before: &Precondition,
         keeping: &Keeping,
     ) -> Result<Trashed, VaultError> {
         self.vault.check_writable_root()?;

@@ -98,7 +98,7 @@ impl Events {
     /// Without watches: the walk adds them.
     pub fn start(_root: &Root) -> Result<Self, String> {
         let fd = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
-            .map_err(|error| format!("the system gave no watcher: {error}"))?;
+            .map_err(|error| format!("the system refused a watcher: {error}"))?;
         let (folders, limited, turn) = (Mutex::default(), Mutex::default(), Mutex::default());
         Ok(Self { fd, folders, limited, turn })
     }

@@ -319,7 +319,7 @@ impl Watcher {
     /// or not it exists now. Only the last thousand renames are recorded.
     pub fn renamed_since(&self, path: &VaultPath, mark: u64) -> Option<VaultPath> {
         self.settle();
-        lock(&self.renames).now_since(path, mark)
+        lock(&self.renames).present_path_since(path, mark)
     }
 
     /// Starts to receive events. A scan must follow, which adds the watches. Returns `false` if

@@ -30,7 +30,7 @@ pub(in crate::vault) struct Events {
 impl Events {
     /// Watches the vault's root and all below it.
     pub fn start(root: &Root) -> Result<Self, String> {
-        let refused = |error: notify::Error| format!("the system gave no watcher: {error}");
+        let refused = |error: notify::Error| format!("the system refused a watcher: {error}");
         let (sender, receiver) = mpsc::channel();
         let mut watcher = notify::recommended_watcher(sender).map_err(refused)?;
         watcher.watch(root.root(), RecursiveMode::Recursive).map_err(refused)?;

@@ -115,7 +115,7 @@ struct Full(Vec<&'static str>);
 
 impl Inbox for Full {
     fn store(&self, _: &ReceivedMessage) -> Result<(), String> {
-        Err("the disk is full, so nothing can be kept".to_owned())
+        Err("the disk is full, so nothing can be stored".to_owned())
     }
 
     fn has(&self, _: &str, text: Option<&str>) -> bool {

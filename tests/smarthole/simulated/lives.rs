@@ -297,7 +297,7 @@ impl Parts {
             note: None,
             attached: Default::default(),
         };
-        if let Ok(answered) = self.agent.say(said).await {
+        if let Ok(answered) = self.agent.send(said).await {
             tokio::spawn(answered);
         }
     }

@@ -37,8 +37,8 @@ impl Memory for Forgets {
         self.memory.arrive(said)
     }
 
-    fn go_on(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Routing> {
-        self.memory.go_on(to, notice, received)
+    fn resume(&self, to: ConversationId, notice: &Entry, received: i64) -> Answer<Routing> {
+        self.memory.resume(to, notice, received)
     }
 
     fn refuse(&self, received: i64, why: &str) -> Answer<()> {

@@ -29,7 +29,7 @@ impl PropertyError {
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) | Self::Unclosed => {
-                "mend the lines at the top of the note with edit_file first".to_owned()
+                "fix the lines at the top of the note with edit_file first".to_owned()
             }
             Self::Name { .. } => {
                 format!("give a name of one line and at most {MAX_NAME_BYTES} bytes")

@@ -125,7 +125,7 @@ impl WorkflowReader<'_> {
                 if steps.len() > MOST_STEPS {
                     let has = steps.len();
                     let message =
-                        format!("the workflow has {has} steps; {MOST_STEPS} are the most");
+                        format!("the workflow has {has} steps; the limit is {MOST_STEPS}");
                     self.wrong(node, message, "use `for_each` to repeat a step");
                     return result;
                 }
@@ -330,7 +330,7 @@ impl WorkflowReader<'_> {
             if let Slot::Value(literal) = &slot
                 && let Err(reason) = self.tools.fits(called, &argument, literal)
             {
-                let message = format!("`{called}` does not take this `{argument}`: {reason}");
+                let message = format!("`{called}` does not accept this `{argument}`: {reason}");
                 self.wrong(value, message, "");
             }
             given.push((argument, slot));

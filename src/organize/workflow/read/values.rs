@@ -37,7 +37,7 @@ impl WorkflowReader<'_> {
         match parse::parse(source, OPTIONS) {
             Ok(expression) => {
                 let expression = Arc::new(expression);
-                self.look(&expression, node, offset, at);
+                self.check(&expression, node, offset, at);
                 Some(expression)
             }
             Err(error) => {
@@ -81,7 +81,7 @@ impl WorkflowReader<'_> {
         match Template::parse(source, Purpose::Text) {
             Ok(template) => {
                 for (expression, offset) in template.expressions() {
-                    self.look(expression, node, offset as usize, at);
+                    self.check(expression, node, offset as usize, at);
                 }
                 Some(template)
             }
@@ -93,8 +93,8 @@ impl WorkflowReader<'_> {
     }
 
     /// Checks an expression at `offset` bytes in the text of a node.
-    fn look(&mut self, expression: &Expression, node: &Node, offset: usize, at: &At<'_>) {
-        let (used, found) = needs::look(expression, at);
+    fn check(&mut self, expression: &Expression, node: &Node, offset: usize, at: &At<'_>) {
+        let (used, found) = needs::check(expression, at);
         for diagnostic in found {
             let moved = self.moved(diagnostic, node, offset);
             match moved.severity {

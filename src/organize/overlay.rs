@@ -22,7 +22,7 @@ use crate::vault::PropertyTypes;
 
 /// The new values of a file.
 #[derive(Debug, Clone, Default)]
-struct Overlay {
+struct NewValues {
     path: Option<Text>,
     properties: Option<Vec<(Text, Value)>>,
     tags: Option<Vec<Text>>,
@@ -30,54 +30,53 @@ struct Overlay {
 }
 
 /// A requested property name, and its column in the vault below.
-struct ShadowColumn {
+struct OverlayColumn {
     name: Text,
     key: String,
     below: Option<Column>,
 }
 
 /// The vault as it will be.
-pub struct Shadow<'a> {
+pub struct Overlay<'a> {
     below: &'a dyn Source,
     types: Arc<PropertyTypes>,
     times: Times<'a>,
-    overlays: RefCell<HashMap<FileId, Arc<Overlay>>>,
+    by_file: RefCell<HashMap<FileId, Arc<NewValues>>>,
     /// The only file shown in its future state; `None`: all are.
     only: Cell<Option<FileId>>,
-    asked: RefCell<Vec<ShadowColumn>>,
+    columns: RefCell<Vec<OverlayColumn>>,
     numbers: RefCell<HashMap<Text, Column>>,
 }
 
-impl<'a> Shadow<'a> {
-    /// A shadow equal to the source of `scope`.
+impl<'a> Overlay<'a> {
+    /// An overlay without any changes over the source of `scope`.
     pub fn new(scope: Scope<'a>, types: Arc<PropertyTypes>) -> Self {
         Self {
             below: scope.source,
             types,
             times: Times::new(scope.zone),
-            overlays: RefCell::default(),
+            by_file: RefCell::default(),
             only: Cell::new(None),
-            asked: RefCell::default(),
+            columns: RefCell::default(),
             numbers: RefCell::default(),
         }
     }
 
-    /// Shows only this file in its future state; `None`: all files.
     pub fn show_only(&self, file: Option<FileId>) {
         self.only.set(file);
     }
 
     /// Shows a file in its current state.
     pub fn forget(&self, file: FileId) {
-        self.overlays.borrow_mut().remove(&file);
+        self.by_file.borrow_mut().remove(&file);
     }
 
     /// Shows a file as it will be after this item, at this path.
-    pub fn lay(&self, file: FileId, item: &Item, path: &VaultPath) {
+    pub fn set_item(&self, file: FileId, item: &Item, path: &VaultPath) {
         self.forget(file);
-        let mut overlay = Overlay::default();
+        let mut values = NewValues::default();
         if *path.as_str() != *self.below.path(file) {
-            overlay.path = Some(path.shared());
+            values.path = Some(path.shared());
         }
         if !item.prepend.is_empty() || !item.append.is_empty() {
             let with = Item {
@@ -87,14 +86,14 @@ impl<'a> Shadow<'a> {
             };
             let old = self.below.text(file).unwrap_or_else(|| "".into());
             let new = content::changed(&with, path.name(), old.as_bytes(), u64::MAX).ok();
-            overlay.text = new.and_then(|bytes| String::from_utf8(bytes).ok()).map(Text::from);
+            values.text = new.and_then(|bytes| String::from_utf8(bytes).ok()).map(Text::from);
         }
         let tags = self.tags_after(file, item);
         if !item.set.is_empty() || !item.remove.is_empty() || tags.is_some() {
-            overlay.properties = Some(self.properties_after(file, item));
+            values.properties = Some(self.properties_after(file, item));
         }
-        overlay.tags = tags;
-        self.overlays.borrow_mut().insert(file, Arc::new(overlay));
+        values.tags = tags;
+        self.by_file.borrow_mut().insert(file, Arc::new(values));
     }
 
     fn properties_after(&self, file: FileId, item: &Item) -> Vec<(Text, Value)> {
@@ -185,26 +184,26 @@ impl<'a> Shadow<'a> {
         Typed::of(json, assigned).value(file, &instant)
     }
 
-    fn file_overlay(&self, file: FileId) -> Option<Arc<Overlay>> {
+    fn new_values(&self, file: FileId) -> Option<Arc<NewValues>> {
         if self.only.get().is_some_and(|only| only != file) {
             return None;
         }
-        self.overlays.borrow().get(&file).cloned()
+        self.by_file.borrow().get(&file).cloned()
     }
 
     /// These files of the vault, plus those that the plan will create.
     fn with_created(&self, mut files: Vec<FileId>) -> Vec<FileId> {
-        let overlays = self.overlays.borrow();
-        if overlays.is_empty() {
+        let by_file = self.by_file.borrow();
+        if by_file.is_empty() {
             return files;
         }
         let known: HashSet<FileId> = files.iter().copied().collect();
-        files.extend(overlays.keys().filter(|file| !known.contains(file)));
+        files.extend(by_file.keys().filter(|file| !known.contains(file)));
         files
     }
 }
 
-impl Source for Shadow<'_> {
+impl Source for Overlay<'_> {
     fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_> {
         self.below.files()
     }
@@ -218,9 +217,8 @@ impl Source for Shadow<'_> {
     }
 
     fn path(&self, file: FileId) -> Text {
-        let file_overlay =
-            self.file_overlay(file).and_then(|file_overlay| file_overlay.path.clone());
-        file_overlay.unwrap_or_else(|| self.below.path(file))
+        let new_values = self.new_values(file).and_then(|new_values| new_values.path.clone());
+        new_values.unwrap_or_else(|| self.below.path(file))
     }
 
     fn size(&self, file: FileId) -> u64 {
@@ -240,31 +238,31 @@ impl Source for Shadow<'_> {
         if let Some(known) = self.numbers.borrow().get(name) {
             return Some(*known);
         }
-        let mut asked = self.asked.borrow_mut();
-        let column = Column(u32::try_from(asked.len()).ok()?);
+        let mut columns = self.columns.borrow_mut();
+        let column = Column(u32::try_from(columns.len()).ok()?);
         let name: Text = name.into();
         let below = self.below.column(&name);
-        asked.push(ShadowColumn { key: fold_key(&name), name: Arc::clone(&name), below });
+        columns.push(OverlayColumn { key: fold_key(&name), name: Arc::clone(&name), below });
         self.numbers.borrow_mut().insert(name, column);
         Some(column)
     }
 
     fn property(&self, file: FileId, column: Column) -> Value {
-        let asked = self.asked.borrow();
-        let Some(asked) = asked.get(column.0 as usize) else { return Value::Null };
-        let Some(file_overlay) = self.file_overlay(file) else {
-            return asked.below.map_or(Value::Null, |column| self.below.property(file, column));
+        let columns = self.columns.borrow();
+        let Some(columns) = columns.get(column.0 as usize) else { return Value::Null };
+        let Some(new_values) = self.new_values(file) else {
+            return columns.below.map_or(Value::Null, |column| self.below.property(file, column));
         };
-        let Some(properties) = &file_overlay.properties else {
-            return asked.below.map_or(Value::Null, |column| self.below.property(file, column));
+        let Some(properties) = &new_values.properties else {
+            return columns.below.map_or(Value::Null, |column| self.below.property(file, column));
         };
-        let exact = properties.iter().find(|(name, _)| **name == *asked.name);
-        let alike = || properties.iter().find(|(name, _)| fold_key(name) == asked.key);
+        let exact = properties.iter().find(|(name, _)| **name == *columns.name);
+        let alike = || properties.iter().find(|(name, _)| fold_key(name) == columns.key);
         exact.or_else(alike).map_or(Value::Null, |(_, value)| value.clone())
     }
 
     fn properties(&self, file: FileId) -> Arc<Object> {
-        match self.file_overlay(file).and_then(|file_overlay| file_overlay.properties.clone()) {
+        match self.new_values(file).and_then(|new_values| new_values.properties.clone()) {
             Some(properties) => Arc::new(Object(properties)),
             None => self.below.properties(file),
         }
@@ -275,9 +273,8 @@ impl Source for Shadow<'_> {
     }
 
     fn tags(&self, file: FileId) -> Vec<Text> {
-        let file_overlay =
-            self.file_overlay(file).and_then(|file_overlay| file_overlay.tags.clone());
-        file_overlay.unwrap_or_else(|| self.below.tags(file))
+        let new_values = self.new_values(file).and_then(|new_values| new_values.tags.clone());
+        new_values.unwrap_or_else(|| self.below.tags(file))
     }
 
     fn tag_names(&self) -> BTreeSet<Text> {
@@ -285,7 +282,7 @@ impl Source for Shadow<'_> {
     }
 
     fn has_tag(&self, file: FileId, wanted: &str) -> bool {
-        let Some(tags) = self.file_overlay(file).and_then(|file_overlay| file_overlay.tags.clone())
+        let Some(tags) = self.new_values(file).and_then(|new_values| new_values.tags.clone())
         else {
             return self.below.has_tag(file, wanted);
         };
@@ -323,17 +320,15 @@ impl Source for Shadow<'_> {
     }
 
     fn text(&self, file: FileId) -> Option<Text> {
-        let file_overlay =
-            self.file_overlay(file).and_then(|file_overlay| file_overlay.text.clone());
-        file_overlay.or_else(|| self.below.text(file))
+        let new_values = self.new_values(file).and_then(|new_values| new_values.text.clone());
+        new_values.or_else(|| self.below.text(file))
     }
 
     fn similarity(&self, file: FileId, text: &str) -> Result<f64, String> {
         let as_it_is = self.below.similarity(file, text)?;
-        let is_changed = |file_overlay: &Arc<Overlay>| {
-            file_overlay.path.is_some() || file_overlay.text.is_some()
-        };
-        if !self.file_overlay(file).as_ref().is_some_and(is_changed) {
+        let is_changed =
+            |new_values: &Arc<NewValues>| new_values.path.is_some() || new_values.text.is_some();
+        if !self.new_values(file).as_ref().is_some_and(is_changed) {
             return Ok(as_it_is);
         }
         let path = VaultPath::from_disk(&self.path(file)).filter(VaultPath::is_note);

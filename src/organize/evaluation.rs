@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 
 use super::draft::Draft;
 use super::note_templates::NoteTemplates;
+use super::overlay::Overlay;
 use super::plan::{Item, PlannedRule, Problem, ProblemKind, RuleFault, RuleResult};
 use super::rule::{Action, Assigned, IfPresent, Rule};
-use super::shadow::Shadow;
 use super::trace;
 use super::world::{PlanError, World};
 use crate::bases::date::Times;
@@ -20,11 +20,11 @@ use crate::note::fold::fold_key;
 use crate::note::path::VaultPath;
 use crate::note::{frontmatter, tag};
 
-/// The prepared rules of a plan.
-pub struct Asking<'w> {
+/// The rules of a plan, prepared to be evaluated for each file.
+pub struct PreparedRules<'w> {
     world: &'w World<'w>,
-    shadow: &'w Shadow<'w>,
-    rules: Vec<Ready<'w>>,
+    overlay: &'w Overlay<'w>,
+    rules: Vec<PreparedRule<'w>>,
     /// By rule: the number of files it took, and its errors.
     took: Vec<usize>,
     faults: Vec<Option<RuleFault>>,
@@ -33,7 +33,7 @@ pub struct Asking<'w> {
 }
 
 /// A rule with resolved properties.
-struct Ready<'w> {
+struct PreparedRule<'w> {
     rule: &'w Rule,
     evaluator: Evaluator<'w>,
     filter: Option<PreparedFilter>,
@@ -44,52 +44,52 @@ struct Ready<'w> {
 
 /// The result of evaluating the rules for a file.
 #[derive(Default)]
-pub struct Answer {
+pub struct Evaluation {
     /// The item; `None` if no rule took the file.
     pub draft: Option<Draft>,
     /// The numbers of the rules that took it.
     pub took: Vec<usize>,
     /// The trace of each rule, if wanted.
-    pub asked: Vec<RuleResult>,
+    pub traces: Vec<RuleResult>,
 }
 
 /// The purpose of an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Asks {
+pub enum Purpose {
     /// To plan: counts errors.
-    Wishes,
+    Plan,
     /// To check a file that is already planned: counts nothing.
-    Again,
+    Recheck,
     /// To explain: includes traces, counts nothing.
-    Why,
+    Explain,
 }
 
-impl<'w> Asking<'w> {
+impl<'w> PreparedRules<'w> {
     /// Prepares rules in the order of evaluation: by priority, then as given.
-    pub fn new(world: &'w World<'w>, shadow: &'w Shadow<'w>, rules: &'w [Rule]) -> Self {
+    pub fn new(world: &'w World<'w>, overlay: &'w Overlay<'w>, rules: &'w [Rule]) -> Self {
         let mut ordered: Vec<&Rule> = rules.iter().collect();
         ordered.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
         let ready = |rule: &'w Rule| {
             let this = rule.this.as_ref().and_then(|path| world.moment.file(path));
             let scope = Scope {
-                source: shadow,
+                source: overlay,
                 formulas: &rule.formulas,
                 this: this.or(world.scope.this),
                 ..world.scope
             };
-            let prepared = |template: &'w Template| (template, template.prepare(shadow));
-            Ready {
+            let prepared = |template: &'w Template| (template, template.prepare(overlay));
+            PreparedRule {
                 rule,
                 evaluator: Evaluator::new(scope),
-                filter: rule.when.as_ref().map(|filter| PreparedFilter::new(filter, shadow)),
+                filter: rule.when.as_ref().map(|filter| PreparedFilter::new(filter, overlay)),
                 templates: rule.templates().into_iter().map(prepared).collect(),
                 candidates: None,
             }
         };
-        let rules: Vec<Ready<'w>> = ordered.into_iter().map(ready).collect();
+        let rules: Vec<PreparedRule<'w>> = ordered.into_iter().map(ready).collect();
         Self {
             world,
-            shadow,
+            overlay,
             took: vec![0; rules.len()],
             faults: vec![None; rules.len()],
             rules,
@@ -113,11 +113,11 @@ impl<'w> Asking<'w> {
                 let folders = ready.rule.within.iter();
                 folders.flat_map(|folder| moment.within(folder.as_str())).collect::<Vec<_>>()
             });
-            let told = ready.filter.as_ref().and_then(|filter| filter.candidates(self.shadow));
-            let fewer = match (folders, told) {
-                (Some(folders), Some(told)) if told.len() < folders.len() => Some(told),
+            let selected = ready.filter.as_ref().and_then(|filter| filter.candidates(self.overlay));
+            let fewer = match (folders, selected) {
+                (Some(folders), Some(selected)) if selected.len() < folders.len() => Some(selected),
                 (Some(folders), _) => Some(folders),
-                (None, told) => told,
+                (None, selected) => selected,
             };
             is_any |= fewer.is_none();
             ready.candidates = fewer.map(|files| files.into_iter().collect());
@@ -131,47 +131,47 @@ impl<'w> Asking<'w> {
     }
 
     /// The existing files among these, in their order.
-    pub fn those(&self, only: &HashSet<VaultPath>) -> Vec<FileId> {
+    pub fn existing(&self, only: &HashSet<VaultPath>) -> Vec<FileId> {
         let moment = self.world.moment;
         let mut files: Vec<FileId> = only.iter().filter_map(|path| moment.file(path)).collect();
         files.sort_unstable();
         files
     }
 
-    /// Evaluates all rules for a file. The shadow shows its current state before, and its state at the last rule after.
-    pub fn about(&mut self, file: FileId, asks: Asks) -> Result<Answer, PlanError> {
-        self.ask(file, asks, None, &[])
+    /// Evaluates all rules for a file. The overlay shows its current state before, and its state at the last rule after.
+    pub fn evaluate(&mut self, file: FileId, purpose: Purpose) -> Result<Evaluation, PlanError> {
+        self.evaluate_for(file, purpose, None, &[])
     }
 
-    /// Evaluates the rules again for a file that is already planned. The shadow shows its planned state before, and the
+    /// Evaluates the rules again for a file that is already planned. The overlay shows its planned state before, and the
     /// state after this evaluation. Rules that take a note once are skipped if their numbers are in `took`.
-    pub fn again(
+    pub fn evaluate_again(
         &mut self,
         file: FileId,
         planned: &Draft,
         took: &[usize],
-    ) -> Result<Answer, PlanError> {
-        self.ask(file, Asks::Again, Some(planned), took)
+    ) -> Result<Evaluation, PlanError> {
+        self.evaluate_for(file, Purpose::Recheck, Some(planned), took)
     }
 
-    fn ask(
+    fn evaluate_for(
         &mut self,
         file: FileId,
-        asks: Asks,
+        purpose: Purpose,
         planned: Option<&Draft>,
         took: &[usize],
-    ) -> Result<Answer, PlanError> {
+    ) -> Result<Evaluation, PlanError> {
         if self.world.cancel.is_cancelled() {
             return Err(PlanError::Cancelled);
         }
-        let mut answer = Answer { draft: planned.cloned(), ..Answer::default() };
+        let mut evaluation = Evaluation { draft: planned.cloned(), ..Evaluation::default() };
         let mut stopped_by: Option<&str> = None;
         for at in 0..self.rules.len() {
             let rule = self.rules[at].rule;
-            let wants_why = asks == Asks::Why;
+            let explains = purpose == Purpose::Explain;
             if let Some(by) = stopped_by {
-                if wants_why {
-                    answer.asked.push(trace::not_asked(rule, by));
+                if explains {
+                    evaluation.traces.push(trace::not_evaluated(rule, by));
                     continue;
                 }
                 break;
@@ -180,25 +180,25 @@ impl<'w> Asking<'w> {
                 let path = self.path(file);
                 !rule.within.iter().any(|folder| path.is_within(folder))
             };
-            let is_untouched = answer.draft.is_none() && asks == Asks::Wishes;
+            let is_untouched = evaluation.draft.is_none() && purpose == Purpose::Plan;
             let cannot = is_untouched
                 && self.rules[at].candidates.as_ref().is_some_and(|found| !found.contains(&file));
             if outside || cannot {
-                if wants_why {
-                    answer.asked.push(trace::outside(rule));
+                if explains {
+                    evaluation.traces.push(trace::outside(rule));
                 }
                 continue;
             }
             let was_taken = rule.once && {
-                let path = answer
+                let path = evaluation
                     .draft
                     .as_ref()
                     .map_or_else(|| self.path(file), |draft| draft.path.clone());
                 took.contains(&at) || (self.world.taken_once)(&rule.hash, &path)
             };
             if was_taken {
-                if wants_why {
-                    answer.asked.push(trace::taken_once(rule));
+                if explains {
+                    evaluation.traces.push(trace::taken_once(rule));
                 }
                 continue;
             }
@@ -213,52 +213,54 @@ impl<'w> Asking<'w> {
             let takes = match holds {
                 Ok(holds) => holds,
                 Err(failed) => {
-                    if asks == Asks::Wishes {
+                    if purpose == Purpose::Plan {
                         let message = format!("`{}`: {}", failed.expression, failed.error.message);
                         self.count_fault(at, file, message);
                     }
                     false
                 }
             };
-            let parts = match (wants_why, &self.rules[at].rule.when) {
+            let parts = match (explains, &self.rules[at].rule.when) {
                 (true, Some(filter)) => trace::parts(filter, file, &mut self.rules[at].evaluator),
                 _ => Vec::new(),
             };
             if !takes {
-                if wants_why {
-                    answer.asked.push(RuleResult { parts, ..trace::asked(rule, false) });
+                if explains {
+                    evaluation.traces.push(RuleResult { parts, ..trace::evaluated(rule, false) });
                 }
                 continue;
             }
-            let before = answer
+            let before = evaluation
                 .draft
                 .take()
                 .unwrap_or_else(|| Draft::new(self.path(file), self.world.on_conflict(rule)));
-            let after = self.taken(at, file, &before);
-            if wants_why {
-                let mut told = trace::effects(&before, &after);
-                told.extend(parts);
-                answer.asked.push(RuleResult { parts: told, ..trace::asked(rule, true) });
+            let after = self.apply_actions(at, file, &before);
+            if explains {
+                let mut effects = trace::effects(&before, &after);
+                effects.extend(parts);
+                evaluation
+                    .traces
+                    .push(RuleResult { parts: effects, ..trace::evaluated(rule, true) });
             }
-            if asks == Asks::Wishes {
+            if purpose == Purpose::Plan {
                 self.took[at] += 1;
             }
-            answer.took.push(at);
+            evaluation.took.push(at);
             let goes_on = rule.continues && !after.item.trash;
-            if goes_on || asks == Asks::Again {
-                let whole = after.wish.clone().unwrap_or_else(|| after.path.clone());
-                self.shadow.lay(file, &after.item, &whole);
+            if goes_on || purpose == Purpose::Recheck {
+                let whole = after.wanted.clone().unwrap_or_else(|| after.path.clone());
+                self.overlay.set_item(file, &after.item, &whole);
             }
-            answer.draft = Some(after);
+            evaluation.draft = Some(after);
             if !goes_on {
                 stopped_by = Some(&rule.name);
             }
         }
-        Ok(answer)
+        Ok(evaluation)
     }
 
     /// The counts and errors of the rules.
-    pub fn told(&self) -> (Vec<PlannedRule>, Vec<RuleFault>) {
+    pub fn results(&self) -> (Vec<PlannedRule>, Vec<RuleFault>) {
         let rules = self.rules.iter().zip(&self.took).map(|(ready, took)| PlannedRule {
             name: ready.rule.name.clone(),
             hash: ready.rule.hash.clone(),
@@ -273,7 +275,7 @@ impl<'w> Asking<'w> {
     }
 
     fn path(&self, file: FileId) -> VaultPath {
-        VaultPath::from_disk(&self.shadow.path(file)).unwrap_or_else(VaultPath::root)
+        VaultPath::from_disk(&self.overlay.path(file)).unwrap_or_else(VaultPath::root)
     }
 
     fn count_fault(&mut self, at: usize, file: FileId, message: String) {
@@ -286,7 +288,7 @@ impl<'w> Asking<'w> {
     }
 
     /// Applies the actions of a rule to a file. If a template gives no text, none of the actions is applied.
-    fn taken(&mut self, at: usize, file: FileId, before: &Draft) -> Draft {
+    fn apply_actions(&mut self, at: usize, file: FileId, before: &Draft) -> Draft {
         let rule = self.rules[at].rule;
         let mut draft = before.clone();
         draft.item.rules.push(rule.name.clone());
@@ -299,7 +301,7 @@ impl<'w> Asking<'w> {
                 let mut draft = before.clone();
                 draft.item.rules.push(rule.name.clone());
                 let message = format!("rule `{}`: {nothing}", rule.name);
-                let is_all = !draft.item.does_anything() && draft.wish.is_none();
+                let is_all = !draft.item.does_anything() && draft.wanted.is_none();
                 draft.add(Problem { kind: ProblemKind::NothingToInsert, message, blocks: is_all });
                 return draft;
             }
@@ -327,7 +329,7 @@ impl<'w> Asking<'w> {
         created: &mut Vec<Draft>,
     ) -> Result<(), NothingToInsert> {
         self.rules[at].evaluator.begin(Some(file));
-        let now = draft.wish.clone().unwrap_or_else(|| draft.path.clone());
+        let now = draft.wanted.clone().unwrap_or_else(|| draft.path.clone());
         let edits = matches!(
             action,
             Action::Set { .. }
@@ -340,13 +342,13 @@ impl<'w> Asking<'w> {
         );
         if edits && !draft.path.is_note() {
             let message = "it is not a note, so it has no properties, tags or text to change";
-            draft.add(Problem::told(ProblemKind::NotApplicable, message));
+            draft.add(Problem::warning(ProblemKind::NotApplicable, message));
             return Ok(());
         }
         match action {
             Action::Move(template) => {
                 let folder = self.named(at, template, draft)?;
-                self.put(at, draft, &folder.text, now.name());
+                self.request_path(at, draft, &folder.text, now.name());
             }
             Action::Archive => {
                 let archive = self.world.settings.archive_folder.trim_matches('/');
@@ -354,7 +356,7 @@ impl<'w> Asking<'w> {
                 let is_there = VaultPath::from_disk(archive).is_some_and(|own| now.is_within(&own));
                 if !is_there {
                     let whole = format!("{archive}/{}", folder.as_str());
-                    self.put(at, draft, whole.trim_matches('/'), now.name());
+                    self.request_path(at, draft, whole.trim_matches('/'), now.name());
                 }
             }
             Action::Rename(template) => {
@@ -369,7 +371,7 @@ impl<'w> Asking<'w> {
                     None => name,
                 };
                 let folder = now.parent().unwrap_or_else(VaultPath::root);
-                self.put(at, draft, folder.as_str(), &name);
+                self.request_path(at, draft, folder.as_str(), &name);
             }
             Action::Set { values, if_present } => {
                 for (name, assigned) in values {
@@ -398,7 +400,7 @@ impl<'w> Asking<'w> {
                 for gone in tags {
                     let is = |other: &String| tag::key(other) == tag::key(gone);
                     draft.item.tag.retain(|other| !is(other));
-                    if self.shadow.frontmatter_tags(file, &draft.item).iter().any(is) {
+                    if self.overlay.frontmatter_tags(file, &draft.item).iter().any(is) {
                         draft.item.untag.push(gone.clone());
                     }
                 }
@@ -434,7 +436,7 @@ impl<'w> Asking<'w> {
 
     fn prepared(&self, at: usize, template: &Template) -> PreparedTemplate {
         let known = self.rules[at].templates.iter().find(|(own, _)| std::ptr::eq(*own, template));
-        known.map_or_else(|| template.prepare(self.shadow), |(_, prepared)| prepared.clone())
+        known.map_or_else(|| template.prepare(self.overlay), |(_, prepared)| prepared.clone())
     }
 
     fn named(
@@ -446,22 +448,22 @@ impl<'w> Asking<'w> {
         let named = self.prepared(at, template).named(&mut self.rules[at].evaluator)?;
         if named.is_changed {
             let message =
-                format!("characters that no name may hold were replaced: `{}`", named.text);
-            draft.add(Problem::told(ProblemKind::NameChanged, message));
+                format!("characters that are not allowed in names were replaced: `{}`", named.text);
+            draft.add(Problem::warning(ProblemKind::NameChanged, message));
         }
         if named.is_shortened {
             let message = format!("the name was too long and ends earlier: `{}`", named.text);
-            draft.add(Problem::told(ProblemKind::NameChanged, message));
+            draft.add(Problem::warning(ProblemKind::NameChanged, message));
         }
         Ok(named)
     }
 
     /// Sets the requested path.
-    fn put(&self, at: usize, draft: &mut Draft, folder: &str, name: &str) {
+    fn request_path(&self, at: usize, draft: &mut Draft, folder: &str, name: &str) {
         let whole = format!("{folder}/{name}");
         match VaultPath::from_disk(whole.trim_start_matches('/')) {
             Some(path) => {
-                draft.wish = (path != draft.path).then_some(path);
+                draft.wanted = (path != draft.path).then_some(path);
                 draft.on_conflict = self.world.on_conflict(self.rules[at].rule);
             }
             None => draft.block(ProblemKind::InvalidPath, format!("`{whole}` is not a path")),
@@ -485,7 +487,7 @@ impl<'w> Asking<'w> {
         let key = fold_key(name);
         let is = |other: &String| fold_key(other) == key;
         let times = Times::new(self.world.scope.zone);
-        let compare = crate::bases::compare::Compare { source: self.shadow, times: &times };
+        let compare = crate::bases::compare::Compare { source: self.overlay, times: &times };
         let below = self.world.moment.properties(file);
         let below = below.0.iter().find(|(own, _)| fold_key(own) == key).map(|(_, own)| own);
         let below = below.map(|own| compare.json(own));
@@ -520,11 +522,11 @@ impl<'w> Asking<'w> {
         if !tag::is_name(name) {
             let message =
                 format!("`{name}` is not a tag: tags have letters, digits, `_`, `-` and `/`");
-            return draft.add(Problem::told(ProblemKind::NotApplicable, message));
+            return draft.add(Problem::warning(ProblemKind::NotApplicable, message));
         }
         let is = |other: &String| tag::key(other) == tag::key(name);
         draft.item.untag.retain(|other| !is(other));
-        if !self.shadow.frontmatter_tags(file, &draft.item).iter().any(is) {
+        if !self.overlay.frontmatter_tags(file, &draft.item).iter().any(is) {
             draft.item.tag.push(name.to_owned());
         }
     }
@@ -534,12 +536,12 @@ impl<'w> Asking<'w> {
         let is_empty = self.world.moment.text(file).is_none_or(|text| text.trim().is_empty());
         if !is_empty || !draft.item.append.is_empty() || !draft.item.prepend.is_empty() {
             let message = format!("it has text, so the template `{name}` is not put into it");
-            return draft.add(Problem::told(ProblemKind::NotApplicable, message));
+            return draft.add(Problem::warning(ProblemKind::NotApplicable, message));
         }
         let text = match self.note_templates.filled(self.world, name, path) {
             Ok(text) => text,
             Err(reason) => {
-                return draft.add(Problem::told(ProblemKind::NotApplicable, reason));
+                return draft.add(Problem::warning(ProblemKind::NotApplicable, reason));
             }
         };
         let found = frontmatter::find(&text, 0);
@@ -573,7 +575,7 @@ impl<'w> Asking<'w> {
             None => String::new(),
             Some(Ok(text)) => text,
             Some(Err(reason)) => {
-                beside.add(Problem::told(ProblemKind::NotApplicable, reason));
+                beside.add(Problem::warning(ProblemKind::NotApplicable, reason));
                 return None;
             }
         };

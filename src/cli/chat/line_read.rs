@@ -23,7 +23,7 @@ impl LineRead {
         let (tell, answer) = oneshot::channel();
         let stopped = Arc::clone(&stop);
         terminal::forget_what_was_typed();
-        let reader = thread::Builder::new().name("asking".to_owned()).spawn(move || {
+        let reader = thread::Builder::new().name("read-line".to_owned()).spawn(move || {
             // A dropped receiver no longer needs the line.
             let _ = tell.send(terminal::line(&stopped));
         })?;
