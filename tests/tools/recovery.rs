@@ -551,7 +551,7 @@ fn a_deletion_counts_as_done_only_if_the_file_is_surely_gone() {
     file.and_then(|file| file.set_modified(std::time::UNIX_EPOCH + HOUR)).expect("set");
     fs::remove_dir_all(vault.place.join(".trash")).expect("removed");
     let (vault, recovered) = vault.recovered();
-    assert_eq!((recovered.completed, recovered.taken_back), (0, 1), "{recovered:?}");
+    assert_eq!((recovered.completed, recovered.rolled_back), (0, 1), "{recovered:?}");
     assert_eq!((vault.content("c.md"), vault.content("d.md")), ("one".into(), "two".into()));
     assert!(!vault.exists("e.md"));
 }
