@@ -74,7 +74,7 @@ use crate::server::{Backend, Server};
 use crate::servers::Servers;
 use crate::smarthole::SmartHole;
 use crate::store::is_full;
-use crate::tools::News as ToolNews;
+use crate::tools::OrganizeEvent;
 use crate::vault::Vault;
 use crate::workflows::Workflows;
 
@@ -446,7 +446,7 @@ async fn serve(
     }));
     let listener = Arc::clone(&organizer);
     listeners.subscribe(Box::new(move |news| {
-        if *news == ToolNews::Rules {
+        if *news == OrganizeEvent::Rules {
             listener.wake();
         }
     }));

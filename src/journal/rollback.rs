@@ -41,8 +41,11 @@ impl Rollback<'_> {
         let RecordedAct::Write { .. } = step.act else { return };
         let Some(temp) = step.detail.temp.as_deref() else { return };
         for temp in [temp, &rollback_name(temp)] {
-            let result = self.parts.writer.finish_exchange(&step.path, temp);
-            self.report(step, result);
+            if let Err(error) = self.parts.writer.finish_exchange(&step.path, temp) {
+                let text =
+                    format!("an interrupted save of `{}` could not be ended: {error}", step.path);
+                self.left.push(text);
+            }
         }
     }
 

@@ -146,7 +146,7 @@ fn moment(journal: &Journal, at: &At) -> Result<Moment> {
     journal.moment(point)?.ok_or_else(|| {
         let set = at.change_set.unwrap_or_default();
         ErrorObject::new(Kind::NotFound, format!("there is no change set {set}"))
-            .hint("`steward log` lists them")
+            .hint("`steward log` lists the change sets")
     })
 }
 

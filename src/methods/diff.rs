@@ -96,7 +96,7 @@ fn made(journal: &Journal, number: u64, params: &DiffParams, most: u64) -> Resul
     let set = journal.history().change_set(ChangeSetId(number))?;
     let set = set.ok_or_else(|| {
         ErrorObject::new(Kind::NotFound, format!("there is no change set {number}"))
-            .hint("`list_changes` lists them")
+            .hint("`list_changes` lists the change sets")
     })?;
     let total = set.changes.len();
     let first = first(params);

@@ -10,7 +10,7 @@ use crate::protocol::events::{
 };
 use crate::protocol::session::SessionUpdate;
 use crate::server::events::{Event, SessionEvent};
-use crate::tools::News;
+use crate::tools::OrganizeEvent;
 use crate::vault::{ChangeKind, Kind, VaultChange};
 
 pub fn event(change: &VaultChange) -> Event {
@@ -36,17 +36,17 @@ pub fn applied(set: &ListedSet) -> Event {
     Event::Applied(set_info(set))
 }
 
-/// The event of a plan or a job; `None` for news that no client is sent.
-pub fn organized(news: &News) -> Option<Event> {
-    Some(match news {
-        News::Rules => return None,
-        News::Plan { plan, identity, items, folders: within } => Event::Plan(PlanInfo {
+/// The event of a plan or a job; `None` if clients do not get it.
+pub fn organized(event: &OrganizeEvent) -> Option<Event> {
+    Some(match event {
+        OrganizeEvent::Rules => return None,
+        OrganizeEvent::Plan { plan, identity, items, folders: within } => Event::Plan(PlanInfo {
             plan: *plan,
             identity: identity.clone(),
             items: *items as u64,
             folders: within.clone(),
         }),
-        News::Job { job, plan, state, done, total, folders: within, progress } => {
+        OrganizeEvent::Job { job, plan, state, done, total, folders: within, progress } => {
             Event::Job(JobInfo {
                 job: *job,
                 plan: *plan,

@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::conversations::ConversationView;
 use super::error::ToolError;
 use super::host::Host;
-use super::news::Listeners;
+use super::organize_events::Listeners;
 use super::running_jobs::RunningJobs;
 use crate::edits::{Editor, Gate};
 use crate::index::names::NameContext;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::news::News;
+use super::organize_events::OrganizeEvent;
 use super::plans;
 use super::rules_input::{self, GivenRules};
 use super::show_plan::asked_lines;
@@ -229,7 +229,7 @@ pub fn enable(context: &Context, request: &Enabling) -> Result<Vec<Enabled>, Too
         for row in &mut enabled {
             row.id = store.enable(row)?;
         }
-        context.listeners.tell(&News::Rules);
+        context.listeners.notify(&OrganizeEvent::Rules);
     }
     let file = Ok((rule_file, rules));
     Ok(enabled.into_iter().map(|row| status(row, &file)).collect())
@@ -336,7 +336,7 @@ pub fn disable(context: &Context, name: &str) -> Result<Enabled, ToolError> {
         ToolError::not_found(format!("no rule `{name}` is enabled"), hint)
     })?;
     store.disable(found.row.id)?;
-    context.listeners.tell(&News::Rules);
+    context.listeners.notify(&OrganizeEvent::Rules);
     Ok(found)
 }
 
@@ -369,7 +369,7 @@ pub(super) fn authorization_lost(
 /// Stops a rule until a person enables it again.
 pub fn stop(context: &Context, id: i64, reason: &str) -> Result<(), ToolError> {
     context.journal.store().enabled_rules.stop(id, reason)?;
-    context.listeners.tell(&News::Rules);
+    context.listeners.notify(&OrganizeEvent::Rules);
     Ok(())
 }
 

@@ -149,7 +149,7 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
     let id = i64::try_from(number).ok().filter(|id| *id > 0).map(ConversationId);
     let told = id.map(|id| view.conversation(id)).transpose()?.flatten();
     let Some((conversation, said)) = told else {
-        let hint = "list_recent lists them; the oldest are deleted in time";
+        let hint = "list_recent lists the conversations; the oldest are deleted in time";
         return Err(ToolError::not_found(format!("there is no conversation {number}"), hint));
     };
     let mut text = vec![listed(&conversation)];

@@ -244,8 +244,8 @@ impl Progress for ProgressReporter<'_> {
     fn advanced(&self, phase: Phase, done: usize, total: usize) {
         let now = JobProgress { phase: phase.word(), done, total };
         if total >= REPORTED_FROM && self.running.record(now) {
-            let news = self.job.news(JobState::Running.word(), Some(now));
-            self.context.listeners.tell(&news);
+            let event = self.job.event(JobState::Running.word(), Some(now));
+            self.context.listeners.notify(&event);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Tool for ListChanges {
 fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
     let set = context.journal.history().change_set(ChangeSetId(id))?;
     set.filter(|set| set.is_seen_through(context.vault.view())).ok_or_else(|| {
-        let hint = "list_changes without a number lists them";
+        let hint = "list_changes without a number lists the change sets";
         ToolError::not_found(format!("there is no change set {id}"), hint)
     })
 }

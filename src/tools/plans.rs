@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::news::News;
 use super::once_marks;
+use super::organize_events::OrganizeEvent;
 use super::rules_input::GivenRules;
 use super::text_file::count;
 use super::{Context, ToolError};
@@ -109,7 +109,7 @@ pub(super) fn store(
     rules: Vec<GivenRules>,
 ) -> Result<StoredPlan, ToolError> {
     let stored_plan = store_unpublished(context, id, plan, rules)?;
-    context.listeners.tell(&News::Plan {
+    context.listeners.notify(&OrganizeEvent::Plan {
         plan: stored_plan.id,
         identity: stored_plan.identity.clone(),
         items: stored_plan.plan.items.len(),

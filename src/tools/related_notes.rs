@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::prelude::*;
 use super::{graph, mentions, paging, search_notes};
-use crate::index::knowledge::{Asking, Related, RelatedNote};
+use crate::index::knowledge::{Related, RelatedNote, SearchScope};
 use crate::index::links::VisibleLinks;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
@@ -85,7 +85,7 @@ impl Tool for RelatedNotes {
         let graph = graph::so_far(context)?;
         let linked = neighbours(&graph, &path);
         let wants = |other: &VaultPath, _: i64| self.linked || !linked.contains(other);
-        let asking = Asking {
+        let scope = SearchScope {
             view: context.vault.view(),
             cancel: &context.cancel,
             wants: &wants,
@@ -94,11 +94,12 @@ impl Tool for RelatedNotes {
             page: skipped..skipped.saturating_add(limit),
         };
         let common = common(&graph, &linked);
-        let found = context.index.knowledge.related(&path, text, &common, &asking);
-        let Related { notes, total, meant, is_part } = found.map_err(|_| ToolError::cancelled())?;
+        let found = context.index.knowledge.related(&path, text, &common, &scope);
+        let Related { notes, total, meaning_use, is_part } =
+            found.map_err(|_| ToolError::cancelled())?;
         let notes = notes.into_iter().map(|note| shown(&graph, &note)).collect();
         let partial = is_part || graph.unread() > 0;
-        let meaning = search_notes::word(meant);
+        let meaning = search_notes::word(meaning_use);
         let data = Output { path: path.as_str().to_owned(), notes, total, partial, meaning };
         Ok(Answer::new(self::text(&data, skipped), data))
     }

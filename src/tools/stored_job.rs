@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
-use super::news::News;
 use super::once_marks;
+use super::organize_events::OrganizeEvent;
 use super::plans;
 use super::running_jobs::JobProgress;
 use super::{Context, ToolError};
@@ -118,11 +118,11 @@ impl Job {
     }
 
     pub fn notify(&self, context: &Context, state: &'static str) {
-        context.listeners.tell(&self.news(state, None));
+        context.listeners.notify(&self.event(state, None));
     }
 
-    pub fn news(&self, state: &'static str, progress: Option<JobProgress>) -> News {
-        News::Job {
+    pub fn event(&self, state: &'static str, progress: Option<JobProgress>) -> OrganizeEvent {
+        OrganizeEvent::Job {
             job: self.id(),
             plan: self.row.plan.cast_unsigned(),
             state,

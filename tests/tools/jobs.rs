@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vault_steward::note::code::ErrorCode;
 use vault_steward::note::path::VaultPath;
 use vault_steward::tools::enabled::{self, Enabling};
-use vault_steward::tools::{self, News, Registry};
+use vault_steward::tools::{self, OrganizeEvent, Registry};
 use vault_steward::vault::{Cancel, View};
 
 use crate::abilities::{Ability, can};
@@ -67,7 +67,7 @@ fn stop_after_first_piece(vault: &mut TestVault) {
     let cancel = Cancel::default();
     vault.context.cancel = cancel.clone();
     vault.context.listeners.subscribe(Box::new(move |news| {
-        if matches!(news, News::Job { done: 1.., state: "running", .. }) {
+        if matches!(news, OrganizeEvent::Job { done: 1.., state: "running", .. }) {
             cancel.cancel();
         }
     }));
@@ -280,8 +280,8 @@ fn a_long_plan_is_applied_in_pieces_and_one_undo_undoes_all_of_them() {
         .unwrap()
         .iter()
         .filter_map(|news| match news {
-            News::Job { done, state, .. } => Some((*done, *state)),
-            News::Rules | News::Plan { .. } => None,
+            OrganizeEvent::Job { done, state, .. } => Some((*done, *state)),
+            OrganizeEvent::Rules | OrganizeEvent::Plan { .. } => None,
         })
         .collect();
     let running = [0, 5, 10, 15, 20, 23].map(|done| (done, "running"));
@@ -305,7 +305,7 @@ fn a_job_counts_what_was_undone_while_it_ran() {
     let made = plan(&vault, json!(moves));
     let (undoer, once) = (vault.context.clone(), std::sync::Once::new());
     vault.context.listeners.subscribe(Box::new(move |news| {
-        if matches!(news, News::Job { done: 2, state: "running", .. }) {
+        if matches!(news, OrganizeEvent::Job { done: 2, state: "running", .. }) {
             let undo = Registry::built_in().get("undo").unwrap();
             once.call_once(|| drop(tools::call(undo, &undoer, &json!({})).unwrap()));
         }
@@ -326,7 +326,7 @@ fn a_plan_in_one_piece_tells_how_far_its_change_set_is() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let (hears, asked) = (Arc::clone(&told), vault.context.clone());
     vault.context.listeners.subscribe(Box::new(move |news| {
-        if let News::Job { state: "running", done, progress: Some(now), .. } = news {
+        if let OrganizeEvent::Job { state: "running", done, progress: Some(now), .. } = news {
             assert_eq!(*done, 0, "the journal has nothing of it yet");
             hears.lock().unwrap().push(*now);
             let list = Registry::built_in().get("list_jobs").unwrap();
@@ -385,7 +385,10 @@ fn a_job_that_was_cut_short_is_resumed_where_it_was() {
     let made = long_plan(&vault, 12);
     // The program ends after the first piece: nothing more is recorded about it.
     vault.context.listeners.subscribe(Box::new(|news| {
-        assert!(!matches!(news, News::Job { done: 5, state: "running", .. }), "cut short here");
+        assert!(
+            !matches!(news, OrganizeEvent::Job { done: 5, state: "running", .. }),
+            "cut short here"
+        );
     }));
     let wanted = json!({ "plan": made.0, "identity": made.1 });
     vault.err("apply_plan", wanted.clone(), ErrorCode::IoError);
@@ -561,7 +564,10 @@ fn cut_short_by_rule(enable: bool) -> (TestVault, Value) {
     let made = vault.ok("plan_changes", json!({ "rules": "Rules.yaml" }));
     let wanted = json!({ "plan": made["plan"], "identity": made["identity"] });
     vault.context.listeners.subscribe(Box::new(|news| {
-        assert!(!matches!(news, News::Job { done: 5, state: "running", .. }), "cut short here");
+        assert!(
+            !matches!(news, OrganizeEvent::Job { done: 5, state: "running", .. }),
+            "cut short here"
+        );
     }));
     vault.err("apply_plan", wanted.clone(), ErrorCode::IoError);
     let mut vault = vault.reopened();

@@ -193,6 +193,29 @@ fn an_exchange_that_a_crash_interrupted_is_ended() {
         assert!(vault.rescued().is_empty(), "{case}");
         assert!(vault.context.vault.status().warnings.is_empty(), "{case}");
     }
+    // Neither name is there any more: the replaced file is the note again.
+    for displaced in ["a", theirs] {
+        let vault = full();
+        vault.apply(vec![write("a.md", "a new text")]);
+        let temp = temp_of(&vault);
+        vault.forget_the_end();
+        vault.leave(&temp.replace(".tmp", "-a.tmp"), displaced);
+        fs::remove_file(vault.place.join("a.md")).expect("removed");
+        let (vault, recovered) = vault.recovered();
+        assert_eq!(vault.content("a.md"), displaced, "{recovered:?}");
+        assert!(vault.rescued().is_empty(), "{displaced:?}");
+    }
+    // Somebody has made the note again: what was replaced is in the recovery folder.
+    let vault = full();
+    vault.apply(vec![write("a.md", "a new text")]);
+    let temp = temp_of(&vault);
+    vault.forget_the_end();
+    vault.leave(&temp.replace(".tmp", "-a.tmp"), theirs);
+    fs::rename(vault.place.join("a.md"), vault.place.join(&temp)).expect("renamed");
+    vault.put("a.md", "made again");
+    let (vault, recovered) = vault.recovered();
+    assert_eq!(vault.content("a.md"), "made again", "{recovered:?}");
+    assert_eq!(vault.rescued(), [theirs]);
 }
 
 /// The hidden name that the last write used.

@@ -228,13 +228,11 @@ function keepUndone(set: ShownSet, before?: ShownSet): void {
 
 /**
  * Takes over which changes of a set are undone: a conversation's history does not say it of a single one. A change
- * that was undone since the question, in which `shownAs` was known, stays so.
+ * that was undone since the request, when `shownAs` was known, stays so.
  */
-function markUndone(set: ShownSet, changes: DiffChange[], shownAs?: Map<string, number>): void {
-  for (const { id, undoneBy } of changes) {
-    if (undoneBy !== undefined) set.undoneChanges.set(id, undoneBy);
-    else if (set.undoneChanges.get(id) === shownAs?.get(id)) set.undoneChanges.delete(id);
-  }
+function markUndone(set: ShownSet, changes: DiffChange[], shownAs: Map<string, number> = new Map()): void {
+  for (const [id, by] of shownAs) if (set.undoneChanges.get(id) === by) set.undoneChanges.delete(id);
+  for (const { id, undoneBy } of changes) if (undoneBy !== undefined) set.undoneChanges.set(id, undoneBy);
   const by = new Set(set.undoneChanges.values());
   if (set.undone && by.size === 1) [set.undoneBy] = by;
 }

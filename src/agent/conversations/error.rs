@@ -22,7 +22,9 @@ pub enum ConversationError {
 impl ConversationError {
     pub fn hint(&self) -> String {
         match self {
-            Self::NotFound { .. } => "`steward conversations list` lists them".to_owned(),
+            Self::NotFound { .. } => {
+                "`steward conversations list` lists the conversations".to_owned()
+            }
             Self::NoMessage { id, .. } | Self::NoBranch { id, .. } => {
                 format!("`steward conversations show {id}` shows its messages")
             }

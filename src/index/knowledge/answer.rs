@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::meaning::vectors::Near;
 use super::rank::{Ranking, Scored, WEIGHTS};
 use super::table::{Note, Table};
-use super::{Asking, FoundNote, Query, SearchResults, words};
+use super::{FoundNote, Query, SearchResults, SearchScope, words};
 use crate::note::path::VaultPath;
 use crate::note::search_query::SearchedFile;
 
@@ -32,11 +32,11 @@ pub(super) struct Means<'a> {
 pub(super) fn answer(
     table: &Table,
     query: &Query,
-    asking: &Asking<'_>,
+    scope: &SearchScope<'_>,
     means: &Means<'_>,
     holds: impl Fn(&VaultPath) -> bool,
 ) -> SearchResults {
-    let mut ranking = Ranking::new(table, asking.view, WEIGHTS);
+    let mut ranking = Ranking::new(table, scope.view, WEIGHTS);
     let asked: Vec<String> = query.words.iter().flat_map(|text| words::of(text)).collect();
     let (terms, words_left_out) = ranking.terms(&asked);
     let mut scored = ranking.rank(&terms);
@@ -57,7 +57,7 @@ pub(super) fn answer(
     let note = |number: u32| table.notes[number as usize].as_ref();
     let scored = scored.into_iter().filter_map(|it| Some((it, note(it.note)?)));
     let scored = scored.filter(|(_, note)| {
-        (asking.wants)(&note.path, note.stamp.1) && (query.filter.is_empty() || holds(&note.path))
+        (scope.wants)(&note.path, note.stamp.1) && (query.filter.is_empty() || holds(&note.path))
     });
     let mut scored: Vec<(bool, Scored, &Note)> =
         scored.map(|(it, note)| ((means.is_excluded)(&note.path), it, note)).collect();
@@ -69,17 +69,17 @@ pub(super) fn answer(
             (Reverse(of.stamp.1), &of.path).cmp(&(Reverse(other.stamp.1), &other.path))
         })
     };
-    let first = LINKS_COUNT.max(asking.page.end);
+    let first = LINKS_COUNT.max(scope.page.end);
     if first < scored.len() {
         scored.select_nth_unstable_by(first, order);
     }
     let first = first.min(scored.len());
     scored[..first].sort_unstable_by(order);
     let best = scored.len().min(LINKS_COUNT);
-    raise(&mut scored[..best], asking);
+    raise(&mut scored[..best], scope);
     scored[..best].sort_by(order);
     let most = scored.iter().map(|(_, it, _)| it.score).fold(f64::MIN_POSITIVE, f64::max);
-    let page = scored.iter().skip(asking.page.start).take(asking.page.len());
+    let page = scored.iter().skip(scope.page.start).take(scope.page.len());
     let found = |(is_excluded, it, note): &(bool, Scored, &Note)| {
         let near = near.get(&it.note).map(|near| near.chunk);
         let mut chunks = ranking.best_chunks(it.note, note, CHUNKS);
@@ -126,16 +126,16 @@ fn join(
 
 /// Adds backlinks to the scores of the best notes, which are sorted. After the page they are
 /// counted only for notes that could move up to it.
-fn raise(best: &mut [(bool, Scored, &Note)], asking: &Asking<'_>) {
+fn raise(best: &mut [(bool, Scored, &Note)], scope: &SearchScope<'_>) {
     let with = |score: f64, links: usize| score * (1.0 + OF_LINKS * (1.0 + links as f64).ln());
-    let (shown, others) = best.split_at_mut(asking.page.end.min(best.len()));
+    let (shown, others) = best.split_at_mut(scope.page.end.min(best.len()));
     for (_, it, note) in &mut *shown {
-        it.score = with(it.score, (asking.links)(&note.path));
+        it.score = with(it.score, (scope.links)(&note.path));
     }
     let least = shown.iter().map(|(_, it, _)| it.score).fold(f64::INFINITY, f64::min);
     for (_, it, note) in others {
-        if with(it.score, (asking.links_at_most)(&note.path)) >= least {
-            it.score = with(it.score, (asking.links)(&note.path));
+        if with(it.score, (scope.links_at_most)(&note.path)) >= least {
+            it.score = with(it.score, (scope.links)(&note.path));
         }
     }
 }

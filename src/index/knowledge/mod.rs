@@ -13,13 +13,13 @@
 //! settings allow it.
 //!
 //! In reading order: [`words`](mod@words), `content`, `postings`, `dictionary` (similar words), `table`, `saved`, `rank`, `meaning`, `answer`, this
-//! file, `better` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
+//! file, `installed_model` (the model that can be installed), `power`, `pdfs`, `filling`, `related`, `likeness`.
 
 mod answer;
-mod better;
 pub mod content;
 mod dictionary;
 mod filling;
+mod installed_model;
 mod likeness;
 mod meaning;
 mod pdfs;
@@ -50,8 +50,8 @@ use crate::note::path::VaultPath;
 use crate::note::search_query::Filter;
 use crate::vault::{Cancel, Vault, View};
 use answer::{Means, answer};
-use better::Better;
-pub use better::BetterSummary;
+pub use installed_model::BetterSummary;
+use installed_model::InstalledModel;
 pub use likeness::{Likeness, likeness};
 pub use meaning::minilm;
 use meaning::vectors::{Near, Vectors};
@@ -75,7 +75,7 @@ const MAKING_ALONE: Duration = Duration::from_secs(5);
 const OF_MEANING: f64 = 0.3;
 
 /// The same for the model that can be installed, once it has read all notes.
-const OF_BETTER: f64 = 0.6;
+const OF_INSTALLED: f64 = 0.6;
 
 /// The settings of knowledge; a section of the configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ pub enum Meaning {
 
 /// Whether meaning counted in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Meant {
+pub enum MeaningUse {
     Used,
     /// It is switched off, or the search does not rank.
     #[default]
@@ -138,7 +138,7 @@ pub struct Query {
     pub meaning: Meaning,
 }
 
-pub struct Asking<'a> {
+pub struct SearchScope<'a> {
     /// The files that the caller may see.
     pub view: &'a View,
     pub cancel: &'a Cancel,
@@ -164,7 +164,7 @@ pub struct SearchResults {
     /// The normalised words of the search and the similar ones, with their weights.
     pub marks: HashMap<String, f64>,
     /// Whether meaning counted.
-    pub meant: Meant,
+    pub meaning_use: MeaningUse,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +212,7 @@ pub struct Knowledge(Arc<SharedKnowledge>);
 struct SharedKnowledge {
     words: Arc<Persistent<Table>>,
     vectors: Arc<Persistent<Vectors>>,
-    better: Better,
+    installed: InstalledModel,
     pdfs: Arc<Persistent<Pdfs>>,
     /// Whether the text of PDFs is found.
     has_pdfs: AtomicBool,
@@ -230,7 +230,7 @@ impl Knowledge {
         let shared = Arc::new(SharedKnowledge {
             words: Arc::new(Persistent::new(vault.clone(), feed)),
             vectors: Arc::new(Persistent::new(vault.clone(), feed)),
-            better: Better::new(vault.clone(), feed),
+            installed: InstalledModel::new(vault.clone(), feed),
             pdfs: Arc::new(Persistent::new(vault, feed)),
             has_pdfs: AtomicBool::default(),
             is_off: AtomicBool::default(),
@@ -258,7 +258,7 @@ impl Knowledge {
         self.0.words.set_folder(state);
         self.0.vectors.set_folder(state);
         self.0.pdfs.set_folder(state);
-        self.0.better.set_folder(state);
+        self.0.installed.set_folder(state);
     }
 
     /// Loads a saved index; without one, builds and saves it on background threads at the first search.
@@ -268,17 +268,17 @@ impl Knowledge {
         }
         self.0.vectors.set_folder(state);
         self.0.pdfs.set_folder(state);
-        self.0.better.set_folder(state);
+        self.0.installed.set_folder(state);
         self.0.is_lasting.store(true, Ordering::Relaxed);
         self.make_or_forget();
-        self.0.better.start();
+        self.0.installed.start();
         self.0.read_or_forget_pdfs();
     }
 
     /// Applies new settings. If meaning or texts of PDFs are off, none of their data is stored.
     pub fn set_settings(&self, settings: Settings) {
         let is_off = settings.meaning == Model::Off;
-        self.0.better.want(settings.meaning == Model::Minilm);
+        self.0.installed.want(settings.meaning == Model::Minilm);
         if self.0.is_off.swap(is_off, Ordering::Relaxed) != is_off {
             self.make_or_forget();
         }
@@ -301,23 +301,27 @@ impl Knowledge {
         self.0.pdfs.stop();
         self.0.words.stop();
         self.0.vectors.stop();
-        self.0.better.stop();
+        self.0.installed.stop();
     }
 
     /// Updates the index and runs a search.
     ///
     /// # Errors
     /// [`Cancelled`]: the caller cancelled. Notes read by then stay in the index.
-    pub fn search(&self, query: &Query, asking: &Asking<'_>) -> Result<SearchResults, Cancelled> {
+    pub fn search(
+        &self,
+        query: &Query,
+        scope: &SearchScope<'_>,
+    ) -> Result<SearchResults, Cancelled> {
         let words = &self.0.words;
-        let is_whole = !self.is_part(asking.cancel)?;
-        let are_pdfs_whole = self.0.update_pdfs(asking.cancel)?;
-        let (meant, near, of_meaning) = self.near(query, asking, is_whole)?;
+        let is_whole = !self.is_part(scope.cancel)?;
+        let are_pdfs_whole = self.0.update_pdfs(scope.cancel)?;
+        let (meaning_use, near, of_meaning) = self.near(query, scope, is_whole)?;
         let vault = &words.synced.vault;
         let obsidian = vault.obsidian();
-        let weight = match (meant, query.meaning) {
-            (Meant::Used, Meaning::Auto) => of_meaning,
-            (Meant::Used, Meaning::Only) => 1.0,
+        let weight = match (meaning_use, query.meaning) {
+            (MeaningUse::Used, Meaning::Auto) => of_meaning,
+            (MeaningUse::Used, Meaning::Only) => 1.0,
             // Use words alone, and say so in the answer.
             _ => 0.0,
         };
@@ -327,30 +331,30 @@ impl Knowledge {
         if !query.filter.is_empty() {
             // The files are read without the lock: other searches need not wait for a slow disk.
             let candidates = RefCell::new(Vec::new());
-            answer(&words.synced.table(), query, asking, &means, |path| {
+            answer(&words.synced.table(), query, scope, &means, |path| {
                 candidates.borrow_mut().push(path.clone());
                 false
             });
             let is_wanted =
-                |path: &VaultPath| !asking.cancel.is_cancelled() && self.holds(path, &query.filter);
+                |path: &VaultPath| !scope.cancel.is_cancelled() && self.holds(path, &query.filter);
             passing.extend(candidates.into_inner().into_iter().filter(is_wanted));
-            if asking.cancel.is_cancelled() {
+            if scope.cancel.is_cancelled() {
                 return Err(Cancelled);
             }
         }
         let table = words.synced.table();
-        let mut found = answer(&table, query, asking, &means, |path| passing.contains(path));
-        found.meant = meant;
+        let mut found = answer(&table, query, scope, &means, |path| passing.contains(path));
+        found.meaning_use = meaning_use;
         if query.needs_word {
-            self.0.better.prioritise(&found.notes);
+            self.0.installed.prioritise(&found.notes);
         }
         if !is_whole {
             let catalogue = vault.catalogue();
-            let notes = catalogue.files().filter(|it| it.is_note() && asking.view.shows(*it));
+            let notes = catalogue.files().filter(|it| it.is_note() && scope.view.shows(*it));
             found.unread = notes.filter(|it| table.get(&it.to_path()).is_none()).count();
         }
         if !are_pdfs_whole {
-            found.unread += self.0.unread_pdfs(&table, asking.view);
+            found.unread += self.0.unread_pdfs(&table, scope.view);
         }
         Ok(found)
     }
@@ -368,27 +372,27 @@ impl Knowledge {
     fn near(
         &self,
         query: &Query,
-        asking: &Asking<'_>,
+        scope: &SearchScope<'_>,
         is_whole: bool,
-    ) -> Result<(Meant, Vec<Near>, f64), Cancelled> {
-        let without = |meant| Ok((meant, Vec::new(), 0.0));
+    ) -> Result<(MeaningUse, Vec<Near>, f64), Cancelled> {
+        let without = |meaning_use| Ok((meaning_use, Vec::new(), 0.0));
         if !query.needs_word || query.meaning == Meaning::Off || self.is_off() {
-            return without(Meant::Off);
+            return without(MeaningUse::Off);
         }
-        if !self.is_ready(is_whole, asking.cancel)? {
-            return without(Meant::NotReady);
+        if !self.is_ready(is_whole, scope.cancel)? {
+            return without(MeaningUse::NotReady);
         }
         let text = query.words.join(" ");
         let Some(meaning) = meaning::of(&text) else {
-            return without(Meant::NoWords);
+            return without(MeaningUse::NoWords);
         };
-        let Asking { view, wants, .. } = *asking;
+        let SearchScope { view, wants, .. } = *scope;
         let is_wanted = |path: &VaultPath, changed| view.shows(path) && wants(path, changed);
         let built_in = &self.0.vectors.synced;
         let near = built_in.table().nearest(&meaning, is_wanted);
         let is_lasting = self.0.is_lasting.load(Ordering::Relaxed);
-        let (near, share) = self.0.better.improved(near, built_in, &text, is_wanted, is_lasting);
-        Ok((Meant::Used, near, OF_MEANING + share * (OF_BETTER - OF_MEANING)))
+        let (near, share) = self.0.installed.improved(near, built_in, &text, is_wanted, is_lasting);
+        Ok((MeaningUse::Used, near, OF_MEANING + share * (OF_INSTALLED - OF_MEANING)))
     }
 
     fn is_off(&self) -> bool {
@@ -436,7 +440,7 @@ impl Knowledge {
             is_pending: model.is_some() && !self.0.vectors.is_over(),
             vectors: vectors.count,
             vector_bytes: vectors.memory(),
-            better: self.0.better.summary(),
+            better: self.0.installed.summary(),
             pdfs: self.0.has_pdfs.load(Ordering::Relaxed).then(|| pdfs.count()),
             pdf_bytes: pdfs.memory(),
         }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::content::Content;
 use super::meaning::vectors::{self, Near};
 use super::rank::{Ranking, Term, WEIGHTS};
-use super::{Asking, Cancelled, Knowledge, Meant, words};
+use super::{Cancelled, Knowledge, MeaningUse, SearchScope, words};
 use crate::note::path::VaultPath;
 
 /// The note's own chunks that are compared with others, evenly spread.
@@ -40,7 +40,7 @@ pub struct Related {
     pub notes: Vec<RelatedNote>,
     pub total: usize,
     /// Whether meaning counted.
-    pub meant: Meant,
+    pub meaning_use: MeaningUse,
     /// Whether some notes have not been read yet.
     pub is_part: bool,
 }
@@ -52,14 +52,14 @@ impl Knowledge {
         path: &VaultPath,
         text: &str,
         links: &HashMap<VaultPath, f64>,
-        asking: &Asking<'_>,
+        scope: &SearchScope<'_>,
     ) -> Result<Related, Cancelled> {
-        let is_part = self.is_part(asking.cancel)?;
-        let Asking { view, wants, .. } = *asking;
+        let is_part = self.is_part(scope.cancel)?;
+        let SearchScope { view, wants, .. } = *scope;
         let wanted = |other: &VaultPath, changed: i64| {
             other != path && other.is_note() && view.shows(other) && wants(other, changed)
         };
-        let (meant, near) = self.near_note(path, text, asking, is_part, &wanted)?;
+        let (meaning_use, near) = self.near_note(path, text, scope, is_part, &wanted)?;
         let mut found: HashMap<VaultPath, RelatedNote> = HashMap::new();
         let mut add = |path: &VaultPath, score: f64, mark: &dyn Fn(&mut RelatedNote)| {
             let new = || RelatedNote {
@@ -77,7 +77,7 @@ impl Knowledge {
             add(path, WEIGHT[0] * share, &|note| note.near = Some(*chunk));
         }
         let table = self.0.words.synced.table();
-        let mut ranking = Ranking::new(&table, asking.view, WEIGHTS);
+        let mut ranking = Ranking::new(&table, scope.view, WEIGHTS);
         let terms = rarest(&ranking, text);
         let scored = ranking.rank(&terms).into_iter();
         let scored =
@@ -106,23 +106,23 @@ impl Knowledge {
             })
         });
         let total = notes.len();
-        let notes = notes.into_iter().skip(asking.page.start).take(asking.page.len()).collect();
-        Ok(Related { notes, total, meant, is_part })
+        let notes = notes.into_iter().skip(scope.page.start).take(scope.page.len()).collect();
+        Ok(Related { notes, total, meaning_use, is_part })
     }
 
     fn near_note(
         &self,
         path: &VaultPath,
         text: &str,
-        asking: &Asking<'_>,
+        scope: &SearchScope<'_>,
         is_part: bool,
         wanted: &(dyn Fn(&VaultPath, i64) -> bool + Sync),
-    ) -> Result<(Meant, Vec<Near>), Cancelled> {
+    ) -> Result<(MeaningUse, Vec<Near>), Cancelled> {
         if self.is_off() {
-            return Ok((Meant::Off, Vec::new()));
+            return Ok((MeaningUse::Off, Vec::new()));
         }
-        if !self.is_ready(!is_part, asking.cancel)? {
-            return Ok((Meant::NotReady, Vec::new()));
+        if !self.is_ready(!is_part, scope.cancel)? {
+            return Ok((MeaningUse::NotReady, Vec::new()));
         }
         let kept = self.0.vectors.synced.table();
         let read;
@@ -135,7 +135,7 @@ impl Knowledge {
         };
         let step = own.len().div_ceil(MOST_CHUNKS).max(1);
         let own: Vec<_> = own.iter().step_by(step).copied().collect();
-        Ok((Meant::Used, kept.related(&own, wanted)))
+        Ok((MeaningUse::Used, kept.related(&own, wanted)))
     }
 }
 

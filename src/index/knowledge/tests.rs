@@ -73,10 +73,10 @@ fn ask_linked(
     page: std::ops::Range<usize>,
 ) -> SearchResults {
     let (cancel, wants) = (Cancel::default(), |_: &VaultPath, _: i64| true);
-    let asking = Asking { view, cancel: &cancel, wants: &wants, links, links_at_most, page };
+    let scope = SearchScope { view, cancel: &cancel, wants: &wants, links, links_at_most, page };
     let is_excluded = |path: &VaultPath| path.as_str().starts_with("Old");
     let means = Means { near: Vec::new(), weight: 0.0, is_excluded: &is_excluded };
-    answer(table, query, &asking, &means, |path| !path.as_str().contains("Tea"))
+    answer(table, query, &scope, &means, |path| !path.as_str().contains("Tea"))
 }
 
 fn found(table: &Table, query: &Query) -> Vec<String> {
@@ -148,7 +148,7 @@ fn vectors_are_made_after_the_words_even_if_nobody_searches_again() {
     shared.words.set_first(true);
     shared.vectors.read_in_background(None);
     let (view, cancel, none) = (View::default(), Cancel::default(), |_: &VaultPath| 0);
-    let asking = Asking {
+    let scope = SearchScope {
         view: &view,
         cancel: &cancel,
         wants: &|_, _| true,
@@ -156,8 +156,9 @@ fn vectors_are_made_after_the_words_even_if_nobody_searches_again() {
         links_at_most: &none,
         page: 0..10,
     };
-    let (meant, ..) = knowledge.near(&query("kettle"), &asking, false).expect("nobody withdraws");
-    assert_eq!(meant, Meant::NotReady);
+    let (meaning_use, ..) =
+        knowledge.near(&query("kettle"), &scope, false).expect("nobody withdraws");
+    assert_eq!(meaning_use, MeaningUse::NotReady);
     shared.words.set_first(false);
     assert_eq!(was_read.recv_timeout(Duration::from_secs(60)), Ok(true), "made after the words");
     knowledge.stop();

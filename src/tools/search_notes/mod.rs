@@ -10,7 +10,9 @@ use rayon::prelude::*;
 use super::prelude::*;
 use super::text_file::count;
 use super::{graph, paging, time_text};
-use crate::index::knowledge::{self, Asking, FoundNote, Knowledge, Meant, Query, SearchResults};
+use crate::index::knowledge::{
+    self, FoundNote, Knowledge, MeaningUse, Query, SearchResults, SearchScope,
+};
 use crate::index::links::VisibleLinks;
 use crate::note::path::VaultPath;
 use crate::note::search_query;
@@ -169,7 +171,7 @@ impl Tool for SearchNotes {
         ignored.truncate(MOST_IGNORED);
         let links = graph::so_far(context)?;
         let view = context.vault.view();
-        let asking = Asking {
+        let scope = SearchScope {
             view,
             cancel: &context.cancel,
             wants: &wants,
@@ -177,14 +179,14 @@ impl Tool for SearchNotes {
             links_at_most: &|path| links.backlinks_at_most(path),
             page: skipped..skipped.saturating_add(limit),
         };
-        let found = context.index.knowledge.search(&query, &asking);
+        let found = context.index.knowledge.search(&query, &scope);
         let found = found.map_err(|_| ToolError::cancelled())?;
-        let SearchResults { notes, total, unread, words_left_out, marks, meant } = found;
+        let SearchResults { notes, total, unread, words_left_out, marks, meaning_use } = found;
         let knowledge = &context.index.knowledge;
         // Reading the notes dominates in a small vault.
         let notes = notes.into_par_iter().map(|note| shown(knowledge, &links, note, &marks));
         let notes = notes.collect();
-        let (unread_notes, meaning) = (unread, word(meant));
+        let (unread_notes, meaning) = (unread, word(meaning_use));
         let data =
             Output { notes, total, understood, ignored, unread_notes, words_left_out, meaning };
         Ok(Answer::new(text(&data, skipped), data))
@@ -242,12 +244,12 @@ fn query(input: &SearchNotes) -> Result<(Query, String, Vec<String>), ToolError>
 }
 
 /// Whether meaning counted, as a word.
-pub(super) fn word(meant: Meant) -> &'static str {
-    match meant {
-        Meant::Used => "used",
-        Meant::Off => "off",
-        Meant::NotReady => "not_ready",
-        Meant::NoWords => "no_words",
+pub(super) fn word(meaning_use: MeaningUse) -> &'static str {
+    match meaning_use {
+        MeaningUse::Used => "used",
+        MeaningUse::Off => "off",
+        MeaningUse::NotReady => "not_ready",
+        MeaningUse::NoWords => "no_words",
     }
 }
 
@@ -312,7 +314,7 @@ fn text(found: &Output, skipped: usize) -> String {
         let unread = count(found.unread_notes, "note");
         lines.push(format!("[incomplete: {unread} are still to be read; ask again in a while]"));
     }
-    if found.meaning == word(Meant::NotReady) {
+    if found.meaning == word(MeaningUse::NotReady) {
         lines.push(NOT_READY.to_owned());
     }
     lines.join("\n")

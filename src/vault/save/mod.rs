@@ -415,20 +415,25 @@ impl Writer {
     }
 
     /// Ends an exchange of a note and its temporary file that a crash interrupted in the middle, as it can on Windows.
-    /// Then the note or the temporary name is missing, and the replaced file, which may be the user's text, gets it.
+    /// The replaced file, which may be the user's text, becomes the note if that is missing, else the temporary file. If
+    /// neither is missing, since somebody has made the note again, it goes to the recovery folder.
     pub fn finish_exchange(&self, path: &VaultPath, temp: &str) -> Result<(), VaultError> {
         let folder = path.parent().unwrap_or_else(VaultPath::root);
         let paths = folder.join(temp).zip(folder.join(&aside_name(temp)));
         let is_there = |path: &VaultPath| self.root().stat_at(path).is_ok();
         let Some((temp, aside)) = paths.filter(|(_, aside)| is_there(aside)) else { return Ok(()) };
         match (is_there(path), is_there(&temp)) {
-            (false, true) => self.restore_from_temp(&aside, path)?,
-            (_, false) => {
+            (false, _) => self.restore_from_temp(&aside, path)?,
+            (true, false) => {
                 self.restore_from_temp(&aside, &temp)?;
                 self.vault.note_unfinished(temp);
             }
-            // Somebody has made the note anew. The sweep takes the replaced file.
-            (true, true) => {}
+            (true, true) => {
+                let failed = |error| VaultError::io("rescue", &aside, error);
+                let (folder, name) = self.root().open_parent(&aside).map_err(failed)?;
+                self.vault.recovery.rescue_entry(&folder, name, path);
+                self.vault.forget_unfinished(&aside);
+            }
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ pub(in crate::index::knowledge) struct Note<const D: usize> {
 pub(in crate::index::knowledge) type Vectors = VectorsOf<BuiltIn, DIMENSIONS>;
 
 /// The vectors of the model that can be installed.
-pub(in crate::index::knowledge) type BetterVectors = VectorsOf<MiniLm, { minilm::DIMENSIONS }>;
+pub(in crate::index::knowledge) type InstalledVectors = VectorsOf<MiniLm, { minilm::DIMENSIONS }>;
 
 /// All notes.
 pub(in crate::index::knowledge) struct VectorsOf<M, const D: usize> {
@@ -412,8 +412,8 @@ mod tests {
         assert!(check::is_loaded::<Vectors>(&saved));
         let other = String::from_utf8(saved.clone()).expect("text").replace('b', "c");
         assert!(!check::is_loaded::<Vectors>(other.as_bytes()));
-        assert!(!check::is_loaded::<BetterVectors>(&saved));
-        assert!(check::is_loaded::<BetterVectors>(&BetterVectors::default().save()));
+        assert!(!check::is_loaded::<InstalledVectors>(&saved));
+        assert!(check::is_loaded::<InstalledVectors>(&InstalledVectors::default().save()));
     }
 
     /// A model that is slow, or missing.

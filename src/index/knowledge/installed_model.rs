@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::meaning::minilm::{self, ModelState};
-use super::meaning::vectors::{BetterVectors, Maker as _, Near, Vectors};
+use super::meaning::vectors::{InstalledVectors, Maker as _, Near, Vectors};
 use super::{FoundNote, power};
 use crate::index::changes::Feed;
 use crate::index::persistent::Persistent;
@@ -34,15 +34,15 @@ pub struct BetterSummary {
     pub bytes: usize,
 }
 
-pub(super) struct Better {
-    vectors: Arc<Persistent<BetterVectors>>,
+pub(super) struct InstalledModel {
+    vectors: Arc<Persistent<InstalledVectors>>,
     /// Whether the settings name it.
     is_wanted: AtomicBool,
     /// Where it is installed.
     folder: OnceLock<PathBuf>,
 }
 
-impl Better {
+impl InstalledModel {
     pub fn new(vault: Vault, feed: &Feed) -> Self {
         let vectors = Arc::new(Persistent::new(vault, feed));
         vectors.set_waits(|| power::is_on_battery(Path::new(power::SUPPLIES)));
@@ -101,7 +101,7 @@ impl Better {
         // A note may have changed since it was read.
         let is_read = |it: &Near| {
             let now = built_in.get(&it.path).map(|note| Vectors::stamp(note).0);
-            table.get(&it.path).is_some_and(|note| Some(BetterVectors::stamp(note).0) == now)
+            table.get(&it.path).is_some_and(|note| Some(InstalledVectors::stamp(note).0) == now)
         };
         let mut improved = table.nearest(&meaning, is_wanted);
         improved.retain(is_read);
@@ -130,7 +130,7 @@ impl Better {
         let (read, bytes) = (table.iter().count(), table.memory());
         drop(table);
         let catalogue = self.vectors.synced.vault.catalogue();
-        let all = catalogue.files().filter(|it| BetterVectors::wants(*it)).count();
+        let all = catalogue.files().filter(|it| InstalledVectors::wants(*it)).count();
         let is_on_battery = state == ModelState::Ready && read < all && self.vectors.has_to_wait();
         Some(BetterSummary { model: minilm::MODEL, state, read, all, is_on_battery, bytes })
     }
@@ -148,7 +148,7 @@ mod tests {
     use crate::index::Index;
     use crate::index::changes::Stamp;
     use crate::index::knowledge::power::tests::show;
-    use crate::index::knowledge::{self, Asking, Model, Query};
+    use crate::index::knowledge::{self, Model, Query, SearchScope};
     use crate::index::persistent::{SameAs, SavedTable};
     use crate::index::synced::RecordTable;
     use crate::note::path::PathRef;
@@ -164,7 +164,7 @@ mod tests {
         type Read = Stamp;
 
         fn wants(path: PathRef<'_>) -> bool {
-            BetterVectors::wants(path)
+            InstalledVectors::wants(path)
         }
 
         fn read(_: &Vault, _: &VaultPath, seen: Stamp) -> Option<Stamp> {
@@ -365,7 +365,7 @@ mod tests {
         let query = Query { words, needs_word: true, ..Query::default() };
         let (view, cancel) = (View::default(), Cancel::default());
         let (wants, links) = (|_: &VaultPath, _: i64| true, |_: &VaultPath| 0);
-        let asking = Asking {
+        let scope = SearchScope {
             view: &view,
             cancel: &cancel,
             wants: &wants,
@@ -373,8 +373,8 @@ mod tests {
             links_at_most: &links,
             page: 0..10,
         };
-        let found = knowledge.search(&query, &asking).expect("nobody withdraws");
+        let found = knowledge.search(&query, &scope).expect("nobody withdraws");
         assert_eq!(found.total, 1);
-        assert_eq!(knowledge.0.better.vectors.synced.urgent(), [kettle]);
+        assert_eq!(knowledge.0.installed.vectors.synced.urgent(), [kettle]);
     }
 }

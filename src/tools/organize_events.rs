@@ -8,7 +8,7 @@ use super::running_jobs::JobProgress;
 
 /// An event of a plan or job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum OrganizeEvent {
     /// A plan was created or changed.
     Plan {
         plan: u64,
@@ -33,7 +33,7 @@ pub enum News {
     },
 }
 
-type Sink = Box<dyn Fn(&News) + Send + Sync>;
+type Sink = Box<dyn Fn(&OrganizeEvent) + Send + Sync>;
 
 /// The listeners. Clones share them.
 #[derive(Clone, Default)]
@@ -45,8 +45,8 @@ impl Listeners {
         write(&self.0).push(sink);
     }
 
-    pub(super) fn tell(&self, news: &News) {
-        read(&self.0).iter().for_each(|sink| sink(news));
+    pub(super) fn notify(&self, event: &OrganizeEvent) {
+        read(&self.0).iter().for_each(|sink| sink(event));
     }
 }
 
