@@ -123,7 +123,7 @@ export async function a_model_is_set_up(set) {
   await setup.getByLabel("Vendor").selectOption("openai");
   await setup.getByLabel("API key").fill("two words");
   await setup.getByRole("button", { name: "Check and save" }).click();
-  await setup.getByRole("alert").getByText(/holds blanks/).waitFor();
+  await setup.getByRole("alert").getByText(/contains blanks/).waitFor();
   await setup.getByLabel("API key").fill("sk-e2e-canary");
   await setup.getByRole("button", { name: "Check and save" }).click();
   const choice = setup.getByLabel("The key works. Choose a model");

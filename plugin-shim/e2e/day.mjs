@@ -224,7 +224,7 @@ export async function a_rule_files_what_comes_into_the_inbox(set) {
   await done(tab);
   const card = tab.getByRole("group", { name: "Rules of plan 1" });
   await card.getByText("Takes no file now").waitFor();
-  await card.getByText(/^No file lies in a folder Post$/).waitFor();
+  await card.getByText(/^No file is in a folder Post$/).waitFor();
   await picture(tab, "rule-empty-dark");
   assert.deepEqual(await faults(tab, "a rule without files"), []);
   await card.getByLabel("Automatic runs of Recipes").selectOption("automatic");

@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`safe`], [`markdown`], [`look`], [`calls`], [`approval`], [`transcript`] (pure:
 //! events in, texts out), [`link`] (the connection), [`commands`], [`names`], [`prompts`], [`editor`],
-//! [`terminal`], [`asking`], [`interrupts`] (the keyboard), [`screen`], [`view`] (the output),
+//! [`terminal`], [`line_read`], [`interrupts`] (the keyboard), [`screen`], [`view`] (the output),
 //! [`questions`], [`talk`] (one chat), [`proposals`], [`actions`] (of the commands), [`event_loop`]; [`scripted`].
 
 mod actions;

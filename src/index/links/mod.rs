@@ -7,7 +7,7 @@
 //! resolved, and those that had a possible target appear or disappear since.
 //!
 //! It is built at the first query by reading all files in the background: until that is done, a
-//! query uses what has been read and reports how much is missing ([`Links::look`]), and a change
+//! query uses what has been read and reports how much is missing ([`Links::available`]), and a change
 //! waits. Then the change feed names the files to read again, and records are `saved` from run to
 //! run. Before a query returns, the stamps of the files it depends on are compared with the disk.
 //! Files over the vault's size limit are left out, and so are links of a file beyond
