@@ -128,6 +128,13 @@ impl<K: SavedTable> Persistent<K> {
         self.waits.get().is_some_and(|waits| waits())
     }
 
+    /// Sets the steward's folder of the vault, and reads all files on a thread: of an earlier run's saved table, the
+    /// changed ones once a caller needs them, else all, `after` that time as well.
+    pub fn start(self: &Arc<Self>, state: &Path, after: Option<Duration>) {
+        let is_saved = self.set_folder(state);
+        self.read_in_background(after.filter(|_| !is_saved));
+    }
+
     /// Sets the steward's folder of the vault, where an earlier run may have saved the table. Returns whether it did.
     pub fn set_folder(&self, state: &Path) -> bool {
         self.folder.get_or_init(|| state.join(K::NAME)).join(FILE).exists()
@@ -283,8 +290,11 @@ impl<K: SavedTable> Persistent<K> {
     pub fn load(&self) {
         self.loaded.call_once(|| {
             let Some(file) = self.folder.get().and_then(|folder| read(folder).ok()) else { return };
-            if let Some(saved) = checksummed_file::content(&file, K::HEADER) {
-                let _ = self.synced.table_mut().load(saved, &SameAs(&self.synced.vault));
+            let Some(saved) = checksummed_file::content(&file, K::HEADER) else { return };
+            // Without the lock, so that others can query meanwhile. A record that they add is read again.
+            let mut table = K::default();
+            if table.load(saved, &SameAs(&self.synced.vault)).is_some() {
+                *self.synced.table_mut() = table;
             }
         });
     }
@@ -337,6 +347,7 @@ pub(super) mod check {
         let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
         for (name, text) in files {
             let path = place.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             std::fs::write(&path, text).expect("written");
             let file = std::fs::File::options().append(true).open(path).expect("opened");
             file.set_modified(std::time::UNIX_EPOCH).expect("set");

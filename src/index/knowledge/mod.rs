@@ -261,11 +261,9 @@ impl Knowledge {
         self.0.installed.set_folder(state);
     }
 
-    /// Loads a saved index; without one, builds and saves it on background threads at the first search.
+    /// Loads the saved index, or builds and saves one, on background threads at the first search.
     pub fn start(&self, state: &Path) {
-        if !self.0.words.set_folder(state) {
-            self.0.words.read_in_background(None);
-        }
+        self.0.words.start(state, None);
         self.0.vectors.set_folder(state);
         self.0.pdfs.set_folder(state);
         self.0.installed.set_folder(state);

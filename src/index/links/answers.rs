@@ -79,11 +79,10 @@ impl Links {
         self.0.set_folder(state);
     }
 
-    /// Loads a saved graph; without one, builds and saves it on a background thread, `at_once` or at the first query.
+    /// Loads the saved graph, or builds and saves one, on a background thread: `at_once` or at the first query.
     pub fn start(&self, state: &Path, at_once: bool) {
-        if !self.0.set_folder(state) || at_once {
-            self.0.read_in_background(at_once.then_some(Duration::ZERO));
-        }
+        self.0.set_folder(state);
+        self.0.read_in_background(at_once.then_some(Duration::ZERO));
     }
 
     /// Stops the background thread of [`Self::start`] and saves changes.
@@ -519,5 +518,19 @@ mod tests {
         assert_eq!(links.available(&all, &cancel).expect("nobody withdraws").unread(), 0);
         links.stop();
         assert!(links.0.set_folder(state), "it was saved");
+
+        // A saved graph that cannot be used, as after an update, is no reason to keep a query waiting.
+        std::fs::write(state.join("links/table"), "of another version").expect("written");
+        let vault = links.0.synced.vault.clone();
+        let links = Links::new(vault.clone(), &Feed::new(vault));
+        let (go, waits) = std::sync::mpsc::channel();
+        let waits = std::sync::Mutex::new(waits);
+        links.0.set_before(move |_| waits.lock().expect("unlocked").recv().expect("sent"));
+        links.start(state, false);
+        let seen = links.available_within(Duration::ZERO, &all, &cancel).expect("nobody withdraws");
+        assert_eq!((seen.unread(), seen.backlinks(&b).len()), (3, 0));
+        go.send(()).expect("received");
+        assert_eq!(links.available(&all, &cancel).expect("nobody withdraws").unread(), 0);
+        links.stop();
     }
 }

@@ -69,9 +69,12 @@ pub(super) struct Linkpath {
 }
 
 impl Linkpath {
-    fn new(link: &StoredLink) -> Self {
-        let is_file = link.form == Form::CanvasFile;
-        Self { text: link.path().into(), is_file, sources: Vec::new(), choices: None }
+    fn new(text: &str, is_file: bool) -> Self {
+        Self { text: text.into(), is_file, sources: Vec::new(), choices: None }
+    }
+
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
     }
 
     /// Whether this link of a source has this linkpath.
@@ -124,16 +127,13 @@ impl RecordTable for Graph {
 
     fn put(&mut self, path: VaultPath, mut record: Record) {
         self.remove(&path);
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.files.push(None);
-            u32::try_from(self.files.len() - 1).expect("a vault has less than four billion files")
-        });
+        let number = self.next_number();
         for link in &mut record.links {
             let Some(key) = key(link, &path) else { continue };
             let linkpath = match self.linkpaths.entry(key) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
-                    let linkpath = Linkpath::new(link);
+                    let linkpath = Linkpath::new(link.path(), link.form == Form::CanvasFile);
                     self.bytes += linkpath.bytes(place.key());
                     place.insert(linkpath)
                 }
@@ -148,14 +148,7 @@ impl RecordTable for Graph {
                 link.text = Arc::clone(&linkpath.text);
             }
         }
-        self.links += record.links.len();
-        self.bytes += bytes_of(&path, &record);
-        self.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
-        self.unsure.extend(record.unsure.then(|| path.clone()));
-        let hash = self.hasher.hash_one(path.as_str());
-        self.files[number as usize] = Some((path, record));
-        let Self { files, numbers, hasher, .. } = self;
-        numbers.insert_unique(hash, number, |number| hasher.hash_one(path_at(files, *number)));
+        self.store(number, path, record);
     }
 
     fn remove(&mut self, path: &VaultPath) {
@@ -189,6 +182,57 @@ impl RecordTable for Graph {
 }
 
 impl Graph {
+    /// The number for a new file.
+    fn next_number(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.files.push(None);
+            u32::try_from(self.files.len() - 1).expect("a vault has less than four billion files")
+        })
+    }
+
+    fn store(&mut self, number: u32, path: VaultPath, record: Record) {
+        self.links += record.links.len();
+        self.bytes += bytes_of(&path, &record);
+        self.gaps.extend(record.gap.map(|gap| (path.clone(), gap)));
+        self.unsure.extend(record.unsure.then(|| path.clone()));
+        let hash = self.hasher.hash_one(path.as_str());
+        self.files[number as usize] = Some((path, record));
+        let Self { files, numbers, hasher, .. } = self;
+        numbers.insert_unique(hash, number, |number| hasher.hash_one(path_at(files, *number)));
+    }
+
+    /// Stores the record of a new file whose linkpaths are known: one for each link with one. They are in the graph
+    /// only after [`Self::set_linkpaths`].
+    pub fn put_linked(
+        &mut self,
+        path: VaultPath,
+        record: Record,
+        linkpaths: &mut [(Box<str>, Linkpath)],
+        places: impl Iterator<Item = usize>,
+    ) {
+        let number = self.next_number();
+        for place in places {
+            let sources = &mut linkpaths[place].1.sources;
+            if sources.last() != Some(&number) {
+                sources.push(number);
+            }
+        }
+        self.store(number, path, record);
+    }
+
+    /// Sets the linkpaths of an empty graph, by their keys in order, after [`Self::put_linked`].
+    pub fn set_linkpaths(&mut self, linkpaths: Vec<(Box<str>, Linkpath)>) {
+        let used = linkpaths.into_iter().filter(|(_, linkpath)| !linkpath.sources.is_empty());
+        self.linkpaths = used.collect();
+        self.bytes += self.linkpaths.iter().map(|(key, it)| it.bytes(key)).sum::<usize>();
+        self.is_resolved = false;
+    }
+
+    /// The keys of all linkpaths in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.linkpaths.keys().map(|key| &**key)
+    }
+
     pub fn number(&self, path: &str) -> Option<u32> {
         let is_here = |number: &u32| path_at(&self.files, *number) == path;
         self.numbers.find(self.hasher.hash_one(path), is_here).copied()
@@ -325,19 +369,52 @@ fn path_at(files: &[Option<(VaultPath, Record)>], number: u32) -> &str {
 /// The key of a link's linkpath: its last component in lower case, how it is resolved, and the linkpath. `None` for a
 /// link to the note itself.
 fn key(link: &StoredLink, source: &VaultPath) -> Option<Box<str>> {
-    let path = link.path();
+    let (kind, path, folder) = parts(link, source)?;
     let name = lower(last(path));
-    let key = match link.form {
-        Form::CanvasFile => format!("{name}/file {path}"),
-        _ if path.is_empty() => return None,
-        // Such a linkpath depends on the note's folder. Paths never contain NUL.
-        _ if path.starts_with('.') => {
-            let folder = source.borrowed().parent().map_or("", PathRef::as_str);
-            format!("{name}/from {path}\0{folder}")
-        }
-        _ => format!("{name}/path {path}"),
+    let key = match kind {
+        FROM => format!("{name}{kind}{path}\0{folder}"),
+        _ => format!("{name}{kind}{path}"),
     };
     Some(key.into_boxed_str())
+}
+
+/// In the [`key`] of the linkpath of a file in a canvas.
+const FILE: &str = "/file ";
+/// In the [`key`] of a linkpath that depends on the note's folder.
+const FROM: &str = "/from ";
+/// In the other [`keys`](key).
+const PATH: &str = "/path ";
+
+/// What tells a link's linkpath from all others: how it is resolved, its text, and the folder on which it depends.
+/// `None` for a link to the note itself.
+pub(super) fn parts<'l>(
+    link: &'l StoredLink,
+    source: &'l VaultPath,
+) -> Option<(&'static str, &'l str, &'l str)> {
+    match link.path() {
+        path if link.form == Form::CanvasFile => Some((FILE, path, "")),
+        "" => None,
+        path if path.starts_with('.') => {
+            Some((FROM, path, source.borrowed().parent().map_or("", PathRef::as_str)))
+        }
+        path => Some((PATH, path, "")),
+    }
+}
+
+/// The [`parts`] of which a key was made; `None` if it is none.
+pub(super) fn parts_of_key(key: &str) -> Option<(&'static str, &str, &str)> {
+    let rest = &key[key.find('/')?..];
+    let kind = [FILE, FROM, PATH].into_iter().find(|kind| rest.starts_with(kind))?;
+    let rest = &rest[kind.len()..];
+    // Folders never contain NUL.
+    let (path, folder) = if kind == FROM { rest.rsplit_once('\0')? } else { (rest, "") };
+    Some((kind, path, folder))
+}
+
+/// The linkpath with this key, without sources; `None` if it is no key.
+pub(super) fn linkpath_of_key(key: &str) -> Option<Linkpath> {
+    let (kind, text, _) = parts_of_key(key)?;
+    Some(Linkpath::new(text, kind == FILE))
 }
 
 /// The [keys](key) of linkpaths with this last component, which has no `/`, are between these: `0`

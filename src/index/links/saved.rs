@@ -1,6 +1,10 @@
 //! The saved form of the link graph.
 
-use super::graph::Graph;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::graph::{Graph, Linkpath, linkpath_of_key, parts, parts_of_key};
 use super::record::{Form, Record, StoredLink, StoredTag};
 use crate::index::checksummed_file::{Fields, put, put_text};
 use crate::index::persistent::{SameAs, SavedTable};
@@ -33,25 +37,40 @@ impl SavedTable for Graph {
     const NAME: &'static str = "links";
     /// The number also changes when other links or tags are read from a note.
     const HEADER: &'static [u8] =
-        concat!("steward links 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward links 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
+    /// The linkpaths come first, by key, and links refer to them by their places: looking each of millions of links up
+    /// by its text takes ten times as long.
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);
+        let mut linkpaths = Vec::new();
+        for _ in 0..rest.small()? {
+            let key = rest.packed_text()?;
+            linkpaths.push((key.into(), linkpath_of_key(key)?));
+        }
+        let mut places = Vec::new();
         while !rest.0.is_empty() {
             let path = VaultPath::from_disk(rest.packed_text()?)?;
             let stamp = (rest.packed()?, rest.packed()?.cast_signed());
             let identity = rest.packed()?;
-            let links = (0..rest.small()?).map(|_| link(&mut rest)).collect::<Option<_>>()?;
+            places.clear();
+            let links = (0..rest.small()?).map(|_| link(&mut rest, &linkpaths, &mut places));
+            let links = links.collect::<Option<_>>()?;
             let tags = (0..rest.small()?).map(|_| tag(&mut rest)).collect::<Option<_>>()?;
             if same.is_same(&path, stamp, Some(identity)) {
-                self.put(path, Record { stamp, identity, links, tags, ..Record::default() });
+                let record = Record { stamp, identity, links, tags, ..Record::default() };
+                self.put_linked(path, record, &mut linkpaths, places.drain(..));
             }
         }
+        self.set_linkpaths(linkpaths);
         Some(())
     }
 
     fn save(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
+        put(&mut bytes, self.keys().len() as u64);
+        self.keys().for_each(|key| put_text(&mut bytes, key));
+        let places: HashMap<_, _> = self.keys().map(parts_of_key).zip(1..).collect();
         // Incomplete records are read again in the next run.
         let known = self.iter().filter(|(_, record)| !record.unsure && record.gap.is_none());
         for (path, record) in known {
@@ -61,11 +80,15 @@ impl SavedTable for Graph {
                 put(&mut bytes, number);
             }
             put(&mut bytes, record.links.len() as u64);
-            for StoredLink { text, path_len, form, line, start } in &record.links {
-                put_text(&mut bytes, text);
-                let places = [*path_len, *line, *start].map(u64::from);
-                for number in places.into_iter().chain([number(*form)]) {
+            for link in &record.links {
+                let place = parts(link, path).and_then(|parts| places.get(&Some(parts)).copied());
+                let own = place.is_none() || !link.is_shared();
+                let form = number(link.form) * 2 + u64::from(own);
+                for number in [place.unwrap_or(0), form, link.line.into(), link.start.into()] {
                     put(&mut bytes, number);
+                }
+                if own {
+                    put_text(&mut bytes, &link.text);
                 }
             }
             put(&mut bytes, record.tags.len() as u64);
@@ -78,10 +101,26 @@ impl SavedTable for Graph {
     }
 }
 
-fn link(rest: &mut Fields<'_>) -> Option<StoredLink> {
-    let text = rest.packed_text()?.into();
-    let (path_len, line, start) = (rest.small()?, rest.small()?, rest.small()?);
-    let form = *FORMS.get(usize::try_from(rest.packed()?).ok()?)?;
+/// Reads a link, and adds the place of its linkpath to `places`, if it has one.
+fn link(
+    rest: &mut Fields<'_>,
+    linkpaths: &[(Box<str>, Linkpath)],
+    places: &mut Vec<usize>,
+) -> Option<StoredLink> {
+    let place = usize::try_from(rest.packed()?).ok()?.checked_sub(1);
+    let form = rest.packed()?;
+    let (line, start) = (rest.small()?, rest.small()?);
+    let path = match place {
+        Some(place) => Some(linkpaths.get(place)?.1.text()),
+        None => None,
+    };
+    let path_len = u32::try_from(path.map_or(0, |path| path.len())).ok()?;
+    let text = match (form % 2 == 1, path) {
+        (true, _) => rest.packed_text()?.into(),
+        (false, path) => Arc::clone(path?),
+    };
+    places.extend(place);
+    let form = *FORMS.get(usize::try_from(form / 2).ok()?)?;
     Some(StoredLink { text, path_len, form, line, start })
 }
 
@@ -91,7 +130,7 @@ fn tag(rest: &mut Fields<'_>) -> Option<StoredTag> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
     use crate::index::persistent::check;
@@ -108,7 +147,11 @@ mod tests {
                 "One.md",
                 "---\ntags: [tea]\nup: \"[[Two]]\"\n---\n[[Two|2]] ![[Bild.png]] [m](Two.md) ![e](Two.md) #tea\n",
             ),
-            ("Two.md", "nothing\n"),
+            ("Two.md", "[[#here]] [[]] [[Two#h|d]] [[two]]\n"),
+            (
+                "folder/One.md",
+                "[up](../Two.md) [[../Two.md|up]] [same](./One.md) [[Two]] [[Two]]\n",
+            ),
             (
                 "Map.canvas",
                 r#"{"nodes":[{"id":"a","type":"file","file":"One.md"},{"id":"b","type":"text","text":"[[Two]]"}],"edges":[]}"#,
@@ -117,7 +160,12 @@ mod tests {
         check::survives(&files, |graph: &Graph| {
             let records = graph.iter().map(|(path, it)| (path.to_string(), format!("{it:?}")));
             let records: BTreeMap<String, String> = records.collect();
-            (records, graph.sources(&["two".to_owned(), "two.md".to_owned()]))
+            let sources = graph.linkpaths().map(|linkpath| {
+                let paths = linkpath.sources.iter().filter_map(|number| graph.file(*number));
+                paths.map(|(path, _)| path.to_string()).collect::<BTreeSet<_>>()
+            });
+            let keys = graph.keys().map(str::to_owned);
+            (records, keys.zip(sources).collect::<Vec<_>>(), graph.links)
         });
     }
 }

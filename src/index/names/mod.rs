@@ -108,12 +108,10 @@ impl Names {
         self.0.set_folder(state);
     }
 
-    /// Loads a saved index; without one, builds and saves it on a background thread at the first request, else after a
-    /// while.
+    /// Loads the saved index, or builds and saves one, on a background thread at the first request; without a saved
+    /// one, after a while as well.
     pub fn start(&self, state: &Path) {
-        if !self.0.set_folder(state) {
-            self.0.read_in_background(Some(READ_AFTER));
-        }
+        self.0.start(state, Some(READ_AFTER));
     }
 
     /// Stops the background thread of [`Self::start`] and saves changes.
@@ -550,6 +548,7 @@ mod tests {
         let again = Names::new(vault.clone(), &Feed::new(vault.clone()));
         assert!(again.0.set_folder(state), "it was saved");
         again.start(state);
-        assert!(!again.0.is_first(Duration::ZERO), "nothing else is to be read");
+        assert_eq!(resolve_in(&again, "the kettle"), "a/Kettle.md", "loaded");
+        again.stop();
     }
 }
