@@ -43,21 +43,16 @@ pub(super) fn word(link: &StoredLink) -> &'static str {
 /// The number of files whose links are unknown or incomplete, with the note about it.
 pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
     let gaps = links.gaps();
-    let said = match (links.unread(), gaps.first()) {
+    let note = match (links.unread(), gaps.first()) {
         (0, None) => None,
         (0, Some((path, _))) => {
             let files = count(gaps.len(), "file");
-            Some(format!(
-                "[the links of {files} are not, or not all, known; the first is `{path}`]"
-            ))
+            Some(format!("[the links of {files} are unknown or incomplete; the first is `{path}`]"))
         }
         (unread, _) => {
-            let all = links.count() + unread;
-            Some(format!(
-                "[incomplete: {unread} of {} are still to be read; ask again in a while]",
-                count(all, "file")
-            ))
+            let unread = count(unread, "file");
+            Some(format!("[incomplete: {unread} are still to be read; ask again in a while]"))
         }
     };
-    (gaps.len() + links.unread(), said)
+    (gaps.len() + links.unread(), note)
 }

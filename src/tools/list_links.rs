@@ -94,7 +94,10 @@ impl Tool for ListLinks {
         let (unknown_files, unknown) = graph::unknown(&links);
         let mut lines: Vec<String> = entries.iter().map(line).collect();
         lines.push(match total {
-            0 => format!("{nothing} ({} looked at)", count(links.count(), "file")),
+            0 => {
+                let nothing = if links.unread() > 0 { "none found so far" } else { nothing };
+                format!("{nothing} ({} looked at)", count(links.count(), "file"))
+            }
             _ => {
                 let narrow = "raise max_results or narrow it with path";
                 paging::summary(skipped, entries.len(), total, narrow)

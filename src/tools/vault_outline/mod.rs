@@ -64,7 +64,7 @@ pub struct Output {
     newest_notes: Vec<String>,
     /// The lines of the tree.
     entries: Vec<Line>,
-    /// Files whose links and tags are not, or not all, known.
+    /// Files whose links and tags are unknown or incomplete.
     unknown_files: usize,
 }
 
