@@ -19,8 +19,8 @@ const QUESTIONS: usize = 12;
 /// Words of a question.
 const WORDS: usize = 3;
 
-/// The time limit of the first build.
-const LONGEST: Duration = Duration::from_secs(900);
+/// The time limit of the first build, which takes half an hour with a million notes.
+const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// How often the daemon is asked whether the first build is over.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
