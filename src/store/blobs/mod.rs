@@ -115,6 +115,9 @@ impl Blobs {
     /// Stores texts; all of them are durable when this returns. A stored one is verified, and written
     /// again if it is damaged: the caller may hold the last good copy.
     ///
+    /// The caller has exclusive access to the journal. Else a call that fails could remove a text that another stored
+    /// meanwhile.
+    ///
     /// # Errors
     /// [`BlobError::Io`]; some of the texts may be stored then.
     pub fn put(&self, texts: &[&[u8]]) -> Result<Vec<BlobHash>, BlobError> {
