@@ -273,11 +273,15 @@ impl<K: SavedTable> Persistent<K> {
         !*lock(&self.is_first)
     }
 
+    /// Whether an earlier run saved the table, or this one did.
+    pub fn is_saved(&self) -> bool {
+        self.folder.get().is_some_and(|folder| folder.join(FILE).exists())
+    }
+
     /// Whether all files were read, in this run or an earlier one, so that only changed ones are
     /// left.
     pub fn is_read(&self) -> bool {
-        let is_saved = self.folder.get().is_some_and(|folder| folder.join(FILE).exists());
-        is_saved && !self.is_first(Duration::ZERO)
+        self.is_saved() && !self.is_first(Duration::ZERO)
     }
 
     /// Sets whether the first reading is still running or due.
