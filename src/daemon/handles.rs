@@ -1,9 +1,8 @@
 //! The limit of open files.
 
-/// The wanted limit: a move that rewrites links in ten thousand notes keeps each of their folders
-/// open until all are written, and a file for each note where names cannot be exchanged.
+/// The wanted limit. Each connection has a file open, and a change of many notes up to 512 folders.
 #[cfg(unix)]
-const WANTED: u64 = 65_536;
+const WANTED: u64 = 8_192;
 
 /// Raises this process's limit of open files as far as allowed and needed. Desktops start programs with a limit of
 /// 1,024 or 256, even if the system allows more.

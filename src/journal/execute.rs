@@ -170,7 +170,7 @@ fn execute_step(writer: &Writer, act: &Act, done: &mut Vec<Done>) -> Result<Ende
 fn finish_below(writer: &Writer, folder: &VaultPath, done: &mut [Done]) {
     for one in done {
         if let Done::Write { staged, .. } = one
-            && let Some(staged) = staged.take_if(|staged| writer.holds_open(staged, folder))
+            && let Some(staged) = staged.take_if(|staged| staged.needs(folder))
         {
             writer.finish(staged);
         }

@@ -24,8 +24,9 @@ use crate::note::path::VaultPath;
 /// also writes other programs' data.
 const FEW: usize = 8;
 
-/// Folder handles that a batch holds open; beyond this it syncs early.
-const MOST_FOLDERS: usize = 256;
+/// Folder handles that a batch holds open; beyond this it syncs early. As many stay open for staged writes. Together they
+/// are well below 1,024, the limit of open files that many systems start with.
+pub(super) const MOST_FOLDERS: usize = 256;
 
 /// Syncs the changes of a vault, in a batch while one is open.
 #[derive(Default)]

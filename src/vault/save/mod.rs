@@ -16,8 +16,8 @@
 //! rewritten in place, so that they stay linked.
 //!
 //! A move may rewrite links in thousands of notes, all staged before the first is committed. So a
-//! staged write holds no file open, and writes in one folder share its handle; a file that is
-//! opened again is checked by its identity.
+//! staged write holds no file open, writes in one folder share its handle, and only some of the folders
+//! stay open; a file or folder that is opened again is checked by its identity.
 //!
 //! In reading order: `staged` (one write), this page (staging, folders and renames).
 
@@ -30,11 +30,12 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use staged::StagedFolder;
 pub use staged::{Saved, Staged};
 
 use super::content::Precondition;
 use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_keep_inode, rename_new};
-use super::durable::{Durable, SyncBatch};
+use super::durable::{Durable, MOST_FOLDERS, SyncBatch};
 use super::error::VaultError;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
@@ -140,25 +141,27 @@ impl Writer {
         let failed = |action| move |error| VaultError::io(action, path, error);
         let (folder, name) = self.root().open_parent(path).map_err(failed("open the folder of"))?;
         let target = self.target(path, &folder, name, before)?;
-        let folder = self.shared(folder).map_err(failed("open the folder of"))?;
-        Staged::write(path, folder, content, target, (before, temp), &self.durable)
+        let folder = Arc::new(folder);
+        let in_vault = self.shared(&folder).map_err(failed("open the folder of"))?;
+        Staged::write(path, (in_vault, &folder), content, target, (before, temp), &self.durable)
     }
 
-    /// The handle that other staged writes in this folder share.
-    fn shared(&self, folder: Folder) -> io::Result<Arc<Folder>> {
-        let id = folder.meta()?.id;
+    /// The folder with the handle that other staged writes in it share.
+    fn shared(&self, folder: &Arc<Folder>) -> io::Result<StagedFolder> {
+        let (root, id) = (self.root(), folder.meta()?.id);
         let mut folders = lock(&self.folders);
-        if id != FileId::UNKNOWN
-            && let Some(known) = folders.get(&id).and_then(Weak::upgrade)
-        {
-            return Ok(known);
+        let known = folders.get(&id).filter(|_| id != FileId::UNKNOWN).and_then(Weak::upgrade);
+        if known.is_some() {
+            return Ok(StagedFolder { root, id, open: known });
         }
-        let folder = Arc::new(folder);
-        if folders.len() == folders.capacity() {
+        if folders.len() >= MOST_FOLDERS {
             folders.retain(|_, known| known.strong_count() > 0);
         }
-        folders.insert(id, Arc::downgrade(&folder));
-        Ok(folder)
+        if folders.len() >= MOST_FOLDERS && id != FileId::UNKNOWN {
+            return Ok(StagedFolder { root, id, open: None });
+        }
+        folders.insert(id, Arc::downgrade(folder));
+        Ok(StagedFolder { root, id, open: Some(Arc::clone(folder)) })
     }
 
     /// The result for a `path` without a file.
@@ -225,12 +228,6 @@ impl Writer {
 
     pub fn finish(&self, staged: Staged) {
         staged.finish(&self.vault);
-    }
-
-    /// Whether a write must be finished before `folder` can be renamed or removed: it holds that folder, or one below
-    /// it, open.
-    pub fn holds_open(&self, staged: &Staged, folder: &VaultPath) -> bool {
-        Folder::is_fixed_while_in_use() && staged.is_below(folder)
     }
 
     /// Makes the folder at `path` and its missing parents; returns those made, outermost first.

@@ -12,12 +12,15 @@ use std::time::Instant;
 use crate::chaos;
 use crate::note::path::VaultPath;
 use crate::vault::content::{FileContent, Precondition};
-use crate::vault::dir::{Folder, Kind, Meta, Name, copy_attributes, must_keep_inode, rename_new};
+use crate::vault::dir::{
+    FileId, Folder, Kind, Meta, Name, copy_attributes, must_keep_inode, rename_new,
+};
 use crate::vault::durable::Durable;
 use crate::vault::error::VaultError;
 use crate::vault::read::Reader;
 use crate::vault::recovery::{LATE, Late, Rescued};
 use crate::vault::revision::Revision;
+use crate::vault::root::Opened;
 use crate::vault::temp::temp_name;
 
 /// Attempts to exchange back while another program keeps saving.
@@ -35,7 +38,7 @@ pub struct Saved {
 /// A staged write, to be committed by [`super::Writer::commit`].
 pub struct Staged {
     path: VaultPath,
-    folder: Arc<Folder>,
+    folder: StagedFolder,
     temp: String,
     revision: Revision,
     /// The new text, if the method is [`Method::InPlace`].
@@ -47,9 +50,17 @@ pub struct Staged {
     copy: Option<Rescued>,
 }
 
+/// The folder of a staged write.
+pub(super) struct StagedFolder {
+    pub root: Arc<Opened>,
+    pub id: FileId,
+    /// `None` if too many others are open: then it is opened by its path whenever it is needed.
+    pub open: Option<Arc<Folder>>,
+}
+
 /// The file that a staged write will replace.
 struct Target {
-    /// Closed once staged, if the names will be exchanged.
+    /// Open only while it is staged or replaced.
     file: Option<File>,
     meta: Meta,
     revision: Revision,
@@ -85,7 +96,7 @@ impl Staged {
     /// Writes `content` to `temp` next to its target and syncs it through `durable`.
     pub(super) fn write(
         path: &VaultPath,
-        folder: Arc<Folder>,
+        (in_vault, folder): (StagedFolder, &Folder),
         content: &[u8],
         target: Option<(File, Meta, Revision)>,
         (before, temp): (&Precondition, &str),
@@ -98,7 +109,7 @@ impl Staged {
         };
         let mut staged = Self {
             path: path.clone(),
-            folder,
+            folder: in_vault,
             temp: temp.to_owned(),
             revision: Revision::of(content),
             content: if method == Method::InPlace { content.to_vec() } else { Vec::new() },
@@ -113,14 +124,15 @@ impl Staged {
             copy: None,
         };
         if method == Method::InPlace {
+            staged.close_target();
             return Ok(staged);
         }
         let written = (|| {
             // A private note's replacement must never be readable by others.
             let private = staged.target.is_some();
-            let mut file = staged.folder.create_new(Name::new(&staged.temp)?, private)?;
+            let mut file = folder.create_new(Name::new(&staged.temp)?, private)?;
             let target = &mut staged.target;
-            durable.write_file(&staged.folder, &mut file, |file| {
+            durable.write_file(folder, &mut file, |file| {
                 chaos::step("write a file", || file.write_all(content))?;
                 match target.as_mut().and_then(|target| Some((target.file.take()?, &target.meta))) {
                     Some((old, meta)) => copy_attributes(&old, file, meta),
@@ -135,6 +147,25 @@ impl Staged {
         Ok(staged)
     }
 
+    /// Each open file counts towards a limit, and one change can write thousands.
+    fn close_target(&mut self) {
+        if let Some(target) = &mut self.target {
+            target.file = None;
+        }
+    }
+
+    /// Its folder, if that is still where it was.
+    fn folder(&self) -> io::Result<Arc<Folder>> {
+        if let Some(open) = &self.folder.open {
+            return Ok(Arc::clone(open));
+        }
+        let (folder, _) = self.folder.root.open_parent(&self.path)?;
+        match folder.meta()?.id == self.folder.id {
+            true => Ok(Arc::new(folder)),
+            false => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+
     /// Removes the temporary file. Before the commit it is the new text, after it a version that
     /// equals what the caller had read; otherwise it may be another program's and stays.
     fn discard(&mut self) {
@@ -143,14 +174,17 @@ impl Staged {
             Stage::Committed => self.method == Method::Exchange,
             Stage::Exchanged | Stage::Done => false,
         };
-        if ours && let Ok(temp) = Name::new(&self.temp) {
-            let _ = self.folder.remove_file(temp);
+        if ours && let (Ok(temp), Ok(folder)) = (Name::new(&self.temp), self.folder()) {
+            let _ = folder.remove_file(temp);
         }
         self.stage = Stage::Done;
     }
 
-    pub(super) fn is_below(&self, folder: &VaultPath) -> bool {
-        self.path != *folder && self.path.is_within(folder)
+    /// Whether it can only be finished before `folder` is renamed or removed: the system forbids that while a folder in
+    /// it is open, or the write would no longer find its own.
+    pub fn needs(&self, folder: &VaultPath) -> bool {
+        let is_below = self.path != *folder && self.path.is_within(folder);
+        is_below && (Folder::is_fixed_while_in_use() || self.folder.open.is_none())
     }
 
     /// Puts a staged write in place. The displaced version is kept until [`Self::finish`], for
@@ -177,7 +211,7 @@ impl Staged {
             }
             return Err(error);
         }
-        if let Err(error) = durable.sync_names(&self.folder) {
+        if let Err(error) = self.folder().and_then(|folder| durable.sync_names(&folder)) {
             // A failed fsync may have dropped the data, so it is not retried.
             self.roll_back(vault, durable)?;
             return Err(VaultError::io("make durable", &self.path, error));
@@ -191,13 +225,13 @@ impl Staged {
 
     /// The revision now at this name of the folder, if it can be read.
     fn revision_at(&self, name: Name) -> Option<Revision> {
-        hash_of(&self.folder, name).ok()
+        hash_of(&*self.folder().ok()?, name).ok()
     }
 
     /// Moves the temporary file, whose origin is unknown, to the recovery folder.
     fn rescue_temp(&mut self, vault: &Reader) {
-        if let Ok(temp) = Name::new(&self.temp) {
-            vault.recovery.rescue_entry(&self.folder, temp, &self.path);
+        if let (Ok(temp), Ok(folder)) = (Name::new(&self.temp), self.folder()) {
+            vault.recovery.rescue_entry(&folder, temp, &self.path);
         }
         self.stage = Stage::Done;
     }
@@ -210,7 +244,8 @@ impl Staged {
 
     fn commit_new(&mut self) -> Result<(), VaultError> {
         let (temp, name) = names(&self.temp, &self.path)?;
-        rename_new(&self.folder, temp, &self.folder, name)
+        self.folder()
+            .and_then(|folder| rename_new(&folder, temp, &folder, name))
             .map_err(|error| VaultError::io("write", &self.path, error))?;
         self.stage = Stage::Committed;
         Ok(())
@@ -218,7 +253,7 @@ impl Staged {
 
     fn commit_exchange(&mut self, vault: &Reader, durable: &Durable) -> Result<(), VaultError> {
         let (temp, name) = names(&self.temp, &self.path)?;
-        match self.folder.exchange(temp, &self.folder, name) {
+        match self.folder().and_then(|folder| folder.exchange(temp, &folder, name)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 return self.commit_replacing(vault, durable);
@@ -243,14 +278,15 @@ impl Staged {
         let failed = |error| VaultError::io("write", &path, error);
         let (temp, name) = names(&self.temp, &path)?;
         let base = self.target.as_ref().map(|target| target.revision);
-        match hash_of(&self.folder, temp) {
+        let folder = self.folder().map_err(failed)?;
+        match hash_of(&folder, temp) {
             Ok(displaced) if Some(displaced) == base => {
                 self.stage = Stage::Committed;
                 return Ok(());
             }
             Ok(_) => {}
             // A link or a folder replaced the note: it is exchanged back.
-            Err(_) if self.folder.stat(temp).is_ok_and(|meta| meta.kind != Kind::File) => {
+            Err(_) if folder.stat(temp).is_ok_and(|meta| meta.kind != Kind::File) => {
                 return Err(VaultError::Stale { path, current: None });
             }
             Err(error) => return Err(failed(error)),
@@ -258,8 +294,8 @@ impl Staged {
         // Another program saved before the exchange. Exchange back, until the text that comes out
         // is the new one.
         for _ in 0..EXCHANGES {
-            self.folder.exchange(temp, &self.folder, name).map_err(failed)?;
-            match hash_of(&self.folder, temp) {
+            folder.exchange(temp, &folder, name).map_err(failed)?;
+            match hash_of(&folder, temp) {
                 Ok(revision) if revision == self.revision => {
                     self.stage = Stage::Staged;
                     let current = self.revision_at(name);
@@ -281,7 +317,7 @@ impl Staged {
     /// Undoes an exchange whose check failed; the temporary file may be another program's.
     fn undo_exchange(&mut self, vault: &Reader) {
         let Ok((temp, name)) = names(&self.temp, &self.path) else { return };
-        let back = self.folder.exchange(temp, &self.folder, name);
+        let back = self.folder().and_then(|folder| folder.exchange(temp, &folder, name));
         if back.is_ok() && self.revision_at(temp) == Some(self.revision) {
             self.stage = Stage::Staged;
         } else {
@@ -301,7 +337,8 @@ impl Staged {
             self.remove_copy(vault);
             return Err(VaultError::Stale { path, current });
         }
-        self.folder.rename_replacing(temp, &self.folder, name).map_err(failed)?;
+        let folder = self.folder().map_err(failed)?;
+        folder.rename_replacing(temp, &folder, name).map_err(failed)?;
         self.stage = Stage::Committed;
         // A program that saves in place may have written to the old version before the rename: then
         // its text is restored, as if it had saved after us.
@@ -310,6 +347,7 @@ impl Staged {
         old.seek(SeekFrom::Start(0)).map_err(failed)?;
         let late = Revision::of_reader(&mut *old).map_err(failed)?;
         if late == base {
+            self.close_target();
             return Ok(());
         }
         old.seek(SeekFrom::Start(0)).map_err(failed)?;
@@ -324,7 +362,8 @@ impl Staged {
         let failed = |error| VaultError::io("write", &path, error);
         let base = self.back_up(vault)?;
         let name = Name::new(path.name()).map_err(failed)?;
-        let (mut file, _) = self.folder.open_for_update(name).map_err(failed)?;
+        let folder = self.folder().map_err(failed)?;
+        let (mut file, _) = folder.open_for_update(name).map_err(failed)?;
         let current = Revision::of_reader(&mut file).map_err(failed)?;
         if current != base {
             self.remove_copy(vault);
@@ -341,6 +380,7 @@ impl Staged {
             return Err(failed(error));
         }
         self.stage = Stage::Committed;
+        self.close_target();
         Ok(())
     }
 
@@ -349,10 +389,11 @@ impl Staged {
     fn back_up(&mut self, vault: &Reader) -> Result<Revision, VaultError> {
         let path = self.path.clone();
         let failed = |error| VaultError::io("copy", &path, error);
+        let folder = self.folder().map_err(failed)?;
         let target = self.target.as_mut().expect("only what exists has an old text");
         if target.file.is_none() {
             let name = Name::new(path.name()).map_err(failed)?;
-            let again = target.open_again(&self.folder, name);
+            let again = target.open_again(&folder, name);
             let stale = |_| VaultError::Stale { path: path.clone(), current: None };
             target.file = Some(again.map_err(stale)?);
         }
@@ -387,6 +428,7 @@ impl Staged {
             let path = self.path.clone();
             let failed = |error| VaultError::io("restore", &path, error);
             let name = Name::new(path.name()).map_err(failed)?;
+            let folder = self.folder().map_err(failed)?;
             let current = self.revision_at(name);
             if current != Some(self.revision) {
                 return Err(VaultError::Stale { path, current });
@@ -399,19 +441,19 @@ impl Staged {
                     let mut copy = copy.map_err(failed)?.expect("a replaced text has its copy");
                     let fresh = temp_name();
                     let fresh = Name::new(&fresh).map_err(failed)?;
-                    let mut file = self.folder.create_new(fresh, true).map_err(failed)?;
+                    let mut file = folder.create_new(fresh, true).map_err(failed)?;
                     io::copy(&mut copy, &mut file).map_err(failed)?;
-                    if let Some(target) = &self.target
-                        && let Some(old) = &target.file
-                    {
-                        copy_attributes(old, &file, &target.meta).map_err(failed)?;
+                    if let Some(target) = &self.target {
+                        // It has those of the file that it replaced.
+                        let (from, _) = folder.open_file(name).map_err(failed)?;
+                        copy_attributes(&from, &file, &target.meta).map_err(failed)?;
                     }
                     file.sync_all().map_err(failed)?;
-                    self.folder.rename_replacing(fresh, &self.folder, name).map_err(failed)?;
+                    folder.rename_replacing(fresh, &folder, name).map_err(failed)?;
                     self.stage = Stage::Done;
                 }
                 Method::InPlace => {
-                    let (mut file, _) = self.folder.open_for_update(name).map_err(failed)?;
+                    let (mut file, _) = folder.open_for_update(name).map_err(failed)?;
                     restore_in_place(&mut file, self.copy.as_ref()).map_err(failed)?;
                     self.stage = Stage::Done;
                 }
@@ -419,7 +461,7 @@ impl Staged {
         }
         self.remove_copy(vault);
         self.discard();
-        let synced = durable.sync_names(&self.folder);
+        let synced = self.folder().and_then(|folder| durable.sync_names(&folder));
         vault.recheck(&self.path);
         synced.map_err(|error| VaultError::io("make durable", &self.path, error))
     }
@@ -430,13 +472,14 @@ impl Staged {
         let path = self.path.clone();
         let failed = |error| VaultError::io("restore", &path, error);
         let (temp, name) = names(&self.temp, &path)?;
-        rename_new(&self.folder, name, &self.folder, temp).map_err(failed)?;
+        let folder = self.folder().map_err(failed)?;
+        rename_new(&folder, name, &folder, temp).map_err(failed)?;
         if self.revision_at(temp) == Some(self.revision) {
             self.stage = Stage::Staged;
             return Ok(());
         }
         self.stage = Stage::Done;
-        if rename_new(&self.folder, temp, &self.folder, name).is_err() {
+        if rename_new(&folder, temp, &folder, name).is_err() {
             self.rescue_temp(vault);
         }
         let current = self.revision_at(name);
@@ -447,13 +490,14 @@ impl Staged {
         let path = self.path.clone();
         let failed = |error| VaultError::io("restore", &path, error);
         let (temp, name) = names(&self.temp, &path)?;
-        self.folder.exchange(temp, &self.folder, name).map_err(failed)?;
+        let folder = self.folder().map_err(failed)?;
+        folder.exchange(temp, &folder, name).map_err(failed)?;
         if self.revision_at(temp) == Some(self.revision) {
             self.stage = Stage::Staged;
             return Ok(());
         }
         // Another program saved in the meantime: restore its text, and rescue the old version.
-        let _ = self.folder.exchange(temp, &self.folder, name);
+        let _ = folder.exchange(temp, &folder, name);
         self.rescue_temp(vault);
         let current = self.revision_at(name);
         Err(VaultError::Stale { path, current })
@@ -464,7 +508,8 @@ impl Staged {
         if (self.method, self.stage) == (Method::Exchange, Stage::Committed)
             && let Some(target) = self.target.take()
             && let Ok(temp) = Name::new(&self.temp)
-            && let Ok(file) = target.open_again(&self.folder, temp)
+            && let Ok(folder) = self.folder()
+            && let Ok(file) = target.open_again(&folder, temp)
         {
             let late = Late {
                 path: self.path.clone(),
