@@ -9,18 +9,23 @@ use super::{Block, BlockId, Heading, ahead};
 /// The most list marks parsed in one line.
 const MAX_MARKS: usize = 16;
 
-/// The kind of block being skipped.
+/// The block being skipped.
 #[derive(Clone, Copy)]
-enum Skip {
+struct Skip {
+    kind: SkipKind,
+    /// It ends before a line with fewer quote marks,
+    quotes: usize,
+    /// or with less indentation: it left the list item.
+    indent: usize,
+}
+
+#[derive(Clone, Copy)]
+enum SkipKind {
     Fence {
         mark: u8,
         length: usize,
-        quotes: usize,
-        indent: usize,
     },
-    Math {
-        quotes: usize,
-    },
+    Math,
     /// Until a line that contains this text, ignoring case.
     Html(&'static str),
     /// Until a blank line.
@@ -69,37 +74,37 @@ pub(super) fn walk(text: &str, start: usize, found: &mut ParsedInline) {
 
 impl Walk<'_, '_> {
     fn line(&mut self, line: Range<usize>) {
-        let limit = match self.skip {
-            Some(Skip::Fence { quotes, .. } | Skip::Math { quotes }) => quotes,
-            _ => usize::MAX,
-        };
-        let (quotes, after_quotes) = self.quote_marks(&line, limit);
-        let (indent, content) = self.indent(after_quotes, line.end);
+        let (mut quotes, mut indent, mut content) = self.marks(&line);
+        if self.skip.is_some_and(|skip| {
+            quotes < skip.quotes || (indent < skip.indent && content < line.end)
+        }) {
+            self.skip = None;
+            self.flush();
+            (quotes, indent, content) = self.marks(&line);
+        }
         if content == line.end {
             self.blank();
             return;
         }
-        let was_skipping = self.skip.is_some();
-        if self.skipped(quotes, indent, content, &line) {
+        if self.skipped(indent, content, &line) {
             self.extend(line);
             if self.skip.is_none() && self.paragraph.is_empty() {
                 self.flush();
             }
             return;
         }
-        if was_skipping {
-            // The line is the first one outside of the block.
-            self.flush();
-        }
-        if quotes != self.quotes {
-            // A line without the mark can still continue a quoted paragraph.
-            if quotes > self.quotes || self.paragraph.is_empty() {
+        let is_in_paragraph = quotes < self.quotes && !self.paragraph.is_empty();
+        if is_in_paragraph && !self.starts_block(indent, content..line.end) {
+            // Text without the mark continues a quoted paragraph.
+            self.paragraph.push(content..line.end);
+        } else {
+            if quotes != self.quotes {
                 self.flush();
                 self.lists.clear();
                 self.quotes = quotes;
             }
+            self.open(indent, content..line.end);
         }
-        self.open(indent, content..line.end);
         self.extend(line);
         if std::mem::take(&mut self.ends) {
             self.flush();
@@ -107,7 +112,7 @@ impl Walk<'_, '_> {
     }
 
     fn blank(&mut self) {
-        if matches!(self.skip, Some(Skip::HtmlBlock)) {
+        if matches!(self.skip, Some(Skip { kind: SkipKind::HtmlBlock, .. })) {
             self.skip = None;
         }
         if self.skip.is_none() {
@@ -122,6 +127,31 @@ impl Walk<'_, '_> {
             Some(block) => block.range = line,
             None => self.block = Some(Block { range: line, task: None }),
         }
+    }
+
+    /// The number of quote marks of a line, the columns of the whitespace after them, and the position of the content.
+    fn marks(&self, line: &Range<usize>) -> (usize, usize, usize) {
+        let limit = self.skip.map_or(usize::MAX, |skip| skip.quotes);
+        let (quotes, after_quotes) = self.quote_marks(line, limit);
+        let (indent, content) = self.indent(after_quotes, line.end);
+        (quotes, indent, content)
+    }
+
+    /// Whether this line opens a block although a paragraph is open.
+    fn starts_block(&self, indent: usize, line: Range<usize>) -> bool {
+        let rest = &self.text[line.clone()];
+        indent < 4
+            && (fence(rest).is_some()
+                || self.starts_math(&line)
+                || list_mark(rest).is_some()
+                || atx(rest).is_some()
+                || html(rest, false).is_some()
+                || is_rule(rest))
+    }
+
+    fn starts_math(&self, line: &Range<usize>) -> bool {
+        let after = self.text[line.clone()].strip_prefix("$$");
+        after.is_some_and(|after| !after.contains("$$")) && self.last_math >= line.end
     }
 
     /// Counts up to `limit` quote marks from the line's start; returns their number and end.
@@ -156,37 +186,23 @@ impl Walk<'_, '_> {
     }
 
     /// Whether the line belongs to the skipped block; ends the block at its last line.
-    fn skipped(
-        &mut self,
-        quotes: usize,
-        indent: usize,
-        content: usize,
-        line: &Range<usize>,
-    ) -> bool {
+    fn skipped(&mut self, indent: usize, content: usize, line: &Range<usize>) -> bool {
         let rest = &self.text[content..line.end];
-        match self.skip {
-            None => return false,
-            Some(Skip::HtmlBlock) => {}
-            Some(Skip::Html(end)) => {
+        let Some(skip) = self.skip else { return false };
+        match skip.kind {
+            SkipKind::HtmlBlock => {}
+            SkipKind::Html(end) => {
                 if contains_ignoring_case(rest, end) {
                     self.skip = None;
                 }
             }
-            Some(Skip::Fence { quotes: q, indent: i, .. }) if quotes < q || indent < i => {
-                self.skip = None;
-                return false;
-            }
-            Some(Skip::Fence { mark, length, indent: i, .. }) => {
+            SkipKind::Fence { mark, length } => {
                 let run = rest.bytes().take_while(|byte| *byte == mark).count();
-                if run >= length && indent < i + 4 && rest[run..].trim().is_empty() {
+                if run >= length && indent < skip.indent + 4 && rest[run..].trim().is_empty() {
                     self.skip = None;
                 }
             }
-            Some(Skip::Math { quotes: q }) if quotes < q => {
-                self.skip = None;
-                return false;
-            }
-            Some(Skip::Math { .. }) => {
+            SkipKind::Math => {
                 if let Some(end) = rest.find("$$") {
                     self.skip = None;
                     let after = content + end + 2;
@@ -215,7 +231,12 @@ impl Walk<'_, '_> {
                 self.lists.pop();
             }
         }
-        if indent >= self.item_at(indent) + 4 && self.paragraph.is_empty() {
+        let is_far = indent >= self.item_at(indent) + 4;
+        if is_far && self.paragraph.is_empty() {
+            return;
+        }
+        if is_far && list_mark(&self.text[line.clone()]).is_none() {
+            self.paragraph.push(line);
             return;
         }
         let mut column = indent;
@@ -250,24 +271,22 @@ impl Walk<'_, '_> {
         let rest = &self.text[line.clone()];
         if let Some((mark, length)) = fence(rest) {
             self.flush();
-            // A fence left of an item's content is not part of that item.
-            let indent = self.item_at(column);
-            self.skip = Some(Skip::Fence { mark, length, quotes: self.quotes, indent });
-        } else if rest.starts_with("$$") && !rest[2..].contains("$$") && self.last_math >= line.end
-        {
+            self.skip(SkipKind::Fence { mark, length }, self.item_at(column));
+        } else if self.starts_math(&line) {
             self.flush();
-            self.skip = Some(Skip::Math { quotes: self.quotes });
+            self.skip(SkipKind::Math, 0);
         } else if let Some((level, text)) = atx(rest) {
             self.flush();
             let text = line.start + text.start..line.start + text.end;
             self.found.headings.push(Heading { level, text, line: 0 });
             self.paragraph.push(line);
             self.ends = true;
-        } else if let Some(skip) = html(rest, self.paragraph.is_empty()) {
+        } else if let Some(kind) = html(rest, self.paragraph.is_empty()) {
             self.flush();
-            let ends_here = matches!(skip, Skip::Html(end) if contains_ignoring_case(rest, end));
-            self.skip = (!ends_here).then_some(skip);
-            self.ends = ends_here;
+            self.ends = matches!(kind, SkipKind::Html(end) if contains_ignoring_case(rest, end));
+            if !self.ends {
+                self.skip(kind, self.item_at(column));
+            }
         } else if let Some(level) = setext(rest).filter(|_| !self.paragraph.is_empty()) {
             let end = self.paragraph.last().map_or(line.start, |last| last.end);
             let start = self.paragraph.first().map_or(end, |first| first.start);
@@ -280,6 +299,11 @@ impl Walk<'_, '_> {
         } else {
             self.paragraph.push(line);
         }
+    }
+
+    /// Skips the lines of a block, as long as they have this indentation.
+    fn skip(&mut self, kind: SkipKind, indent: usize) {
+        self.skip = Some(Skip { kind, quotes: self.quotes, indent });
     }
 
     /// Ends the paragraph and parses it.
@@ -367,7 +391,7 @@ fn is_rule(text: &str) -> bool {
 }
 
 /// The HTML block that opens here (CommonMark's seven kinds).
-fn html(text: &str, begins: bool) -> Option<Skip> {
+fn html(text: &str, begins: bool) -> Option<SkipKind> {
     const VERBATIM: [(&str, &str); 4] = [
         ("script", "</script>"),
         ("pre", "</pre>"),
@@ -381,16 +405,16 @@ fn html(text: &str, begins: bool) -> Option<Skip> {
         thead title tr track ul ";
     let rest = text.strip_prefix('<')?;
     if rest.starts_with("!--") {
-        return Some(Skip::Html("-->"));
+        return Some(SkipKind::Html("-->"));
     }
     if rest.starts_with("![CDATA[") {
-        return Some(Skip::Html("]]>"));
+        return Some(SkipKind::Html("]]>"));
     }
     if rest.starts_with('?') {
-        return Some(Skip::Html("?>"));
+        return Some(SkipKind::Html("?>"));
     }
     if rest.starts_with('!') && rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return Some(Skip::Html(">"));
+        return Some(SkipKind::Html(">"));
     }
     let closing = rest.starts_with('/');
     let name = rest.trim_start_matches('/');
@@ -402,13 +426,13 @@ fn html(text: &str, begins: bool) -> Option<Skip> {
     }
     let parted = after.is_empty() || after.starts_with([' ', '\t', '>']) || after.starts_with("/>");
     if let Some((_, end)) = VERBATIM.iter().find(|(verbatim, _)| *verbatim == name) {
-        return (parted && !closing).then_some(Skip::Html(end));
+        return (parted && !closing).then_some(SkipKind::Html(end));
     }
     if parted && BLOCKS.contains(&format!(" {name} ")) {
-        return Some(Skip::HtmlBlock);
+        return Some(SkipKind::HtmlBlock);
     }
     let alone = inline::html_tag(text).is_some_and(|length| text[length..].trim().is_empty());
-    (begins && alone).then_some(Skip::HtmlBlock)
+    (begins && alone).then_some(SkipKind::HtmlBlock)
 }
 
 fn contains_ignoring_case(text: &str, what: &str) -> bool {

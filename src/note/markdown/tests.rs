@@ -143,6 +143,29 @@ fn containers_are_no_hindrance() {
 }
 
 #[test]
+fn a_block_ends_with_the_quote_or_item_that_contains_it() {
+    // Only the text of a paragraph continues a quote without its mark.
+    check("> q\n```sh\n[[no]]\n```\n[[a]]", &["a"]);
+    check("> [!tip] q\n~~~\n[[no]]\n~~~\n> [[a]]", &["a"]);
+    check("> [!tip] q\n- a\n  ```\n  [[no]]\n  ```\n  [[a]]", &["a"]);
+    check("> q\n$$\n[[no]]\n$$\n[[a]]", &["a"]);
+    check("> q\n<div>\n[[no]]\n\n[[a]]", &["a"]);
+    check("> q\n    ```\n[[a]]", &["a"]);
+    check("> `q\n[[no]]`\n[[a]]", &["a"]);
+    check("> ```\n> [[no]]\n\n> [[a]]", &["a"]);
+    check("> ```\n> [[no]]\n[[a]]", &["a"]);
+    check("> <div>\n> [[no]]\n[[a]]", &["a"]);
+    check("> <!-- [[no]]\n[[a]]", &["a"]);
+    check("- <div>\n  [[no]]\n[[a]]", &["a"]);
+    check("- ```\n  [[no]]\n> [[a]]", &["a"]);
+    check("<div>\n> [[no]]\n\n[[a]]", &["a"]);
+    check("text\n    ```\n[[a]]", &["a"]);
+    assert_eq!(read("> q\n===\n").headings.len(), 0);
+    assert_eq!(read("> q\n# h\n").headings.len(), 1);
+    assert_eq!(read("> q\n- [ ] t\n").block_ranges.len(), 2);
+}
+
+#[test]
 fn the_outline() {
     let text = "# One #\n\ntext ^a-1\n\n- item ^b\n\nTwo\n---\n####### no\n## Drei ü\n#no\n```\n# \
                 code\n```\n^c\n";
