@@ -239,7 +239,7 @@ impl Walk<'_, '_> {
             self.paragraph.push(line);
             return;
         }
-        let mut column = indent;
+        let (mut column, mut inner_quotes) = (indent, 0);
         for _ in 0..MAX_MARKS {
             let Some(width) = list_mark(&self.text[line.clone()]) else { break };
             self.flush();
@@ -258,23 +258,30 @@ impl Walk<'_, '_> {
             let task = task(&self.text[line.clone()]);
             self.block = Some(Block { range: 0..0, task });
             while self.text[line.clone()].starts_with('>') {
-                line.start = self.indent(line.start + 1, line.end).1;
+                let (blanks, after) = self.indent(line.start + 1, line.end);
+                if blanks > 4 {
+                    return;
+                }
+                inner_quotes += 1;
+                line.start = after;
             }
         }
         if line.start < line.end {
-            self.content(column, line);
+            self.content(column, inner_quotes, line);
         }
     }
 
-    /// The content of a line after all container marks.
-    fn content(&mut self, column: usize, line: Range<usize>) {
+    /// The content of a line after all container marks, of which `inner_quotes` are quote marks after a list mark.
+    fn content(&mut self, column: usize, inner_quotes: usize, line: Range<usize>) {
+        // Its next lines have quote marks in the place of the item's indentation.
+        let indent = if inner_quotes > 0 { 0 } else { self.item_at(column) };
         let rest = &self.text[line.clone()];
         if let Some((mark, length)) = fence(rest) {
             self.flush();
-            self.skip(SkipKind::Fence { mark, length }, self.item_at(column));
+            self.skip(SkipKind::Fence { mark, length }, inner_quotes, indent);
         } else if self.starts_math(&line) {
             self.flush();
-            self.skip(SkipKind::Math, 0);
+            self.skip(SkipKind::Math, inner_quotes, 0);
         } else if let Some((level, text)) = atx(rest) {
             self.flush();
             let text = line.start + text.start..line.start + text.end;
@@ -285,7 +292,7 @@ impl Walk<'_, '_> {
             self.flush();
             self.ends = matches!(kind, SkipKind::Html(end) if contains_ignoring_case(rest, end));
             if !self.ends {
-                self.skip(kind, self.item_at(column));
+                self.skip(kind, inner_quotes, indent);
             }
         } else if let Some(level) = setext(rest).filter(|_| !self.paragraph.is_empty()) {
             let end = self.paragraph.last().map_or(line.start, |last| last.end);
@@ -302,8 +309,8 @@ impl Walk<'_, '_> {
     }
 
     /// Skips the lines of a block, as long as they have this indentation.
-    fn skip(&mut self, kind: SkipKind, indent: usize) {
-        self.skip = Some(Skip { kind, quotes: self.quotes, indent });
+    fn skip(&mut self, kind: SkipKind, inner_quotes: usize, indent: usize) {
+        self.skip = Some(Skip { kind, quotes: self.quotes + inner_quotes, indent });
     }
 
     /// Ends the paragraph and parses it.

@@ -160,6 +160,9 @@ fn a_block_ends_with_the_quote_or_item_that_contains_it() {
     check("- ```\n  [[no]]\n> [[a]]", &["a"]);
     check("<div>\n> [[no]]\n\n[[a]]", &["a"]);
     check("text\n    ```\n[[a]]", &["a"]);
+    check("- > ```\n  > [[no]]\n  > ```\n  > [[a]]", &["a"]);
+    check("- > ```\n  [[a]]", &["a"]);
+    check("- >     [[no]]\n\n[[a]]", &["a"]);
     assert_eq!(read("> q\n===\n").headings.len(), 0);
     assert_eq!(read("> q\n# h\n").headings.len(), 1);
     assert_eq!(read("> q\n- [ ] t\n").block_ranges.len(), 2);
