@@ -43,13 +43,11 @@ pub(super) fn word(link: &StoredLink) -> &'static str {
 /// The number of files whose links are unknown or incomplete, with the note about it.
 pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
     let gaps = links.gaps();
-    let said = match (links.unread(), gaps.first()) {
+    let note = match (links.unread(), gaps.first()) {
         (0, None) => None,
         (0, Some((path, _))) => {
             let files = count(gaps.len(), "file");
-            Some(format!(
-                "[the links of {files} are not, or not all, known; the first is `{path}`]"
-            ))
+            Some(format!("[not all links of {files} are known; the first is `{path}`]"))
         }
         (unread, _) => {
             let all = links.count() + unread;
@@ -59,5 +57,5 @@ pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
             ))
         }
     };
-    (gaps.len() + links.unread(), said)
+    (gaps.len() + links.unread(), note)
 }
